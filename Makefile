@@ -1,0 +1,113 @@
+# Everything a developer does with Podium. `make help` lists it. Needs Python >= 3.11 and make;
+# each target sets up what it needs in $(VENV), and works without a network from then on.
+
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --no-input
+SOURCES := $(wildcard daemon client tests benchmarks)
+.DEFAULT_GOAL := help
+
+# A make that an agent or a Podium turn has started must not hand its traces to what it runs.
+# CLAUDE_BIN alone is meant for us: a binary to use in place of the pinned one.
+TRACES := $(filter-out CLAUDE_BIN,$(filter PODIUM_% CLAUDE% ANTHROPIC%,$(.VARIABLES)))
+$(foreach name,$(TRACES),$(eval unexport $(name)))
+
+.PHONY: run
+run: $(VENV)/.runtime ## play a whole recipe with the scripted agent, in a private daemon
+	@$(PY) -m podiumd.demo
+
+.PHONY: test
+test: test-pure test-rest ## run the tests; core and formats must be covered by their own, wholly
+
+# First and apart: quick, and their coverage may owe nothing to tests of other packages.
+.PHONY: test-pure
+test-pure: $(VENV)/.dev
+	$(PY) -m pytest tests/core tests/formats --cov=podiumd.core --cov=podiumd.formats \
+		--cov-branch --cov-fail-under=100
+
+.PHONY: test-rest
+test-rest: $(VENV)/.dev claude
+	$(PY) -m pytest --ignore=tests/core --ignore=tests/formats
+
+.PHONY: claude
+claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache
+	@test -n "$$CLAUDE_BIN" || $(PY) tests/e2e/install_claude.py
+
+.PHONY: lint
+lint: $(VENV)/.dev ## ruff, its formatter, and the trio rules of flake8-async
+	$(PY) -m ruff check $(SOURCES)
+	$(PY) -m ruff format --check $(SOURCES)
+	$(PY) -m flake8 $(SOURCES)
+
+.PHONY: format
+format: $(VENV)/.dev ## let ruff format the code and mend what it can
+	$(PY) -m ruff check --fix $(SOURCES)
+	$(PY) -m ruff format $(SOURCES)
+
+.PHONY: types
+types: $(VENV)/.dev ## mypy, strict
+	$(PY) -m mypy $(SOURCES)
+
+.PHONY: imports
+imports: $(VENV)/.dev ## the layers: who may import whom
+	$(VENV)/bin/lint-imports
+
+.PHONY: package
+package: $(VENV)/.dev ## build wheel and sdist, install them elsewhere, compare what they carry
+	$(PY) tests/package/check_package.py
+
+.PHONY: crash
+crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
+	$(PY) -m tests.faults.campaign
+
+.PHONY: crash-short
+crash-short: $(VENV)/.dev ## the crash campaign, cut down for CI
+	$(PY) -m tests.faults.campaign --short
+
+.PHONY: bench
+bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME
+
+bench-%: benchmarks/bench_%.py $(VENV)/.dev
+	$(PY) $<
+
+.PHONY: constraints
+constraints: ## renew constraints.txt from the newest releases
+	rm -rf .cache/newest
+	$(PYTHON) -m venv .cache/newest
+	.cache/newest/bin/python -m pip install --quiet --upgrade pip hatchling
+	.cache/newest/bin/python -m pip install --quiet --editable . --group dev
+	sed '/^[^#]/d' constraints.txt > .cache/constraints.txt
+	.cache/newest/bin/python -m pip freeze --all --exclude-editable --exclude setuptools \
+		>> .cache/constraints.txt
+	mv .cache/constraints.txt constraints.txt
+
+.PHONY: clean
+clean: ## remove the environment, builds and caches
+	rm -rf $(VENV) .cache build dist .coverage .hypothesis .import_linter_cache
+	rm -rf .mypy_cache .pytest_cache .ruff_cache
+	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.* ## ' Makefile | sed 's/:.* ## /\t/' | expand -t 14
+
+# --- the environment -------------------------------------------------------------------------
+
+# The programs alone, enough to run them.
+$(VENV)/.runtime: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Podium needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip' || { \
+		echo "This Python cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
+		exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt --upgrade pip hatchling
+	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable .
+	@touch $@
+
+# And what tests and checks need.
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) install --quiet --constraint constraints.txt --group dev
+	@touch $@

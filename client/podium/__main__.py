@@ -1,0 +1,86 @@
+"""The ``podium`` command: the shortest way to what is asked most, the whole parser for the rest.
+
+What is asked all day (``podium status``) must not wait for imports it has no use for: a command
+line of the plainest form goes straight to its view. Everything else goes through ``podium.cli``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from podium import errors
+
+HOT = {
+    "status": {"--json": "json"},
+    "runs": {"--json": "json", "--all": "ended_too"},
+    "questions": {"--json": "json"},
+    "locks": {"--json": "json"},
+}
+"""Commands that need no parser as long as only these flags follow, and what the flags set."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line and return its exit code; never raises, never shows a traceback."""
+    arguments = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):
+        # A locale that lacks a character must cost that character, not the command.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except errors.Failure as failure:
+        _complain(failure.message)
+        return failure.exit_code
+    except KeyboardInterrupt:
+        return errors.INTERRUPTED
+    except BrokenPipeError:
+        # The reader has what it wanted (``podium runs | head``). Nothing may be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return errors.OK
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}.")
+        return errors.ERROR
+    except Exception as error:
+        if os.environ.get("PODIUM_DEBUG"):
+            raise
+        _complain(
+            f"This is a fault of the client ({type(error).__name__}: {error}); "
+            "the same command with PODIUM_DEBUG=1 shows where, which helps a report."
+        )
+        return errors.ERROR
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        from podium import __version__
+
+        sys.stdout.write(f"podium {__version__}\n")
+        return errors.OK
+    flags = HOT.get(arguments[0]) if arguments else None
+    if flags is not None and flags.keys() >= set(arguments[1:]):
+        from podium import views
+
+        given = {name: flag in arguments for flag, name in flags.items()}
+        return views.HOT[arguments[0]](**given)
+    from podium import cli
+
+    return cli.run(arguments)
+
+
+def _complain(sentence: str) -> None:
+    from podium import text
+
+    try:
+        text.tell(f"podium: {text.fold(sentence)}")
+    except OSError:
+        pass  # standard error is closed: there is nobody to tell
+
+
+if __name__ == "__main__":
+    sys.exit(main())

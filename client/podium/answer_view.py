@@ -1,0 +1,73 @@
+"""A plain prompt's turn: the answer on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from podium import text
+from podium.narrate import Words, answer_command, end_line
+
+Json = dict[str, Any]
+
+
+class AnswerView:
+    """Streams one turn's answer. ``started`` is what ``sessions.prompt`` returned."""
+
+    def __init__(self, started: Json, said: str, interactive: bool) -> None:
+        self._turn = started.get("turn_id")
+        self._session = started.get("session_id")
+        self._said = said
+        self._interactive = interactive
+        self._words = Words()
+        self._terminal = text.is_terminal(sys.stdout)
+        self._style = text.Style(sys.stderr)
+        self._fresh = True
+
+    def event(self, event: Json) -> None:
+        """Tell what belongs to this turn."""
+        data, kind = event.get("data") or {}, event.get("type")
+        if kind == "run.started" and data.get("text") != self._said:
+            self._aside(f"handed to the running turn of run {event.get('run_id')}")
+        elif kind == "question.opened" and not self._interactive:
+            self._aside(f"? {data.get('kind')}: {data.get('text')}")
+            self._aside(f"  answer with: {answer_command(data)}")
+        elif kind == "run.ended":
+            self._ended(data.get("run") or {})
+        elif data.get("turn_id") == self._turn:
+            if kind == "turn.output":
+                self._output(data)
+            elif kind == "turn.ended":
+                self._answer(self._words.missing(data))
+
+    def tick(self) -> None:
+        """The answer alone is shown: no live line."""
+
+    def finish(self) -> None:
+        """End the answer's last line."""
+        if not self._fresh:
+            self._answer("\n")
+
+    def _output(self, data: Json) -> None:
+        if data.get("kind") == "text":
+            self._answer(self._words.add(data))
+        elif data.get("kind") in ("tool", "status"):
+            self._aside(f"⚙ {text.fold(data.get('delta'), 100)}")
+
+    def _answer(self, words: str) -> None:
+        if words:
+            # Into a pipe or file the answer goes as it is; a terminal must not obey it.
+            text.emit(text.clean(words) if self._terminal else words)
+            self._fresh = words.endswith("\n")
+
+    def _aside(self, words: str) -> None:
+        if self._terminal and self._style.terminal:
+            self.finish()
+        text.tell(self._style("dim", text.fold(words)))
+
+    def _ended(self, run: Json) -> None:
+        self.finish()
+        if (run.get("exit") or {}).get("class") != "completed":
+            text.tell(end_line(run, self._style))
+        elif self._style.terminal and self._session:
+            self._aside(f"go on with: podium prompt --session {self._session} TEXT")

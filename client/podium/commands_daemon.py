@@ -1,0 +1,228 @@
+"""The daemon itself: up, down, its configuration, and raw calls."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+from typing import IO, Any
+
+from podium import paths, text, wire
+from podium.connection import Connection, call
+from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
+
+Json = dict[str, Any]
+
+# -P: a folder 'podiumd' in the current directory must not be run in the daemon's place.
+DAEMON = (sys.executable, "-P", "-m", "podiumd")
+
+READY_SECONDS = 15.0
+"""How long ``up`` waits: a daemon with a thousand runs to take up is ready in about a second."""
+
+GONE_SECONDS = 30.0
+"""How long ``down`` waits: ending an agent in order takes up to some ten seconds."""
+
+RIVAL_SECONDS = 3.0
+"""How long a losing ``up`` waits for the daemon that another one has just started."""
+
+REASON_LINES = 5
+
+
+def up(foreground: bool, config: str | None, json: bool) -> int:
+    """``podium up``."""
+    options = [] if config is None else ["--config", os.path.abspath(config)]
+    running = _status()
+    if running is not None:
+        return _report(running, "already running", json)
+    if foreground:
+        sys.stdout.flush()
+        os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
+    try:
+        _start(options)
+    except Failure:
+        rival = _status_of_rival()
+        if rival is None:
+            raise
+        return _report(rival, "already running", json)
+    return _report(call("daemon.status"), "running", json)
+
+
+def _status() -> Json | None:
+    try:
+        answer: Json = call("daemon.status")
+    except DaemonDown:
+        return None
+    return answer
+
+
+def _report(status: Json, how: str, json: bool) -> int:
+    if json:
+        text.emit_json(status)
+        return OK
+    socket = text.fold(status.get("socket"))
+    said = f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.\n"
+    gateway = status.get("gateway") or {}
+    if gateway.get("enabled") and gateway.get("url"):
+        said += f"A phone reaches it at {text.fold(gateway['url'])}.\n"
+    text.emit(said)
+    return OK
+
+
+def _start(options: list[str]) -> None:
+    """Start a daemon of its own session and wait until it says that it is ready.
+
+    It holds the writing end of a pipe: a line means ready, an end without one that it is gone.
+
+    Raises:
+        Failure: it ended, or was not ready in time; the message holds its own reason.
+    """
+    reading, writing = os.pipe()
+    with tempfile.TemporaryFile() as words, open(reading, "rb", buffering=0) as ready:
+        try:
+            child = subprocess.Popen(
+                [*DAEMON, "--detached", "--ready-fd", str(writing), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=words,
+                start_new_session=True,
+                pass_fds=(writing,),
+                cwd="/",
+                env=paths.for_child(),
+            )
+        finally:
+            os.close(writing)
+        if not select.select([ready], [], [], READY_SECONDS)[0]:
+            child.returncode = 0  # it lives on: not ours to wait for
+            raise Failure(
+                f"The daemon (pid {child.pid}) is not ready after {READY_SECONDS:g} s: "
+                f"'podium status' tells when it is; its log is {paths.log_file()}."
+            )
+        if ready.read(64):
+            child.returncode = 0
+            return
+        child.wait()
+        raise Failure(f"The daemon did not start: {_reason(words, child.returncode)}")
+
+
+def _reason(words: IO[bytes], status: int) -> str:
+    """What the daemon said last: on standard error, else in its log."""
+    words.seek(0)
+    lines = _last_lines(words)
+    if not lines:
+        try:
+            with Path(paths.log_file()).open("rb") as log:
+                lines = _last_lines(log)
+        except OSError:
+            lines = []
+    return " / ".join(lines) or f"it ended with status {status} and without a word."
+
+
+def _last_lines(file: IO[bytes]) -> list[str]:
+    lines = deque(file, maxlen=REASON_LINES)
+    return [line.decode("utf-8", "replace").strip() for line in lines if line.strip()]
+
+
+def _status_of_rival() -> Json | None:
+    """The daemon that started while ours tried to, if there is one."""
+    deadline = time.monotonic() + RIVAL_SECONDS
+    while (status := _status()) is None and _holder_lives() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return status
+
+
+def _holder_lives() -> bool:
+    try:
+        os.kill(int(Path(paths.lock_file()).read_text(encoding="ascii")), 0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def down(json: bool) -> int:
+    """``podium down``: interrupt turns, stop the daemon, wait until its process is gone."""
+    try:
+        connection = Connection()
+    except DaemonDown:
+        if json:
+            text.emit_json({"stopped": False, "pid": None})
+        else:
+            text.emit("The daemon was not running.\n")
+        return OK
+    pid = int(connection.call("daemon.status")["pid"])
+    gone = _Exit(pid)
+    try:
+        connection.call("daemon.shutdown", {"turns": "interrupt"})
+    except ConnectionLost:
+        pass  # it may be gone before its answer: what counts is that it goes
+    if not gone.wait(GONE_SECONDS):
+        raise Failure(
+            f"The daemon (pid {pid}) is still stopping after {GONE_SECONDS:g} s: "
+            f"see its log {paths.log_file()}."
+        )
+    if json:
+        text.emit_json({"stopped": True, "pid": pid})
+    else:
+        text.emit(f"Podium has stopped (pid {pid}).\n")
+    return OK
+
+
+class _Exit:
+    """The end of a process that is not our child. Made before it is asked to end."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        try:
+            self._watch: int | None = os.pidfd_open(pid) if sys.platform == "linux" else None
+        except OSError:
+            self._watch = None
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is gone within ``seconds``."""
+        if self._watch is not None:
+            return bool(select.select([self._watch], [], [], seconds)[0])
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                os.kill(self._pid, 0)
+            except ProcessLookupError:
+                return True
+            time.sleep(0.05)
+        return False
+
+
+def config(action: str, config: str | None, json: bool) -> int:
+    """``podium config``: the daemon's own module answers, so that it works with none running."""
+    options = [] if config is None else ["--config", os.path.abspath(config)]
+    options += ["--json"] if json else []
+    return subprocess.run([*DAEMON, "config", action, *options], check=False).returncode
+
+
+def rpc(method: str, params: str | None, json: bool) -> int:
+    """``podium rpc``: one raw call, its result printed as JSON."""
+    import json as library
+
+    source = sys.stdin.read() if params == "-" else params
+    try:
+        given = library.loads(source) if source else {}
+    except ValueError as error:
+        raise Failure(f"The parameters are not JSON: {error}.", USAGE) from error
+    if not isinstance(given, dict):
+        raise Failure("Parameters go by name: give a JSON object.", USAGE)
+    if not method.isascii() or '"' in method or "\\" in method or not method.isprintable():
+        raise Failure(f"'{method}' is no method name: one is 'daemon.status'.", USAGE)
+    connection = Connection()
+    try:
+        result = connection.call(method, given, seconds=None)
+    except Refusal as refusal:
+        data = f", data {wire.encode(refusal.data)}" if refusal.data else ""
+        raise Failure(
+            f"{refusal.message.rstrip('.')} (code {refusal.code}{data})", refusal.exit_code
+        ) from refusal
+    pretty = not json and text.is_terminal(sys.stdout)
+    text.emit((library.dumps(result, indent=2) if pretty else wire.encode(result)) + "\n")
+    return OK

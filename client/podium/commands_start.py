@@ -1,0 +1,196 @@
+"""``podium run``, ``podium prompt`` and ``podium attach``: starting work and following it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any
+
+from podium import follow, identify, text
+from podium.ask import Asker
+from podium.connection import Connection
+from podium.errors import USAGE, Failure
+from podium.narrate import Narrator
+from podium.screen import Screen
+
+Json = dict[str, Any]
+
+PREVIEW_CHARACTERS = 120
+
+
+def run(
+    recipe: str,
+    cwd: str | None,
+    session: str | None,
+    params: list[str],
+    agent: str | None,
+    worktree: bool,
+    detach: bool,
+    on_question: str | None,
+    json: bool,
+) -> int:
+    """``podium run``."""
+    directory = os.path.abspath(cwd or os.getcwd())
+    person = at_terminal() and not json
+    request: Json = {
+        "recipe": recipe,
+        "working_directory": directory,
+        "on_question": on_question or ("ask" if person else "wait"),
+    }
+    given = {"session_id": session, "params": parse_params(params), "agent": agent}
+    request |= {name: value for name, value in given.items() if value}
+    if worktree:
+        request["worktree"] = True
+    first = "" if json else _first_line(recipe, directory)
+    connection, started = follow.start("runs.start", request)
+    run_id = str(started["run_id"])
+    if detach:
+        _detached(started, json, first)
+        return 0
+    if not json:
+        text.emit(first)
+    again = _again(request)
+    asking = person and request["on_question"] == "ask"
+    return _follow_run(connection, run_id, json, again, asking)
+
+
+def attach(run_id: str, json: bool) -> int:
+    """``podium attach``: what happened so far, then live to the end."""
+    connection = Connection()
+    full = identify.run(connection, run_id)
+    return _follow_run(connection, full, json, "", at_terminal() and not json)
+
+
+def _follow_run(connection: Connection, run_id: str, json: bool, again: str, asking: bool) -> int:
+    def following() -> int:
+        screen = Screen(sys.stdout)
+        view: follow.View = follow.JsonView() if json else Narrator(screen, again, asking)
+        feed = follow.Feed(connection, run_id)
+        ended = follow.follow(feed, view, Asker(screen) if asking else None)
+        return follow.exit_code(ended or {})
+
+    return follow.guarded(run_id, following)
+
+
+def prompt(
+    words: str,
+    session: str | None,
+    cwd: str | None,
+    agent: str | None,
+    detach: bool,
+    if_busy: str | None,
+    fork: bool,
+    take_over: bool,
+    json: bool,
+) -> int:
+    """``podium prompt``: one turn; the answer goes to standard output, all else to the other."""
+    said = given_text(words)
+    request: Json = {"text": said}
+    given = {"session_id": session, "agent": agent, "if_busy": if_busy}
+    request |= {name: value for name, value in given.items() if value}
+    if cwd is not None or session is None:
+        request["working_directory"] = os.path.abspath(cwd or os.getcwd())
+    flags = {"fork": fork, "take_over": take_over}
+    request |= {name: True for name, wanted in flags.items() if wanted}
+    connection, started = follow.start("sessions.prompt", request)
+    run_id = str(started["run_id"])
+    if detach:
+        _detached(started, json, "")
+        return 0
+    turn_id = started.get("turn_id")
+
+    def own_end(event: Json) -> bool:
+        data = event.get("data") or {}
+        return (
+            if_busy == "steer"
+            and event.get("type") == "turn.ended"
+            and (data.get("turn_id") == turn_id)
+        )
+
+    def following() -> int:
+        from podium.answer_view import AnswerView
+
+        asking = at_terminal() and not json
+        view: follow.View = (
+            follow.JsonView() if json else AnswerView(started, said, interactive=asking)
+        )
+        asker = Asker(Screen(sys.stderr)) if asking else None
+        ended = follow.follow(follow.Feed(connection, run_id), view, asker, own_end)
+        return 0 if ended is None else follow.exit_code(ended)
+
+    return follow.guarded(run_id, following)
+
+
+def at_terminal() -> bool:
+    """Whether a person is there to be asked: both ends are a terminal."""
+    return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
+
+
+def given_text(words: str) -> str:
+    """The text of an argument, or all of standard input for ``-``.
+
+    Raises:
+        Failure: it is not UTF-8, or empty.
+    """
+    try:
+        said = sys.stdin.buffer.read().decode("utf-8") if words == "-" else words
+        said.encode("utf-8")  # an argument with bad bytes holds lone surrogates
+    except UnicodeError as error:
+        raise Failure("The text is not valid UTF-8: convert it first.", USAGE) from error
+    if not said.strip():
+        raise Failure("The text is empty: give one, or '-' to read it from standard input.", USAGE)
+    return said
+
+
+def parse_params(pairs: list[str]) -> Json:
+    """Parameters given as NAME=VALUE; the daemon knows their types.
+
+    Raises:
+        Failure: one lacks the equals sign or the name, or comes twice.
+    """
+    params: Json = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise Failure(f"'-p {pair}' is no parameter: write -p NAME=VALUE.", USAGE)
+        if name in params:
+            raise Failure(f"Parameter '{name}' is given twice: give it once.", USAGE)
+        params[name] = value
+    return params
+
+
+def _first_line(recipe: str, directory: str) -> str:
+    connection = Connection()
+    try:
+        listed = connection.call("recipes.list", {"working_directory": directory})
+    finally:
+        connection.close()
+    for known in listed:
+        if known.get("id") == recipe:
+            preview = " ".join(str(known.get("first_prompt") or "").split())[:PREVIEW_CHARACTERS]
+            label = text.fold(known.get("label"))
+            return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}...\n"
+    return ""
+
+
+def _detached(started: Json, json: bool, first: str) -> None:
+    if json:
+        text.emit_json(started)
+        return
+    if first:
+        text.tell(first.rstrip("\n"))
+    run_id = text.fold(started["run_id"])
+    text.emit(f"{run_id}\n")
+    if text.is_terminal(sys.stderr):
+        text.tell(f"Follow it with 'podium attach {run_id}'.")
+
+
+def _again(request: Json) -> str:
+    words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
+    for name, value in (request.get("params") or {}).items():
+        words += ["-p", f"{name}={value}"]
+    for name, option in (("agent", "--agent"), ("session_id", "--session")):
+        if name in request:
+            words += [option, request[name]]
+    return shlex.join(words + (["--worktree"] if request.get("worktree") else []))

@@ -1,0 +1,185 @@
+"""One conversation with the daemon: JSON-RPC 2.0 by lines over its Unix socket.
+
+``_socket`` is the C half of ``socket``: the other half brings ``selectors``, ``enum`` and ``re``,
+none of which a client needs.
+"""
+
+from __future__ import annotations
+
+import _socket
+import errno
+import time
+
+from podium import paths, wire
+from podium.errors import ConnectionLost, DaemonDown, Failure, Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ANSWER_SECONDS = 60.0
+"""How long a call waits: ending an agent in order takes the daemon up to some ten seconds."""
+
+MAX_LINE = 64 * 1024 * 1024
+
+
+class Connection:
+    """A connected client.
+
+    Raises:
+        DaemonDown: nothing listens there.
+        Failure: the socket cannot be used; the message says why.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self.path = path or paths.socket_path()
+        self._socket = _connect(self.path)
+        self._buffer = bytearray()
+        self._scanned = 0
+        self._number = 0
+        self._notifications: list[dict[str, Any]] = []
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """End the conversation."""
+        self._socket.close()
+
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        seconds: float | None = ANSWER_SECONDS,
+    ) -> Any:
+        """Ask and wait for the answer; notifications that come in between are kept.
+
+        Raises:
+            Refusal: the daemon answered with an error.
+            ConnectionLost: it went away, or sent what is no answer.
+            Failure: no answer within ``seconds`` (``None``: wait without end).
+        """
+        self._number += 1
+        number = self._number
+        self._send(wire.request(number, method, params))
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while True:
+            message = self._message(deadline)
+            if message is None:
+                raise Failure(
+                    f"The daemon did not answer {method} within {seconds:g} s; "
+                    f"see its log {paths.log_file()}."
+                )
+            if "method" in message:
+                self._notifications.append(message)
+            elif message.get("id") == number or message.get("id") is None:
+                return _result(message)
+
+    def notifications(self) -> list[dict[str, Any]]:
+        """What has arrived, without waiting. An empty list: nothing complete yet.
+
+        Raises:
+            ConnectionLost: the daemon closed the connection and all it sent has been taken.
+        """
+        taken, self._notifications = self._notifications, []
+        try:
+            while message := self._message(deadline=0.0):
+                if "method" in message:
+                    taken.append(message)
+        except ConnectionLost:
+            if not taken:
+                raise
+        return taken
+
+    def _send(self, data: bytes) -> None:
+        self._socket.settimeout(ANSWER_SECONDS)
+        try:
+            self._socket.sendall(data)
+        except TimeoutError as error:
+            raise Failure(f"The daemon takes no input; see its log {paths.log_file()}.") from error
+        except OSError:
+            pass  # closed at the other end: what it said before (a refusal, say) can still be read
+
+    def _message(self, deadline: float | None) -> dict[str, Any] | None:
+        """The next message, or ``None`` when it is not there by ``deadline`` (monotonic)."""
+        while (end := self._buffer.find(b"\n", self._scanned)) < 0:
+            self._scanned = len(self._buffer)
+            if self._scanned > MAX_LINE:
+                raise ConnectionLost("The daemon sent a line over 64 MiB, which is no answer.")
+            if not self._receive(deadline):
+                return None
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._scanned = 0
+        try:
+            message = wire.decode(line)
+        except ValueError:
+            message = None
+        if not isinstance(message, dict):
+            raise ConnectionLost(
+                f"What answers at {self.path} does not speak Podium's protocol: "
+                "check PODIUM_SOCKET, or restart the daemon with 'podium down && podium up'."
+            )
+        return message
+
+    def _receive(self, deadline: float | None) -> bool:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        self._socket.settimeout(left)
+        try:
+            data = self._socket.recv(262144)
+        except (TimeoutError, BlockingIOError):
+            return False
+        except OSError as error:
+            raise _lost() from error
+        if not data:
+            raise _lost()
+        self._buffer += data
+        return True
+
+
+def call(method: str, params: dict[str, Any] | None = None) -> Any:
+    """One call on a connection of its own; raises what ``Connection`` and its ``call`` raise."""
+    connection = Connection()
+    try:
+        return connection.call(method, params)
+    finally:
+        connection.close()
+
+
+def _connect(path: str) -> _socket.socket:
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        sock.connect(path)
+    except OSError as error:
+        sock.close()
+        if error.errno in (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR):
+            raise DaemonDown(path) from error
+        if error.errno is None or error.errno == errno.ENAMETOOLONG:
+            raise Failure(
+                f"The socket's path is too long for this platform ({len(path)} characters): "
+                f"{path}: set PODIUM_SOCKET or PODIUM_HOME to a shorter one."
+            ) from error
+        raise Failure(f"Cannot reach the daemon at {path}: {error.strerror}.") from error
+    return sock
+
+
+def _lost() -> ConnectionLost:
+    return ConnectionLost(
+        "The daemon closed the connection before it answered: see its log "
+        f"{paths.log_file()}, or start it with 'podium up'."
+    )
+
+
+def _result(message: dict[str, Any]) -> Any:
+    error = message.get("error")
+    if error is None:
+        return message.get("result")
+    if not isinstance(error, dict):
+        error = {}
+    code, text = error.get("code"), error.get("message")
+    raise Refusal(
+        code if isinstance(code, int) else 0,
+        text if isinstance(text, str) and text else "The daemon refused without a reason.",
+        error.get("data"),
+    )

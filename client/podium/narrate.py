@@ -1,0 +1,273 @@
+"""A run told to a person: steps, the agent's words, outcomes, checks, cost and the end."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from typing import Any
+
+from podium import text
+from podium.screen import Screen
+
+Json = dict[str, Any]
+
+TAIL_LINES = 10
+PURPOSES = {
+    "retry": "asking again for the outcome",
+    "again": "asking again",
+    "go-on": "asking the agent to go on",
+    "interrupted": "telling the agent that it was interrupted",
+}
+
+
+def choices_of(question: Json) -> list[tuple[str, str]]:
+    """The choices of a question as (id, label), from the contract's or a fact's shape."""
+    pairs = []
+    for choice in question.get("choices") or []:
+        if isinstance(choice, dict):
+            pairs.append((str(choice.get("id", "")), str(choice.get("label") or "")))
+        else:
+            pairs.append((str(choice[0]), str(choice[1])))
+    return pairs
+
+
+def answer_command(question: Json) -> str:
+    """The command that answers a question."""
+    values = "|".join(shlex.quote(text.fold(value)) for value, _ in choices_of(question))
+    return f"podium answer {text.fold(question.get('question_id'))} {values or 'TEXT'}"
+
+
+def mark(run: Json) -> tuple[str, str]:
+    """The sign of a run's end and its colour: green for completed only, red for errors."""
+    ended = run.get("exit") or {}
+    if ended.get("class") == "completed":
+        return "✓", "green"
+    return ("✗", "red") if ended.get("category") == "error" else ("⚠", "yellow")
+
+
+class Words:
+    """The agent's streamed text, turn by turn, and whether the final text was all shown."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, str] = {}
+        self._message: str | None = None
+
+    def add(self, data: Json) -> str:
+        """Take a delta and return what to write: a new message begins a new paragraph."""
+        delta = str(data.get("delta", ""))
+        turn, message = str(data.get("turn_id")), str(data.get("uuid"))
+        apart = "\n\n" if self._shown.get(turn) and message != self._message else ""
+        self._message = message
+        self._shown[turn] = self._shown.get(turn, "") + delta
+        return apart + delta
+
+    def missing(self, data: Json) -> str:
+        """What a ``turn.ended`` says that was not streamed here: all of it, or nothing."""
+        final = str(data.get("text") or "")
+        shown = self._shown.pop(str(data.get("turn_id")), "")
+        return "" if " ".join(final.split()) in " ".join(shown.split()) else final
+
+
+class Narrator:
+    """Tells events on a screen. ``again`` is the command that runs the same again, if known."""
+
+    def __init__(self, screen: Screen, again: str = "", interactive: bool = False) -> None:
+        self._screen = screen
+        self._style = screen.style
+        self._again = again
+        self._interactive = interactive
+        self._words = Words()
+        self._limits: Json = {}
+        self._cost = 0.0
+        self._started: float | None = None
+        self._step_began: float | None = None
+        self._where = ""
+        self._tellers: dict[str, Callable[[Json], None]] = {
+            "run.started": self._run_started,
+            "step.entered": self._step_entered,
+            "turn.intended": self._turn_intended,
+            "turn.output": self._turn_output,
+            "turn.ended": self._turn_ended,
+            "outcome.parsed": self._outcome_parsed,
+            "outcome.invalid": self._outcome_invalid,
+            "check.ended": self._check_ended,
+            "command.ended": self._check_ended,
+            "question.opened": self._question_opened,
+            "question.closed": self._question_closed,
+            "steer.intended": lambda data: self._note(f"↪ told the agent: {_brief(data.get('text'))}"),
+            "aside.noted": lambda data: self._note("an aside went through this session"),
+            "limit.hit": self._limit_hit,
+            "edge.taken": self._edge_taken,
+            "run.paused": self._run_paused,
+            "run.resumed": lambda data: self._note("▶ goes on"),
+            "run.parked": lambda data: self._note(f"⏸ usage limit: parked until {data.get('until')}"),
+            "run.ended": self._run_ended,
+        }
+        self._at: float | None = None
+
+    def event(self, event: Json) -> None:
+        """Tell one event. A kind this client does not know is passed over."""
+        self._at = text.epoch(event.get("at"))
+        teller = self._tellers.get(str(event.get("type")))
+        if teller is not None:
+            teller(event.get("data") or {})
+
+    def tick(self) -> None:
+        """Show how long it has been going on and what it has cost."""
+        if self._started is not None:
+            elapsed = text.duration(max(0, int(time.time() - self._started)))
+            where = f"  {self._where}" if self._where else ""
+            self._screen.status(f"  {elapsed}  {text.money(self._cost)}{where}")
+
+    def finish(self) -> None:
+        """Leave a clean line."""
+        self._screen.clear()
+        self._screen.fresh_line()
+
+    def _note(self, words: str, colour: str = "dim") -> None:
+        self._screen.line("  " + self._style(colour, text.fold(words)))
+
+    def _block(self, words: object, colour: str = "dim") -> None:
+        lines = text.clean(words).strip("\n").splitlines()[-TAIL_LINES:]
+        for line in lines:
+            self._screen.line("    " + self._style(colour, line))
+
+    def _run_started(self, data: Json) -> None:
+        self._started = self._at
+        self._limits = data.get("limits") or {}
+        place = text.fold(data.get("working_directory"))
+        session = text.fold(data.get("session_id"))
+        self._note(f"run {text.fold(data.get('run_id'))} · session {session} · {place}")
+
+    def _step_entered(self, data: Json) -> None:
+        most = self._limits.get("max_total_steps")
+        count = f"step {data.get('step_count')}" + (f" of {most}" if most else "")
+        step = text.fold(data.get("step"))
+        visit = data.get("visit")
+        self._where, self._step_began = f"{step} (visit {visit})", self._at
+        title = self._style("bold", f"▸ {step}")
+        self._screen.line()
+        self._screen.line(f"{title}  {self._style('dim', f'visit {visit} · {count}')}")
+
+    def _turn_intended(self, data: Json) -> None:
+        said = PURPOSES.get(str(data.get("purpose")))
+        if said:
+            self._note(f"{said} (attempt {data.get('attempt', 1)})")
+
+    def _turn_output(self, data: Json) -> None:
+        kind = data.get("kind")
+        if kind == "text":
+            self._stream(self._words.add(data))
+        elif kind == "tool":
+            self._note(f"⚙ {_brief(data.get('delta'))}", "cyan")
+        elif kind == "tool_result":
+            self._note(f"  {_brief(data.get('delta'))}")
+        elif kind == "status":
+            self._note(f"… {_brief(data.get('delta'))}")
+
+    def _stream(self, words: str) -> None:
+        first, *rest = text.clean(words).split("\n")
+        margin = "  " if self._screen.fresh and first else ""
+        lines = [margin + first, *(f"  {line}" if line else "" for line in rest)]
+        self._screen.write("\n".join(lines))
+
+    def _turn_ended(self, data: Json) -> None:
+        missing = self._words.missing(data)
+        if missing:
+            self._screen.fresh_line()
+            self._stream(missing)
+        self._cost += data.get("cost_usd") or 0.0
+        ended = (data.get("report") or {}).get("kind", "done")
+        how = "" if ended == "done" else f" · {str(ended).replace('_', ' ')}"
+        spent = text.money(data.get("cost_usd"))
+        self._note(f"turn: {text.duration(data.get('seconds'))} · {spent}{how}")
+        detail = (data.get("report") or {}).get("detail")
+        if how and detail:
+            self._block(detail)
+
+    def _outcome_parsed(self, data: Json) -> None:
+        described = data.get("description")
+        more = f": {text.fold(described)}" if described else ""
+        self._note(f"outcome {text.fold(data.get('outcome'))}{more}", "cyan")
+
+    def _outcome_invalid(self, data: Json) -> None:
+        replies = self._limits.get("max_retries", 3) + 1
+        attempt = f"reply {data.get('attempt')} of {replies}"
+        self._note(f"! no usable outcome ({attempt}): {data.get('message')}", "yellow")
+
+    def _check_ended(self, data: Json) -> None:
+        passed = bool(data.get("passed"))
+        command = shlex.join(str(word) for word in data.get("run") or [])
+        took = text.duration(data.get("seconds"))
+        status = data.get("exit_status")
+        how = took if passed else f"exit {'unknown' if status is None else status}, {took}"
+        sign, colour = ("✓", "green") if passed else ("✗", "red")
+        self._note(f"{sign} {command} ({how})", colour)
+        if not passed:
+            self._block(data.get("tail") or "")
+
+    def _question_opened(self, data: Json) -> None:
+        if self._interactive:
+            return
+        self._note(f"? {data.get('kind')}: {data.get('text')}", "yellow")
+        self._block(data.get("detail") or "")
+        self._note(f"  answer with: {answer_command(data)}", "yellow")
+
+    def _question_closed(self, data: Json) -> None:
+        answer = data.get("answer")
+        by = f" by {data['by']}" if data.get("by") else ""
+        said = f"answered{by}: {answer}" if answer else f"question {data.get('closed')}"
+        self._note(f"? {said}")
+
+    def _limit_hit(self, data: Json) -> None:
+        self._note(f"⚠ limit {data.get('limit')} ({data.get('count')})", "yellow")
+
+    def _edge_taken(self, data: Json) -> None:
+        target = data.get("to") or f"exit {data.get('exit')}"
+        took = ""
+        if self._at is not None and self._step_began is not None:
+            took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
+        self._note(f"{data.get('outcome')} → {target}{took} · {text.money(self._cost)} so far")
+
+    def _run_paused(self, data: Json) -> None:
+        self._note(f"⏸ paused ({data.get('why', 'requested')}): 'podium resume' goes on", "yellow")
+
+    def _run_ended(self, data: Json) -> None:
+        run = data.get("run") or {}
+        for undelivered in data.get("undelivered") or []:
+            self._note(f"not delivered: {undelivered}", "yellow")
+        self._screen.line()
+        self._screen.line(end_line(run, self._style))
+        ended = run.get("exit") or {}
+        if ended.get("detail") and ended.get("class") != "completed":
+            self._block(ended["detail"])
+        if ended.get("class") != "completed":
+            self._screen.line(f"Run it again: {text.clean(self._again or again_command(run))}")
+
+
+def _brief(words: object) -> str:
+    return text.fold(words, 100)
+
+
+def end_line(run: Json, style: text.Style) -> str:
+    """The last line about a run: sign, message, reason, and what it took."""
+    ended = run.get("exit") or {}
+    sign, colour = mark(run)
+    began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
+    took = [text.money(run.get("cost_usd"))]
+    if began is not None and over is not None:
+        took.insert(0, text.duration(over - began))
+    if run.get("step_count"):
+        took.insert(0, text.counted(run["step_count"], "step"))
+    said = f"{sign} {text.fold(ended.get('message'))} ({text.fold(ended.get('reason'))})"
+    return f"{style(colour, said)}  {style('dim', ' · '.join(took))}"
+
+
+def again_command(run: Json) -> str:
+    """The command that starts the same recipe again with the same parameters."""
+    words = ["podium", "run", str(run.get("recipe")), "--cwd", str(run.get("working_directory"))]
+    for name, value in (run.get("params") or {}).items():
+        shown = str(value).lower() if isinstance(value, bool) else str(value)
+        words += ["-p", f"{name}={shown}"]
+    return shlex.join(words)

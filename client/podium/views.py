@@ -1,0 +1,179 @@
+"""What is asked most: the daemon's status, the runs, the open questions, the locks.
+
+One round trip each, and no import that the answer does not need.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from podium import __version__, text
+from podium.connection import call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Json = dict[str, Any]
+
+LISTED_RUNS = 50
+
+
+def status(json: bool) -> int:
+    """``podium status``."""
+    answer = call("daemon.status")
+    if json:
+        text.emit_json({**answer, "client_version": __version__})
+        return 0
+    style = text.Style(sys.stdout)
+    lines = [(name, words) for name, words in _status_lines(answer) if words]
+    width = max(len(name) for name, _ in lines)
+    text.emit(
+        "".join(
+            f"{style('bold', name.ljust(width))}  {text.fold(words)}\n" for name, words in lines
+        )
+    )
+    if answer.get("version") != __version__:
+        text.tell(
+            f"This client is {__version__}, the daemon {text.fold(answer.get('version'))}: "
+            "'podium down && podium up' restarts the daemon with this version."
+        )
+    return 0
+
+
+def _status_lines(answer: Json) -> list[tuple[str, str]]:
+    started = text.epoch(answer.get("started_at"))
+    gateway = answer.get("gateway") or {}
+    voice = answer.get("voice") or {}
+    orchestration = answer.get("orchestration") or {}
+    taken_up = answer.get("taken_up")
+    taken = len(taken_up) if isinstance(taken_up, list) else taken_up or 0
+    reach = "off"
+    if gateway.get("enabled"):
+        clients = text.counted(int(gateway.get("clients") or 0), "client")
+        reach = f"{gateway.get('url') or 'on'} ({clients})"
+    return [
+        ("daemon", f"running, pid {answer.get('pid')}"),
+        ("version", str(answer.get("version", ""))),
+        ("started", "" if started is None else text.ago(answer.get("started_at"))),
+        ("socket", str(answer.get("socket", ""))),
+        ("gateway", reach),
+        ("sessions", str(answer.get("sessions", ""))),
+        ("active runs", str(answer.get("runs_active", ""))),
+        ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
+        ("voice", " ".join(str(voice[key]) for key in ("state", "model") if voice.get(key))),
+        (
+            "recipes",
+            "on" if orchestration.get("enabled", True) else "off ('podium orchestration on')",
+        ),
+        ("turns taken up", str(taken) if taken else ""),
+    ]
+
+
+def _with_hint(number: object, command: str) -> str:
+    return f"{number} ('{command}')" if number else "0"
+
+
+def runs(ended_too: bool, json: bool) -> int:
+    """``podium runs``: the active ones, or the latest of all."""
+    params: Json = {"limit": LISTED_RUNS} if ended_too else {"active": True}
+    answer: list[Json] = call("runs.list", params)
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        none = "No active runs ('podium runs --all' shows ended ones)."
+        text.emit(f"{'No runs yet.' if ended_too else none}\n")
+    else:
+        text.emit(text.table(RUN_HEADINGS, map(run_row, answer), text.columns()))
+    return 0
+
+
+RUN_HEADINGS = ("RUN", "RECIPE", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
+
+
+def run_row(run: Json) -> tuple[str, ...]:
+    """A run as a line of ``podium runs``."""
+    ended = run.get("exit") or {}
+    step, visits = run.get("step"), run.get("visits") or {}
+    return (
+        text.short(run.get("run_id")),
+        str(run.get("recipe") or run.get("kind") or ""),
+        str(ended.get("reason") or run.get("status") or ""),
+        f"{step} ({visits.get(step, 1)})" if step else "-",
+        text.ago(run.get("started_at")),
+        text.money(run.get("cost_usd")),
+        home_relative(run.get("working_directory")),
+    )
+
+
+def home_relative(directory: object) -> str:
+    """A directory as people write it."""
+    import os
+
+    path, home = str(directory or ""), os.environ.get("HOME", "")
+    return f"~{path[len(home) :]}" if home and (path + "/").startswith(home + "/") else path
+
+
+def questions(json: bool) -> int:
+    """``podium questions``: the open ones."""
+    answer: list[Json] = call("questions.list")
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        text.emit("No open questions.\n")
+    else:
+        rows = (
+            (
+                text.short(question.get("question_id")),
+                text.short(question.get("run_id")),
+                str(question.get("kind", "")),
+                text.ago(question.get("opened_at")),
+                "|".join(str(choice.get("id")) for choice in question.get("choices") or []),
+                str(question.get("text", "")),
+            )
+            for question in answer
+        )
+        headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS", "TEXT")
+        text.emit(text.table(headings, rows, text.columns()))
+    return 0
+
+
+def locks(json: bool) -> int:
+    """``podium locks``: who holds which session and working tree."""
+    answer: list[Json] = call("sessions.locks")
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        text.emit("Nothing is held.\n")
+    else:
+        text.emit(
+            text.table(("HELD", "BY", "SINCE", "WHAT"), map(_lock_row, answer), text.columns())
+        )
+    return 0
+
+
+def _lock_row(lock: Json) -> tuple[str, ...]:
+    holder = lock.get("holder") or {}
+    session = lock.get("session_id")
+    return (
+        "session" if session else "working tree",
+        holder_words(holder),
+        text.ago(holder.get("since")),
+        str(session or home_relative(lock.get("working_directory"))),
+    )
+
+
+def holder_words(holder: Json) -> str:
+    """Who holds something: ``run 1a2b3c4d``, ``foreign process 4711``."""
+    if holder.get("kind") == "foreign":
+        return f"foreign process {holder.get('pid', '?')}"
+    return f"{holder.get('kind', '?')} {text.short(holder.get('id'))}"
+
+
+HOT: dict[str, Callable[..., int]] = {
+    "status": status,
+    "runs": runs,
+    "questions": questions,
+    "locks": locks,
+}

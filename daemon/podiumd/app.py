@@ -1,0 +1,200 @@
+"""The composition root: builds the services in their order and owns the tree of tasks.
+
+    serve                         signals, shutdown
+    ├── store                     its writer thread
+    ├── spool watch               one watch for all turns
+    ├── runs                      an actor a run
+    └── rpc                       a task a connection
+
+Leaving goes the other way round: no new clients, clients told, turns let go, everything stored.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+import trio
+
+from podiumd import __version__
+from podiumd.config import Config
+from podiumd.drivers.registry import make_drivers
+from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.instance import hold_lock
+from podiumd.logs import log
+from podiumd.paths import Places
+from podiumd.rpc.context import DaemonInfo
+from podiumd.rpc.listener import listening
+from podiumd.rpc.server import serve_rpc
+from podiumd.runtime.bus import Bus
+from podiumd.runtime.catalogue import Catalogue, builtin_directory
+from podiumd.runtime.clock import Clock
+from podiumd.runtime.context import Agent, Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.runs import Runs
+from podiumd.runtime.service import DaemonService
+from podiumd.runtime.slots import Slots
+from podiumd.store.facts import Store, open_store
+from podiumd.tools.environment import child_environment
+
+STOP_SECONDS = 8.0
+"""How long stopping may take before it is cut short (the contract says 10)."""
+
+TurnsAtStop = Literal["leave", "interrupt"]
+
+
+class Stop:
+    """The wish to stop: the first says how, and what is asked later waits with it."""
+
+    def __init__(self) -> None:
+        self.turns: TurnsAtStop = "leave"
+        self._event = trio.Event()
+
+    def request(self, turns: TurnsAtStop) -> None:
+        if not self._event.is_set():
+            self.turns = turns
+        self._event.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
+def run(
+    config: Config,
+    places: Places,
+    environ: Mapping[str, str],
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the daemon until it is told to stop.
+
+    ``ready`` is called once it answers. Raises what keeps it from starting: ``AlreadyRunning``,
+    ``PlaceError``, ``StoreError``, ``LeaseError``, ``ScriptError``.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(hold_lock(places.instance_lock))
+        listener = stack.enter_context(listening(places.socket, os.getuid()))
+        daemon = Daemon(config, places, environ)
+        trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
+
+
+class Daemon:
+    """One daemon's parts."""
+
+    def __init__(self, config: Config, places: Places, environ: Mapping[str, str]) -> None:
+        self._config = config
+        self._places = places
+        self._environ = environ
+
+    async def serve(self, listener: object, ready: Callable[[], None]) -> None:
+        """The tree of tasks, from ready to stopped."""
+        bus, clock, stop = Bus(), Clock(), Stop()
+        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async with (
+                open_store(self._places.state, on_facts=bus.publish) as store,
+                watch_spools() as watch,
+                trio.open_nursery() as nursery,
+            ):
+                nursery.start_soon(_stop_on_signal, signals, stop)
+                context = self._context(store, bus, clock, watch)
+                await self._serve(context, listener, stop, ready)
+                nursery.cancel_scope.cancel()
+        log("Daemon stopped", pid=os.getpid())
+
+    async def _serve(
+        self, context: Context, listener: object, stop: Stop, ready: Callable[[], None]
+    ) -> None:
+        desk = Desk(context.leases, str(self._places.state), context.clock.now)
+        async with trio.open_nursery() as nursery:
+            runs = Runs(context, desk, nursery)
+            service = DaemonService(
+                context,
+                desk,
+                runs,
+                Catalogue(self._places.recipes, builtin_directory()),
+                default_agent="claude",
+                orchestration_enabled=self._config.orchestration.enabled,
+            )
+            await service.restore()
+            info = DaemonInfo(
+                version=__version__,
+                pid=os.getpid(),
+                started_at=context.clock.now(),
+                socket=str(self._places.socket),
+                request_shutdown=stop.request,
+            )
+            server = await nursery.start(serve_rpc, service, info, listener)
+            log("Daemon ready", pid=os.getpid(), socket=str(self._places.socket))
+            ready()
+            await stop.wait()
+            log("Daemon stopping", turns=stop.turns)
+            with trio.move_on_after(STOP_SECONDS):
+                if stop.turns == "interrupt":
+                    await service.stop_turns()
+                context.bus.close()
+                server.stop()
+                await runs.leave()
+            nursery.cancel_scope.cancel()
+
+    def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:
+        return Context(
+            store=store,
+            bus=bus,
+            clock=clock,
+            leases=LeaseBook(self._places.locks),
+            agents=self._agents(watch),
+            state=self._places.state,
+            slots=Slots(self._config.limits.max_agents),
+            log=log,
+            command_environment=self._environment("commands", {}, ()),
+        )
+
+    def _agents(self, watch: SpoolWatch) -> dict[str, Agent]:
+        settings = self._config.agents
+        drivers = make_drivers(watch, script=settings.scripted.script)
+        claude = settings.claude
+        return {
+            "claude": Agent(
+                driver=drivers["claude"],
+                command=(claude.command,),
+                environment=self._environment("claude", claude.env, claude.pass_env),
+                permission_mode=claude.permission_mode,
+                turn_timeout_seconds=claude.turn_timeout_seconds,
+                idle_timeout_seconds=claude.idle_timeout_seconds,
+                config_directory=self._claude_directory(),
+            ),
+            "scripted": Agent(
+                driver=drivers["scripted"],
+                command=(),
+                environment=self._environment("scripted", {}, ()),
+            ),
+        }
+
+    def _environment(
+        self, agent: str, extra: Mapping[str, str], pass_env: tuple[str, ...]
+    ) -> Callable[[str], dict[str, str]]:
+        def environment(marker: str) -> dict[str, str]:
+            return child_environment(
+                self._environ, agent=agent, pass_env=pass_env, extra_env=extra, marker=marker
+            )
+
+        return environment
+
+    def _claude_directory(self) -> Path:
+        claude = self._config.agents.claude
+        environment = self._environment("claude", claude.env, claude.pass_env)("")
+        chosen = environment.get("CLAUDE_CONFIG_DIR")
+        return (
+            Path(chosen) if chosen else Path(environment.get("HOME", "~")).expanduser() / ".claude"
+        )
+
+
+async def _stop_on_signal(signals: object, stop: Stop) -> None:
+    """SIGTERM and SIGINT stop the daemon and leave turns running."""
+    async for number in signals:  # type: ignore[attr-defined]
+        log("Signal received", signal=signal.Signals(number).name)
+        stop.request("leave")

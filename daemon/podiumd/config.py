@@ -1,0 +1,147 @@
+"""The configuration: every setting with its type, range, unit and default.
+
+This module only says what there is; ``config_load`` reads it from its sources.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Text = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", description="a string without NUL")]
+Word = Annotated[
+    str, Meta(pattern=r"\A[^\0\n\r]+\Z", description="a string of one line that is not empty")
+]
+Seconds = Annotated[
+    float, Meta(gt=0, le=2_592_000, description="seconds, above 0 and at most 2592000 (30 days)")
+]
+VariableName = Annotated[
+    str,
+    Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", description="the name of an environment variable"),
+]
+OptionalVariableName = Annotated[
+    str,
+    Meta(
+        pattern=r"\A([A-Za-z_][A-Za-z0-9_]*)?\Z",
+        description="the name of an environment variable, or an empty string",
+    ),
+]
+OptionalUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"\A(https?://[^\s/@?#]+[^\s@?#]*)?\Z",
+        description="an http or https URL without user and query, or an empty string",
+    ),
+]
+HostName = Annotated[
+    str,
+    Meta(
+        pattern=r"\A(\*\.)?[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?\Z|\A[0-9A-Fa-f:]{2,45}\Z",
+        description="a host name, '*.' and a domain, or an address",
+    ),
+]
+ListenHost = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?\Z|\A[0-9A-Fa-f:]{2,45}\Z",
+        description="a host name or an address",
+    ),
+]
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class ClaudeSettings(_Section, frozen=True):
+    """``[agents.claude]``: ``command`` is a path, or a name looked up on PATH."""
+
+    command: Word = "claude"
+    permission_mode: Annotated[
+        str,
+        Meta(pattern=r"\A[A-Za-z][A-Za-z-]{0,39}\Z", description="a permission mode of the agent"),
+    ] = "default"
+    turn_timeout_seconds: Seconds = 3600
+    idle_timeout_seconds: Seconds = 600
+    env: dict[VariableName, Text] = {}
+    pass_env: tuple[VariableName, ...] = ()
+
+
+class NativeSettings(_Section, frozen=True):
+    """``[agents.native]``: the daemon's own agent."""
+
+    provider: Literal["anthropic", "openai"] = "anthropic"
+    base_url: OptionalUrl = ""
+    model: Text = ""
+    api_key_env: OptionalVariableName = ""
+    mode: Literal["confirm", "allow-all", "read-only"] = "confirm"
+    max_iterations: Annotated[int, Meta(ge=1, le=1000)] = 10
+    commit: bool = True
+    sandbox: Literal["off", "auto", "required"] = "auto"
+    test_command: Text = ""
+
+
+class ScriptedSettings(_Section, frozen=True):
+    """``[agents.scripted]``: ``script`` is a file of turns; empty: the built-in demo."""
+
+    script: Text = ""
+
+
+class AgentSettings(_Section, frozen=True):
+    """``[agents]``: one table an agent."""
+
+    claude: ClaudeSettings = ClaudeSettings()
+    native: NativeSettings = NativeSettings()
+    scripted: ScriptedSettings = ScriptedSettings()
+
+
+class GatewaySettings(_Section, frozen=True):
+    """``[gateway]``: ``port`` 0 is any free port; ``tls = "files"`` needs both files."""
+
+    enabled: bool = True
+    host: ListenHost = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8080
+    tls: Literal["off", "auto", "files"] = "off"
+    cert_file: Text = ""
+    key_file: Text = ""
+    allowed_hosts: tuple[HostName, ...] = ()
+
+
+class VoiceSettings(_Section, frozen=True):
+    """``[voice]``: ``model`` is a model's name, or a directory that holds one."""
+
+    enabled: bool = True
+    model: Word = "base"
+    idle_unload_seconds: Seconds = 300
+    speak: Literal["off", "summary", "full"] = "off"
+
+
+class OrchestrationSettings(_Section, frozen=True):
+    """``[orchestration]``: whether recipes are available."""
+
+    enabled: bool = True
+
+
+class LimitSettings(_Section, frozen=True):
+    """``[limits]``: of the whole daemon. ``max_agents``: agent processes at once."""
+
+    max_agents: Annotated[int, Meta(ge=1, le=64)] = 4
+
+
+class NotifySettings(_Section, frozen=True):
+    """``[notify]``: an argument list, run with the event as JSON on its standard input."""
+
+    command: tuple[Word, ...] = ()
+
+
+class Config(_Section, frozen=True):
+    """Every setting of one daemon."""
+
+    agents: AgentSettings = AgentSettings()
+    gateway: GatewaySettings = GatewaySettings()
+    voice: VoiceSettings = VoiceSettings()
+    orchestration: OrchestrationSettings = OrchestrationSettings()
+    limits: LimitSettings = LimitSettings()
+    notify: NotifySettings = NotifySettings()

@@ -1,0 +1,209 @@
+"""What can be asked of a run, or told to it: the only way in.
+
+Each command carries its own time: ``at`` (RFC 3339 UTC, for people) and ``mono`` (the machine's
+monotonic clock in seconds, for sums), so that the core needs no clock.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from podiumd.core.facts import OnQuestion, TreeMark, Worktree
+from podiumd.core.recipe import Limits, Recipe
+from podiumd.core.report import TurnReport
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all commands."""
+
+    at: str
+    mono: float = 0.0
+
+
+class Start(Command, frozen=True):
+    """Begin a run: of a recipe, or (``text``) of one plain prompt."""
+
+    run_id: str
+    kind: Literal["recipe", "prompt"]
+    session_id: str
+    working_directory: str
+    agent: str
+    recipe: Recipe | None = None
+    source: str | None = None
+    agent_override: str | None = None
+    fork_from: str | None = None
+    params: dict[str, str | int | bool] = {}
+    limits: Limits | None = None
+    on_question: OnQuestion = "wait"
+    text: str | None = None
+    worktree: Worktree | None = None
+    aside_of: str | None = None
+
+
+class Proceed(Command, frozen=True):
+    """Do what is next. Carries what the runtime saw of the world just before.
+
+    ``dirty``: paths with uncommitted changes (``None`` outside git). ``tree``: HEAD and digest,
+    for a step that must not be repeated. ``foreign_rows``: rows that somebody else wrote into
+    the session since our last turn. ``problem``: why the agent cannot be run. ``locked``: who
+    holds the session instead of us.
+    """
+
+    dirty: tuple[str, ...] | None = None
+    tree: TreeMark | None = None
+    foreign_rows: int = 0
+    problem: str | None = None
+    locked: str | None = None
+
+
+class TurnStartedSeen(Command, frozen=True):
+    """The agent's process exists."""
+
+    turn_id: str
+    pid: int
+    proc_start: int
+    group: int
+
+
+class TurnOver(Command, frozen=True):
+    """A turn came to its end; ``delivered`` are the steers it took up."""
+
+    turn_id: str
+    report: TurnReport
+    delivered: tuple[str, ...] = ()
+
+
+class CheckOver(Command, frozen=True):
+    """A check came to its end."""
+
+    index: int
+    passed: bool
+    exit_status: int | None = None
+    seconds: float = 0.0
+    tail: str = ""
+    log: str = ""
+
+
+class EffectOver(Command, frozen=True):
+    """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``."""
+
+    effect: str
+    state: str
+    detail: str = ""
+
+
+class ApprovalSeen(Command, frozen=True):
+    """The agent asks for leave to use a tool, or asks the person something itself."""
+
+    turn_id: str
+    request_id: str
+    tool: str
+    input: dict[str, Any]
+    tool_use_id: str = ""
+    description: str = ""
+    asks_person: bool = False
+
+
+class ApprovalGone(Command, frozen=True):
+    """The agent waits for this answer no more."""
+
+    request_id: str
+
+
+class Answer(Command, frozen=True):
+    """A person's answer to a question."""
+
+    question_id: str
+    answer: str
+    note: str | None = None
+    by: str = "person"
+
+
+class Pause(Command, frozen=True):
+    """Stand still at the end of the turn."""
+
+
+class Resume(Command, frozen=True):
+    """Go on."""
+
+
+class LimitReset(Command, frozen=True):
+    """The agent's usage limit is over."""
+
+
+class Interrupt(Command, frozen=True):
+    """Stop the turn and pause."""
+
+
+class Cancel(Command, frozen=True):
+    """Stop the turn and end the run."""
+
+    reason: Literal["user-requested", "orchestration-disabled"] = "user-requested"
+
+
+class Steer(Command, frozen=True):
+    """Words for the running turn."""
+
+    uuid: str
+    text: str
+
+
+class NoteAside(Command, frozen=True):
+    """A person's prompt goes through this run's session while the run waits."""
+
+    run_id: str
+    session_id: str
+
+
+class AskRecovery(Command, frozen=True):
+    """Recovery cannot decide by itself: a person must. ``about`` names the matter."""
+
+    about: str
+    text: str
+    detail: str = ""
+
+
+class Fault(Command, frozen=True):
+    """The daemon failed at this run; ``detail`` names the log entry."""
+
+    detail: str
+
+
+AnyCommand = (
+    Start
+    | Proceed
+    | TurnStartedSeen
+    | TurnOver
+    | CheckOver
+    | EffectOver
+    | ApprovalSeen
+    | ApprovalGone
+    | Answer
+    | Pause
+    | Resume
+    | LimitReset
+    | Interrupt
+    | Cancel
+    | Steer
+    | NoteAside
+    | AskRecovery
+    | Fault
+)
+
+
+class CommandRefused(Exception):
+    """The command does not fit the run as it is; nothing was decided.
+
+    ``kind``: ``ended`` (the run is over), ``closed`` (the question is), ``unknown`` (no such
+    question) or ``invalid`` (an impossible value). ``data`` is for programs.
+    """
+
+    def __init__(
+        self, kind: Literal["ended", "closed", "unknown", "invalid"], message: str, **data: Any
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.data = data

@@ -1,0 +1,78 @@
+"""From a step's outcome to where it leads: checks first, then the edge."""
+
+from __future__ import annotations
+
+from podiumd.core import facts as f
+from podiumd.core import limits
+from podiumd.core.exits import classify
+from podiumd.core.ids import derive
+from podiumd.core.kernel import Decision
+from podiumd.core.recipe import OTHER, RESTART, Edge, Step
+from podiumd.core.state import Claim
+
+
+def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
+    """The agent said how the step went: run the checks, or believe it."""
+    step, name = d.state.current, d.state.step
+    assert step is not None and name is not None
+    edge = edge_for(step, claim.outcome)
+    checked = bool(step.checks) and claim.outcome != OTHER and not _needs_person(edge)
+    d.emit(
+        f.OutcomeParsed(
+            step=name,
+            outcome=claim.outcome,
+            source=claim.source,
+            description=claim.description,
+            repaired=repaired,
+            detail=claim.detail,
+            attempt=attempt,
+            next=f.Move(kind="check", index=0) if checked else None,
+        )
+    )
+    if not checked:
+        take(d, edge, claim)
+
+
+def edge_for(step: Step, outcome: str) -> Edge:
+    """The edge of an outcome that the step allows."""
+    edge = step.edge(outcome)
+    assert edge is not None, "a loaded recipe has an edge for each outcome"
+    return edge
+
+
+def _needs_person(edge: Edge) -> bool:
+    """Whether the edge hands the work to a person, so that no check is due."""
+    if edge.exit is None:
+        return False
+    return classify(edge.exit, edge.class_, edge.message).class_ in ("needs-user", "blocked")
+
+
+def take(d: Decision, edge: Edge, claim: Claim) -> None:
+    """Leave the step by ``edge``."""
+    state, name = d.state, d.state.step
+    assert state.recipe is not None and name is not None
+    restart = edge.to == RESTART
+    to = state.recipe.initial if restart else edge.to
+    session_id = derive(state.start.run_id, state.restart + 1, "session") if restart else None
+    d.emit(
+        f.EdgeTaken(
+            step=name,
+            visit=state.visits[name],
+            outcome=claim.outcome,
+            source=claim.source,
+            attempts=state.attempts,
+            description=claim.description,
+            detail=claim.detail,
+            to=edge.to,
+            exit=edge.exit,
+            session_id=session_id,
+            next=f.Move(kind="enter", step=to) if to is not None else None,
+        )
+    )
+    if edge.exit is not None:
+        d.end(
+            classify(edge.exit, edge.class_, edge.message, step=name),
+            detail=claim.description or "",
+        )
+    elif restart:
+        limits.stop_restarts(d)

@@ -1,0 +1,340 @@
+"""The facts of a run: everything that was decided, as frozen values, stored for good.
+
+A fact's ``tag`` is its public name (the ``type`` of an event). Each kind has a version; a change
+of shape raises it and adds an upcaster (``store.upcasters``).
+
+``next`` is the one thing the run wants to do next. Every fact that leaves something to be done
+says so itself, so a run can go on from any fact after a crash.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from podiumd.core.exits import Exit
+from podiumd.core.outcome import OutcomeError
+from podiumd.core.recipe import Limits, Recipe
+from podiumd.core.report import TurnReport
+
+OnQuestion = Literal["ask", "wait", "fail"]
+QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
+Purpose = Literal["step", "retry", "again", "go-on", "interrupted", "prompt"]
+StopKind = Literal["pause", "end", "interrupt", "cancel"]
+
+
+class Move(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the run wants to do next.
+
+    ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
+    for ``purpose``. ``check``: run check number ``index`` of the current step.
+    A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
+    ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
+    """
+
+    kind: Literal["worktree", "enter", "turn", "check"]
+    step: str = ""
+    purpose: Purpose = "step"
+    index: int = 0
+    fault: OutcomeError | None = None
+    original: str = ""
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """Base of all facts."""
+
+    next: Move | None = None
+
+
+class Worktree(msgspec.Struct, frozen=True):
+    """A checkout of its own for one run."""
+
+    repository: str
+    directory: str
+    branch: str
+
+
+class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
+    """A run exists. The recipe stands in it whole: later edits never reach a running run."""
+
+    run_id: str
+    kind: Literal["recipe", "prompt"]
+    session_id: str
+    working_directory: str
+    agent: str
+    recipe: Recipe | None = None
+    source: str | None = None
+    agent_override: str | None = None
+    fork_from: str | None = None
+    params: dict[str, str | int | bool] = {}
+    limits: Limits | None = None
+    on_question: OnQuestion = "wait"
+    text: str | None = None
+    worktree: Worktree | None = None
+    aside_of: str | None = None
+
+
+class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):
+    """One entry into a step: visits and steps are counted here and nowhere else."""
+
+    step: str
+    visit: int
+    step_count: int
+    session_id: str
+    fork_from: str | None = None
+
+
+class TreeMark(msgspec.Struct, frozen=True):
+    """The working tree as it was: HEAD and a digest of everything that differs from it."""
+
+    head: str | None
+    digest: str
+
+
+class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
+    """A prompt is about to be sent. Stored before the agent is started."""
+
+    turn_id: str
+    prompt_uuid: str
+    purpose: Purpose
+    session_id: str
+    agent: str
+    prompt: str
+    attempt: int = 1
+    step: str | None = None
+    visit: int = 0
+    fork_from: str | None = None
+    model: str | None = None
+    tools: str | tuple[str, ...] = "all"
+    allow: tuple[str, ...] = ()
+    permission_mode: str | None = None
+    outcomes: tuple[str, ...] = ()
+    budget_usd: float | None = None
+    timeout_seconds: float | None = None
+    seconds_left: float | None = None
+    tree: TreeMark | None = None
+    carried: tuple[str, ...] = ()
+
+
+class TurnStarted(Fact, frozen=True, kw_only=True, tag="turn.started"):
+    """The agent's process exists. ``mono`` is the machine's monotonic clock in seconds."""
+
+    turn_id: str
+    pid: int
+    proc_start: int
+    group: int
+    mono: float
+
+
+class TurnEnded(Fact, frozen=True, kw_only=True, tag="turn.ended"):
+    """The agent is gone. ``seconds`` is active time: what questions took is not in it."""
+
+    turn_id: str
+    report: TurnReport
+    text: str
+    seconds: float
+    cost_usd: float
+
+
+class OutcomeParsed(Fact, frozen=True, kw_only=True, tag="outcome.parsed"):
+    """The agent's word for how the step went; checks may still overrule it."""
+
+    step: str
+    outcome: str
+    source: str
+    description: str | None = None
+    repaired: bool = False
+    detail: str = ""
+    attempt: int = 1
+
+
+class OutcomeInvalid(Fact, frozen=True, kw_only=True, tag="outcome.invalid"):
+    """A reply without a usable outcome."""
+
+    step: str
+    error: str
+    message: str
+    attempt: int
+    excerpt: str = ""
+    returned: str | None = None
+    expected: tuple[str, ...] = ()
+
+
+class CheckEnded(Fact, frozen=True, kw_only=True, tag="check.ended"):
+    """A command that the daemon ran itself; its word counts more than the agent's."""
+
+    step: str
+    index: int
+    run: tuple[str, ...]
+    passed: bool
+    exit_status: int | None = None
+    seconds: float = 0.0
+    tail: str = ""
+    log: str = ""
+
+
+class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
+    """A person is needed."""
+
+    question_id: str
+    kind: QuestionKind
+    text: str
+    choices: tuple[tuple[str, str], ...] = ()
+    free_text: bool = False
+    detail: str = ""
+    about: str = ""
+    turn_id: str | None = None
+    request_id: str | None = None
+    tool: str | None = None
+    input: dict[str, Any] | None = None
+    tool_use_id: str | None = None
+    step: str | None = None
+    visit: int = 0
+    mono: float = 0.0
+
+
+class QuestionClosed(Fact, frozen=True, kw_only=True, tag="question.closed"):
+    """A question is no longer open. ``declines`` takes the step's edge for a gate refused."""
+
+    question_id: str
+    closed: Literal["answered", "superseded", "expired"]
+    answer: str | None = None
+    note: str | None = None
+    by: str | None = None
+    mono: float = 0.0
+
+
+class SteerIntended(Fact, frozen=True, kw_only=True, tag="steer.intended"):
+    """A person's words for the running turn. Without ``turn_id`` they wait for the next prompt."""
+
+    uuid: str
+    text: str
+    turn_id: str | None = None
+
+
+class AsideNoted(Fact, frozen=True, kw_only=True, tag="aside.noted"):
+    """A person's own prompt went through the session while this run waited."""
+
+    run_id: str
+    session_id: str
+
+
+class LimitHit(Fact, frozen=True, kw_only=True, tag="limit.hit"):
+    """A guardrail refused to go on. ``limit`` is the exit reason, ``count`` the limit itself."""
+
+    limit: str
+    count: int | float
+
+
+class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
+    """A step is over: its outcome and where that leads (``to`` or ``exit``)."""
+
+    step: str
+    visit: int
+    outcome: str
+    source: str
+    attempts: int
+    description: str | None = None
+    detail: str = ""
+    to: str | None = None
+    exit: str | None = None
+    session_id: str | None = None
+
+
+class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
+    """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID`` or
+    ``worktree``; ``state`` says how it went."""
+
+    effect: str
+    state: str
+    detail: str = ""
+
+
+class StopIntended(Fact, frozen=True, kw_only=True, tag="stop.intended"):
+    """What is to come after the running turn. Stored before the agent is told.
+
+    ``pause`` and ``end`` let the turn come to its own end, then pause the run or end it;
+    ``interrupt`` and ``cancel`` stop the turn first, and do the same.
+    """
+
+    how: StopKind
+    reason: str = "user-requested"
+    detail: str = ""
+
+
+class RunPaused(Fact, frozen=True, kw_only=True, tag="run.paused"):
+    """The run stands still until it is resumed."""
+
+    why: str = "requested"
+
+
+class RunResumed(Fact, frozen=True, kw_only=True, tag="run.resumed"):
+    """The run goes on."""
+
+    why: str = "requested"
+
+
+class RunParked(Fact, frozen=True, kw_only=True, tag="run.parked"):
+    """The agent's usage limit is reached; the run goes on by itself at ``until``."""
+
+    until: str
+    detail: str = ""
+
+
+class RunEnded(Fact, frozen=True, kw_only=True, tag="run.ended"):
+    """The run is over. ``undelivered`` are texts of steers that no prompt carried any more."""
+
+    exit: Exit
+    undelivered: tuple[str, ...] = ()
+
+
+AnyFact = (
+    RunStarted
+    | StepEntered
+    | TurnIntended
+    | TurnStarted
+    | TurnEnded
+    | OutcomeParsed
+    | OutcomeInvalid
+    | CheckEnded
+    | QuestionOpened
+    | QuestionClosed
+    | SteerIntended
+    | AsideNoted
+    | LimitHit
+    | EdgeTaken
+    | EffectEnded
+    | StopIntended
+    | RunPaused
+    | RunResumed
+    | RunParked
+    | RunEnded
+)
+
+VERSION = 1
+"""The version of every fact kind written by this release; per kind once they differ."""
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
+
+
+def type_of(fact: Fact) -> str:
+    """The public name of a fact's kind."""
+    tag = fact.__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag
+
+
+def encode(fact: Fact) -> bytes:
+    """A fact as JSON, its kind included as ``type``."""
+    return _encoder.encode(fact)
+
+
+def decode(data: bytes) -> AnyFact:
+    """A fact from its JSON.
+
+    Raises:
+        msgspec.ValidationError: not a fact of a known kind and shape.
+    """
+    return _decoder.decode(data)

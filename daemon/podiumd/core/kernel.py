@@ -1,0 +1,293 @@
+"""What every decider shares: building a decision, questions and their answers, steers, stops.
+
+A decision is made on a copy that evolves with each fact it emits, so later parts of it see what
+earlier parts decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core.exits import Exit, classify
+from podiumd.core.fold import evolve
+from podiumd.core.ids import derive
+from podiumd.core.state import Question, RunState
+
+Closed = Literal["answered", "superseded", "expired"]
+
+CHOICES: dict[str, tuple[tuple[str, str], ...]] = {
+    "approval": (("allow", "Allow once"), ("deny", "Deny"), ("always", "Always in this run")),
+    "gate": (("yes", "Yes"), ("no", "No")),
+    "limit": (("more", "The same again, once"), ("stop", "Stop")),
+    "recover": (
+        ("retry", "Send the step's prompt again"),
+        ("continue", "Accept what is there and go on"),
+        ("stop", "Stop the run"),
+    ),
+}
+
+
+class Decision:
+    """Facts in the making. ``state`` is what they amount to so far."""
+
+    def __init__(self, state: RunState, command: c.Command) -> None:
+        self.state = state
+        self.at = command.at
+        self.mono = command.mono
+        self.facts: list[f.AnyFact] = []
+
+    def emit(self, fact: f.AnyFact) -> None:
+        self.facts.append(fact)
+        self.state = evolve(self.state, fact, self.at)
+
+    def id(self, kind: str, number: int) -> str:
+        """The identifier of a part of the present visit."""
+        state = self.state
+        visit = state.visits.get(state.step or "", 0)
+        return derive(state.start.run_id, state.restart, state.step or "", visit, kind, number)
+
+    def ask(
+        self,
+        kind: f.QuestionKind,
+        text: str,
+        *,
+        about: str = "",
+        detail: str = "",
+    ) -> None:
+        """Open a question that the run itself waits for; unattended runs end instead."""
+        state = self.state
+        question_id = self.id("question", len(state.questions) + 1)
+        self.emit(
+            f.QuestionOpened(
+                question_id=question_id,
+                kind=kind,
+                text=text,
+                choices=CHOICES[kind],
+                about=about,
+                detail=detail,
+                step=state.step,
+                visit=state.visits.get(state.step or "", 0),
+                mono=self.mono,
+            )
+        )
+        if state.start.on_question == "fail":
+            self.give_up("clarification-needed", detail=text)
+
+    def close(
+        self,
+        question: Question,
+        closed: Closed,
+        *,
+        answer: str | None = None,
+        note: str | None = None,
+        by: str | None = None,
+        next: f.Move | None = None,
+    ) -> None:
+        self.emit(
+            f.QuestionClosed(
+                question_id=question.question_id,
+                closed=closed,
+                answer=answer,
+                note=note,
+                by=by,
+                mono=self.mono,
+                next=next,
+            )
+        )
+
+    def close_all(self, closed: Closed, questions: Sequence[Question]) -> None:
+        for question in questions:
+            self.close(question, closed)
+
+    def give_up(self, reason: str, *, how: f.StopKind = "cancel", detail: str = "") -> None:
+        """End the run; one whose turn is running ends with that turn."""
+        stop = self.state.stop
+        if self.state.turn is None:
+            self.end(classify(reason), detail=detail)
+        elif stop is None or stop.how not in ("cancel", how):
+            self.emit(f.StopIntended(how=how, reason=reason, detail=detail))
+
+    def end(self, exit: Exit, *, detail: str = "") -> None:
+        """End the run; whatever is open is closed first, so that ``run.ended`` is the last."""
+        self.close_all("expired", self.state.open_questions)
+        undelivered = tuple(steer.text for steer in self.state.steers)
+        self.emit(
+            f.RunEnded(exit=replace(exit, detail=detail or exit.detail), undelivered=undelivered)
+        )
+
+
+def require_running(state: RunState) -> None:
+    """Refuse a command to a run that is over."""
+    if state.exit is not None:
+        raise c.CommandRefused(
+            "ended",
+            f"The run has ended: {state.exit.reason}.",
+            id=state.start.run_id,
+            by=state.exit.reason,
+        )
+
+
+def checked_answer(state: RunState, command: c.Answer) -> Question:
+    """The open question that an answer fits.
+
+    Raises:
+        CommandRefused: no such question, already closed, or not one of its choices.
+    """
+    question = state.questions.get(command.question_id)
+    if question is None:
+        raise c.CommandRefused("unknown", "There is no such question.", id=command.question_id)
+    if question.closed is not None:
+        raise c.CommandRefused(
+            "closed",
+            f"The question was already {question.closed}.",
+            id=question.question_id,
+            by=question.by,
+        )
+    allowed = [choice for choice, _label in question.choices]
+    if command.answer not in allowed and not (question.free_text and command.answer.strip()):
+        expected = [*allowed, "a text"] if question.free_text else allowed
+        raise c.CommandRefused(
+            "invalid",
+            f"'{command.answer[:80]}' is no answer to this question; expected one of: "
+            f"{', '.join(expected)}.",
+            parameter="answer",
+        )
+    return question
+
+
+def approval(d: Decision, seen: c.ApprovalSeen) -> None:
+    """The agent asks: open a question, or answer it from what a person said before."""
+    state = d.state
+    if state.turn is None or state.turn.intent.turn_id != seen.turn_id:
+        return
+    asked = (seen.turn_id, seen.request_id)
+    if any((q.turn_id, q.request_id) == asked for q in state.questions.values()):
+        return
+    choices, free_text = (
+        (_own_choices(seen), True) if seen.asks_person else (CHOICES["approval"], False)
+    )
+    spare = _spare_answer(state, seen)
+    d.emit(
+        f.QuestionOpened(
+            question_id=d.id("question", len(state.questions) + 1),
+            kind="ask" if seen.asks_person else "approval",
+            text=_question_text(seen),
+            choices=choices,
+            free_text=free_text,
+            detail=seen.description,
+            turn_id=seen.turn_id,
+            request_id=seen.request_id,
+            tool=seen.tool,
+            input=seen.input,
+            tool_use_id=seen.tool_use_id,
+            step=state.step,
+            visit=state.visits.get(state.step or "", 0),
+            mono=d.mono,
+        )
+    )
+    question = list(d.state.questions.values())[-1]
+    if spare is not None:
+        d.emit(f.EffectEnded(effect=f"answer:{spare.question_id}", state="reused"))
+        d.close(question, "answered", answer=spare.answer, note=spare.note, by=spare.by)
+    elif seen.tool in state.always and not seen.asks_person:
+        d.close(question, "answered", answer="allow", by="always")
+    elif state.start.on_question == "fail" and not state.stopping:
+        d.give_up("clarification-needed", detail=question.text)
+
+
+def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
+    """An answer of this visit that its process never got: it serves once for the same call."""
+    visit = state.visits.get(state.step or "", 0)
+    for q in state.questions.values():
+        if (
+            q.closed == "answered"
+            and not q.delivered
+            and q.turn_id != seen.turn_id
+            and (q.step, q.visit, q.tool, q.input) == (state.step, visit, seen.tool, seen.input)
+        ):
+            return q
+    return None
+
+
+def _question_text(seen: c.ApprovalSeen) -> str:
+    if not seen.asks_person:
+        return (
+            f"{seen.tool} wants to run: {seen.description}"
+            if seen.description
+            else (f"May the agent use {seen.tool}?")
+        )
+    asked = seen.input.get("questions")
+    if isinstance(asked, list) and asked and isinstance(asked[0], dict):
+        return "\n".join(str(q.get("question", "")) for q in asked if isinstance(q, dict))
+    return str(seen.input.get("plan") or seen.description or f"{seen.tool} asks you")
+
+
+def _own_choices(seen: c.ApprovalSeen) -> tuple[tuple[str, str], ...]:
+    """The options of the agent's own question; a plan is approved or sent back."""
+    asked = seen.input.get("questions")
+    if not (isinstance(asked, list) and asked and isinstance(asked[0], dict)):
+        return (("yes", "Yes"), ("no", "No"))
+    options = asked[0].get("options") if len(asked) == 1 else None
+    if not isinstance(options, list):
+        return ()
+    labels = [str(o.get("label", "")) for o in options if isinstance(o, dict)]
+    return tuple((label, label) for label in labels if label)
+
+
+def steer(d: Decision, command: c.Steer) -> None:
+    """Words for the running turn; when none is running they wait for the next prompt."""
+    turn = d.state.turn
+    turn_id = turn.intent.turn_id if turn is not None and not d.state.stopping else None
+    d.emit(f.SteerIntended(uuid=command.uuid, text=command.text, turn_id=turn_id))
+
+
+def pause(d: Decision) -> None:
+    """Stand still: now, or when the turn that is running has ended."""
+    if d.state.paused or d.state.stop is not None:
+        return
+    if d.state.turn is None:
+        d.emit(f.RunPaused())
+    else:
+        d.emit(f.StopIntended(how="pause"))
+
+
+def hold(d: Decision) -> None:
+    """A pause that was asked for while a turn ran takes hold now."""
+    stop = d.state.stop
+    if stop is not None and stop.how == "pause":
+        d.emit(f.RunPaused())
+
+
+def interrupt(d: Decision) -> None:
+    """Stop the turn and pause. A plain prompt has nothing to come back to: it is cancelled."""
+    stop = d.state.stop
+    if d.state.start.kind == "prompt":
+        d.give_up("user-requested")
+    elif d.state.turn is None:
+        pause(d)
+    elif stop is None or stop.how == "pause":
+        d.emit(f.StopIntended(how="interrupt"))
+    elif stop.how == "end":
+        d.give_up(stop.reason)
+
+
+def cancel(d: Decision, command: c.Cancel) -> None:
+    """End the run. A running turn is stopped first; where recipes are switched off it finishes."""
+    disabled = command.reason == "orchestration-disabled"
+    d.give_up(command.reason, how="end" if disabled else "cancel")
+
+
+def resume(d: Decision) -> None:
+    """Go on. A pause that has not taken hold yet is taken back."""
+    stop = d.state.stop
+    if (
+        d.state.paused
+        or d.state.parked_until is not None
+        or (stop is not None and stop.how == "pause")
+    ):
+        d.emit(f.RunResumed())

@@ -1,0 +1,73 @@
+"""The text of every prompt that Podium sends.
+
+A recipe's prompts end with exactly the outcome block; a plain prompt is the person's, byte for
+byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podiumd.core import outcome, template
+from podiumd.core.recipe import Step
+from podiumd.core.state import RunState
+
+GO_ON = "Go on with this step where you stopped. If it is already finished, say how it went."
+INTERRUPTED = (
+    "You were interrupted: your process ended before this step was finished. Look at the working "
+    "tree first (git status, git diff, the files you were about to change) and see what is "
+    "already done. Do not do again what is done; finish what is not."
+)
+ORIGINAL = "This is what you were asked to do:"
+STEERED = "While you were working, the person you work for wrote:"
+PLAIN_GO_ON = "Go on where you stopped."
+
+
+def step_body(state: RunState, step: Step) -> str:
+    """The step's own text with its values filled in."""
+    values = {name: _as_text(value) for name, value in state.start.params.items()}
+    recipe = state.recipe
+    assert recipe is not None
+    values |= {f"last.{name}.detail": state.details.get(name, "") for name in recipe.steps}
+    return template.render(step.prompt or "", values).strip()
+
+
+def compose(body: str, steers: Sequence[str], outcomes: Sequence[str]) -> str:
+    """A prompt from its parts: what to do, what the person added, how to report."""
+    parts = [body]
+    if steers:
+        parts.append("\n\n".join([STEERED, *steers]))
+    if outcomes:
+        parts.append(outcome.outcome_block(outcomes))
+    return "\n\n".join(parts)
+
+
+def retry(fault: outcome.OutcomeError, outcomes: Sequence[str]) -> str:
+    """What an agent is told whose last reply had no usable outcome (without the block)."""
+    return _without_block(outcome.retry_prompt(fault, outcomes), outcomes)
+
+
+def interrupted(original: str, outcomes: Sequence[str]) -> str:
+    """What a turn that was cut off is told; with ``original`` where its record lacks it."""
+    told = _without_block(original, outcomes)
+    if told.startswith(INTERRUPTED):
+        return told
+    return f"{INTERRUPTED}\n\n{ORIGINAL}\n\n{told}" if told else INTERRUPTED
+
+
+def go_on(original: str, outcomes: Sequence[str]) -> str:
+    """What continues a turn that was stopped; with ``original`` where its record lacks it."""
+    told = GO_ON if outcomes else PLAIN_GO_ON
+    return f"{told}\n\n{ORIGINAL}\n\n{_without_block(original, outcomes)}" if original else told
+
+
+def _without_block(prompt: str, outcomes: Sequence[str]) -> str:
+    if not outcomes:
+        return prompt
+    return prompt.removesuffix(outcome.outcome_block(outcomes)).rstrip()
+
+
+def _as_text(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,185 @@
+"""Load a recipe from TOML text: read every table, collect every fault, give the recipe as data.
+
+What one look at each table can tell is found here and in ``recipe_rules``; what needs the whole
+graph (steps that cannot be reached, cycles without a bound) belongs to ``podiumd.core.check``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from podiumd.core.findings import Finding, Notes, RecipeInvalid
+from podiumd.core.params import ParamError, bind_params, param_value
+from podiumd.core.recipe import Limits, Param, Recipe
+from podiumd.core.recipe_fields import (
+    ANY_TEXT,
+    COUNT,
+    NUMBER,
+    PLAIN,
+    TEXT,
+    TEXTS,
+    Table,
+    is_name,
+    is_variable_name,
+    one_of,
+)
+from podiumd.core.recipe_rules import check_rules
+from podiumd.core.recipe_steps import StepReader
+from podiumd.core.toml_lines import TomlLines
+
+__all__ = ["Finding", "ParamError", "RecipeInvalid", "bind_params", "load_recipe"]
+
+_TOP_KEYS: Final = (
+    "format",
+    "id",
+    "label",
+    "description",
+    "initial",
+    "params",
+    "limits",
+    "context",
+    "steps",
+)
+_COUNTS: Final = ("max_step_visits", "max_total_steps", "max_retries", "max_restarts")
+_NUMBERS: Final = ("max_minutes", "max_cost_usd")
+_AT_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+
+
+def load_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> Recipe:
+    """Read one recipe.
+
+    ``file`` is its name in findings; ``read_prompt`` returns the text of a prompt file by the
+    name the recipe gives, raising OSError or ValueError with a message where it cannot.
+    Raises RecipeInvalid with all findings.
+    """
+    data = _parse(text, file)
+    notes = Notes(file, TomlLines(text.replace("\r\n", "\n")))
+    top = Table(notes, data, (), _TOP_KEYS)
+    _check_format(top)
+    id_ = top.need("id", TEXT, "", 'the recipe\'s name in kebab-case, such as "ship-a-fix"')
+    if id_ and not is_name(id_):
+        _bad_name(notes, ("id",), id_)
+    params = _params(top)
+    limits = _limits(top)
+    context = _context(top)
+    reader = StepReader(top, read_prompt)
+    recipe = Recipe(
+        id=id_,
+        label=top.get("label", TEXT, id_),
+        description=top.get("description", ANY_TEXT, ""),
+        initial=top.need("initial", TEXT, "", "the name of the first step"),
+        params=params,
+        limits=limits,
+        context=context,
+        steps=reader.read(),
+        digest=_digest(text, reader.prompt_files),
+    )
+    check_rules(recipe, notes, reader)
+    if notes.findings:
+        findings = sorted(notes.findings, key=lambda finding: finding.line or 0)
+        raise RecipeInvalid(findings, id_ if is_name(id_) else None)
+    return recipe
+
+
+def _parse(text: str, file: str) -> dict[str, Any]:
+    """Parse TOML; a syntax error, or values nested without end, is one finding."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = str(error)
+        at = _AT_LINE.search(message)
+        line = int(at.group(1)) if at else text.count("\n") + 1
+    finding = Finding(
+        code="syntax", line=line, message=f"this is not valid TOML: {message}", file=file
+    )
+    raise RecipeInvalid([finding])
+
+
+def _check_format(top: Table) -> None:
+    number = top.need("format", PLAIN, 1, "format = 1")
+    if number is not None and (number != 1 or not isinstance(number, int) or number is True):
+        top.notes.add(
+            "bad-format",
+            ("format",),
+            "this version reads recipes of format 1 only; write format = 1",
+        )
+
+
+def _bad_name(notes: Notes, path: tuple[str, ...], name: str) -> None:
+    notes.add(
+        "bad-name",
+        path,
+        f"'{name[:80]}' is no name: expected lower-case words joined by hyphens, at most 64 "
+        "characters, such as 'code-review'",
+    )
+
+
+def _params(top: Table) -> dict[str, Param]:
+    """Read ``[params.NAME]``: each with a type, a default of that type, choices for a choice."""
+    params: dict[str, Param] = {}
+    parent = Table(top.notes, top.mapping("params"), ("params",), tuple(top.mapping("params")))
+    for name in parent.data:
+        table = parent.table(name, ("type", "default", "choices", "description"))
+        if not is_variable_name(name):
+            top.notes.add(
+                "bad-name",
+                table.path,
+                f"parameter '{name[:80]}' cannot be written between braces: expected letters, "
+                "digits, '_' and '-', beginning with a letter",
+            )
+        params[name] = _param(name, table)
+    return params
+
+
+def _param(name: str, table: Table) -> Param:
+    kinds = one_of("string", "integer", "boolean", "choice", "path")
+    type_ = table.need("type", kinds, "string", 'the kind of value, such as type = "string"')
+    choices = table.get("choices", TEXTS, ())
+    if type_ == "choice" and not choices:
+        table.need("choices", TEXTS, (), 'what can be chosen, such as ["fast", "thorough"]')
+        if table.data.get("choices") == []:
+            table.bad("choices", "expected at least one text")
+    elif type_ != "choice" and choices:
+        table.bad("choices", 'only a parameter with type = "choice" has choices; remove the key')
+    param = Param(type=type_, choices=choices, description=table.get("description", ANY_TEXT, ""))
+    default = table.data.get("default")
+    if default is None:
+        return param
+    try:
+        # A file has types of its own: only a command line writes numbers as texts.
+        text_for_typed = isinstance(default, str) and type_ in ("integer", "boolean")
+        value = param_value(name, param, None if text_for_typed else default)
+    except ParamError as error:
+        table.bad("default", error.message)
+        return param
+    return Param(type=param.type, default=value, choices=choices, description=param.description)
+
+
+def _limits(top: Table) -> Limits:
+    table = top.table("limits", (*_COUNTS, *_NUMBERS, "on_limit"))
+    values: dict[str, Any] = {key: table.get(key, COUNT) for key in _COUNTS}
+    values |= {key: table.get(key, NUMBER) for key in _NUMBERS}
+    values["on_limit"] = table.get("on_limit", one_of("exit", "ask"))
+    return Limits(**{key: value for key, value in values.items() if value is not None})
+
+
+def _context(top: Table) -> dict[str, Any]:
+    """Read ``[context]``: the keys that a conversation fills, with what they begin as."""
+    data = top.mapping("context")
+    table = Table(top.notes, data, ("context",), tuple(data))
+    for name in data:
+        if not is_variable_name(name):
+            _bad_name(top.notes, ("context", name), name)
+    values = {name: table.get(name, PLAIN, "") for name in data}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+
+def _digest(text: str, prompt_files: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name, content in sorted(prompt_files.items()):
+        digest.update(f"\0{name}\0{content}".encode())
+    return digest.hexdigest()

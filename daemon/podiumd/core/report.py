@@ -1,0 +1,58 @@
+"""How a turn ended, as a driver reports it and the core judges it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+EndKind = Literal[
+    "done",  # the agent is idle and its last result is no error
+    "api_error",  # the model's API refused or failed (after the agent's own retries)
+    "usage_limit",  # the account's limit; ``resets_at`` says until when
+    "budget",  # the money for this turn is spent
+    "interrupted",  # stopped because we asked
+    "timeout",  # over its deadline, or silent for too long; ``detail`` says which
+    "broken",  # cut off: the process died, or its record has a hole
+    "failed",  # the agent could not be run, or ended with an error of its own
+]
+
+CUT_OFF: frozenset[EndKind] = frozenset({"broken", "interrupted"})
+"""The ends that leave a turn half done."""
+
+
+class Denial(msgspec.Struct, frozen=True):
+    """A tool call that was not allowed."""
+
+    tool: str
+    tool_use_id: str
+
+
+class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of one turn.
+
+    ``texts`` are the agent's own messages of this turn in order (no sub-agents, no synthetic
+    ones); ``result_text`` its last words. ``cost_usd`` is this turn's alone (a delta).
+    ``seconds`` is the monotonic length of the turn, time of open questions included.
+    ``mark`` describes the transcript when the process had ended ({"size", "last_uuid"}).
+    ``undelivered`` are uuids of steers the agent never began with.
+    """
+
+    kind: EndKind
+    detail: str = ""
+    texts: tuple[str, ...] = ()
+    result_text: str = ""
+    structured: dict[str, Any] | None = None
+    tool_outcome: dict[str, Any] | None = None
+    denials: tuple[Denial, ...] = ()
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    exit_status: int | None = None
+    api_status: int | None = None
+    resets_at: str | None = None
+    background_stopped: tuple[str, ...] = ()
+    prompt_recorded: bool = False
+    tool_begun: bool = False
+    bad_lines: int = 0
+    undelivered: tuple[str, ...] = ()
+    mark: dict[str, Any] | None = None

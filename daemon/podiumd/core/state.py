@@ -1,0 +1,179 @@
+"""A run's state: what its facts amount to, and what can be read off it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from podiumd.core import facts as f
+from podiumd.core.exits import Exit
+from podiumd.core.recipe import Limits, Recipe, Step
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question and, once closed, its answer."""
+
+    question_id: str
+    kind: f.QuestionKind
+    text: str
+    opened_at: str
+    choices: tuple[tuple[str, str], ...] = ()
+    free_text: bool = False
+    detail: str = ""
+    about: str = ""
+    turn_id: str | None = None
+    request_id: str | None = None
+    tool: str | None = None
+    input: dict[str, Any] | None = None
+    tool_use_id: str | None = None
+    step: str | None = None
+    visit: int = 0
+    answer: str | None = None
+    note: str | None = None
+    by: str | None = None
+    closed: str | None = None
+    delivered: bool = False
+
+
+class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn whose end has not been recorded."""
+
+    intent: f.TurnIntended
+    started: f.TurnStarted | None = None
+    asked_seconds: float = 0.0
+    asking_since: float | None = None
+
+
+class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
+    """Words that no prompt and no turn has taken up yet. ``queued``: the agent has them."""
+
+    uuid: str
+    text: str
+    turn_id: str | None
+    queued: bool = False
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of the history: how a visit of a step ended."""
+
+    step: str
+    visit: int
+    outcome: str
+    source: str
+    attempts: int
+    at: str
+    description: str | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent's accepted outcome while the checks that may overrule it run."""
+
+    outcome: str
+    source: str
+    description: str | None = None
+    detail: str = ""
+
+
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decisions about a run need.
+
+    ``begun``: the run has had its turn to go on; until then it is queued. ``sends`` counts the
+    prompts of the present visit, ``breaks`` those of them that were cut off, ``attempts`` the
+    replies that were judged. ``granted`` are the limits that a person extended.
+    """
+
+    start: f.RunStarted
+    started_at: str
+    begun: bool = False
+    next: f.Move | None = None
+    step: str | None = None
+    visits: dict[str, int] = {}
+    step_count: int = 0
+    restart: int = 0
+    main_session: str = ""
+    session_id: str = ""
+    fork_from: str | None = None
+    attempts: int = 0
+    breaks: int = 0
+    sends: int = 0
+    turns: int = 0
+    turn: ActiveTurn | None = None
+    last_turn: f.TurnEnded | None = None
+    claim: Claim | None = None
+    stop: f.StopIntended | None = None
+    paused: bool = False
+    parked_until: str | None = None
+    questions: dict[str, Question] = {}
+    always: frozenset[str] = frozenset()
+    steers: tuple[PendingSteer, ...] = ()
+    granted: frozenset[str] = frozenset()
+    accepted_dirty: bool = False
+    accepted_foreign: bool = False
+    details: dict[str, str] = {}
+    history: tuple[Visit, ...] = ()
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+    exit: Exit | None = None
+    ended_at: str | None = None
+
+    @property
+    def recipe(self) -> Recipe | None:
+        return self.start.recipe
+
+    @property
+    def limits(self) -> Limits:
+        return self.start.limits or Limits()
+
+    @property
+    def current(self) -> Step | None:
+        """The step the run is in."""
+        if self.start.recipe is None or self.step is None:
+            return None
+        return self.start.recipe.steps[self.step]
+
+    @property
+    def open_questions(self) -> tuple[Question, ...]:
+        return tuple(q for q in self.questions.values() if q.closed is None)
+
+    @property
+    def undelivered_answers(self) -> tuple[Question, ...]:
+        """Answers to the running turn's questions which the agent may not have yet."""
+        if self.turn is None:
+            return ()
+        turn_id = self.turn.intent.turn_id
+        return tuple(
+            q
+            for q in self.questions.values()
+            if q.closed == "answered" and not q.delivered and q.turn_id == turn_id
+        )
+
+    @property
+    def status(self) -> str:
+        """The public word for where the run stands."""
+        if self.exit is not None:
+            return "ended"
+        if self.open_questions:
+            return "waiting"
+        if self.paused:
+            return "paused"
+        if self.parked_until is not None:
+            return "parked"
+        return "running" if self.begun else "queued"
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the running turn is to be stopped before it comes to its own end."""
+        return self.stop is not None and self.stop.how in ("interrupt", "cancel")
+
+    @property
+    def ready(self) -> bool:
+        """Whether ``next`` may be done now."""
+        return (
+            self.next is not None
+            and self.exit is None
+            and self.turn is None
+            and not self.paused
+            and self.parked_until is None
+            and not self.open_questions
+        )

@@ -1,0 +1,224 @@
+"""Sending a prompt, and judging what came of it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from podiumd.core import commands as c
+from podiumd.core import edges, kernel, limits, prompts
+from podiumd.core import facts as f
+from podiumd.core.exits import classify
+from podiumd.core.kernel import Decision
+from podiumd.core.outcome import OutcomeError, extract, prose
+from podiumd.core.recipe import Step
+from podiumd.core.report import CUT_OFF, TurnReport
+from podiumd.core.state import Claim, RunState
+
+PLAIN = Step(kind="turn")
+"""What holds for a plain prompt: the agent's defaults."""
+
+MAX_BREAKS = 2
+"""How often a step that was cut off is taken up by itself, before a person is asked."""
+
+TEXT_LIMIT = 256 * 1024
+"""Characters of a turn's words kept in facts; the whole stays in the agent's transcript."""
+
+FOREIGN = (
+    "Somebody else has written into this session since the last step. Retry or continue sends "
+    "the next prompt on top of it; stop ends the run."
+)
+
+
+def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
+    """Decide to send a prompt, unless the world says otherwise."""
+    state = d.state
+    if seen.locked is not None:
+        d.end(classify("session-locked"), detail=seen.locked)
+        return
+    if seen.problem is not None:
+        d.end(classify("error"), detail=seen.problem)
+        return
+    if seen.foreign_rows and not state.accepted_foreign:
+        d.ask("recover", FOREIGN, about="foreign-rows", detail=f"{seen.foreign_rows} rows")
+        return
+    if limits.spent(d):
+        return
+    step = state.current or PLAIN
+    outcomes = step.allowed_outcomes if state.step is not None else ()
+    body = _body(state, move, step, outcomes)
+    if not body:
+        d.end(classify("no-prompt"), detail=f"Step '{state.step}' has nothing to say.")
+        return
+    # A person's own prompt goes out as it is; what was added waits for the next one.
+    waiting = [s for s in state.steers if s.turn_id is None and move.purpose != "prompt"]
+    d.emit(
+        f.TurnIntended(
+            turn_id=d.id("turn", state.sends + 1),
+            prompt_uuid=d.id("prompt", state.sends + 1),
+            purpose=move.purpose,
+            session_id=state.session_id,
+            fork_from=state.fork_from,
+            agent=state.start.agent_override or step.agent or state.start.agent,
+            prompt=prompts.compose(body, [s.text for s in waiting], outcomes),
+            attempt=state.attempts + 1,
+            step=state.step,
+            visit=state.visits.get(state.step or "", 0),
+            model=step.model,
+            tools=step.tools,
+            allow=step.allow,
+            permission_mode=step.permission_mode,
+            timeout_seconds=None if step.timeout_minutes is None else step.timeout_minutes * 60.0,
+            outcomes=outcomes,
+            tree=seen.tree,
+            carried=tuple(s.uuid for s in waiting),
+            budget_usd=limits.budget_left(state),
+            seconds_left=limits.seconds_left(state),
+        )
+    )
+
+
+def _body(state: RunState, move: f.Move, step: Step, outcomes: tuple[str, ...]) -> str:
+    """The prompt without what the person added and without the block."""
+    if move.fault is not None:
+        return prompts.retry(move.fault, outcomes)
+    if move.purpose == "interrupted":
+        return prompts.interrupted(move.original, outcomes)
+    if move.purpose == "go-on":
+        return prompts.go_on(move.original, outcomes)
+    if state.step is None:
+        return state.start.text or ""
+    return prompts.step_body(state, step)
+
+
+def over(d: Decision, command: c.TurnOver) -> None:
+    """A turn has ended: record it, then judge it."""
+    turn = d.state.turn
+    if turn is None or turn.intent.turn_id != command.turn_id:
+        return
+    report = command.report
+    d.close_all("superseded", [q for q in d.state.open_questions if q.turn_id == command.turn_id])
+    for steer in d.state.steers:
+        if steer.uuid in command.delivered:
+            d.emit(f.EffectEnded(effect=f"steer:{steer.uuid}", state="delivered"))
+    d.emit(
+        f.TurnEnded(
+            turn_id=command.turn_id,
+            report=replace(report, texts=(), result_text=""),
+            text=_kept("\n\n".join(report.texts) or report.result_text),
+            seconds=_active_seconds(d),
+            cost_usd=report.cost_usd,
+            next=_taken_up(d, turn.intent, report),
+        )
+    )
+    _judge(d, turn.intent, report)
+    kernel.hold(d)
+
+
+def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move | None:
+    """What a turn that did not come to its own end leaves to be done."""
+    stop = d.state.stop
+    if report.kind == "done" and (stop is None or stop.how != "interrupt"):
+        return None
+    cut_off = report.kind in CUT_OFF and not d.state.stopping
+    return f.Move(
+        kind="turn",
+        purpose="interrupted" if cut_off else "go-on",
+        original="" if report.prompt_recorded else intent.prompt,
+    )
+
+
+def _kept(text: str) -> str:
+    return text if len(text) <= TEXT_LIMIT else text[-TEXT_LIMIT:]
+
+
+def _active_seconds(d: Decision) -> float:
+    """Monotonic seconds since the agent's start, less the time a question was open."""
+    turn = d.state.turn
+    if turn is None or turn.started is None:
+        return 0.0
+    asked = turn.asked_seconds
+    if turn.asking_since is not None:
+        asked += max(0.0, d.mono - turn.asking_since)
+    return max(0.0, d.mono - turn.started.mono - asked)
+
+
+def _judge(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
+    stop = d.state.stop
+    if stop is not None and stop.how in ("cancel", "end"):
+        d.end(classify(stop.reason), detail=stop.detail)
+    elif stop is not None and stop.how == "interrupt":
+        d.emit(f.RunPaused(why="interrupted"))
+    elif report.kind == "done":
+        _done(d, intent, report)
+    elif report.kind == "usage_limit" and report.resets_at is not None:
+        d.emit(f.RunParked(until=report.resets_at, detail=report.detail))
+    elif report.kind in CUT_OFF:
+        _broken_off(d, intent, report)
+    elif not _out_of_means(d, report):
+        d.end(classify("error"), detail=report.detail or report.kind)
+
+
+def _out_of_means(d: Decision, report: TurnReport) -> bool:
+    """Whether the turn ended because the run's time or money did; then that is decided."""
+    cost = d.state.limits.max_cost_usd
+    if report.kind == "budget" and cost is not None:
+        limits.stop_at(d, "max-cost", cost)
+        return True
+    return report.kind == "timeout" and limits.spent(d)
+
+
+def _broken_off(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
+    """The agent was cut off: it goes on by itself (``_taken_up``), or a person decides."""
+    step = d.state.current
+    if step is not None and step.irreversible:
+        text = f"Step '{d.state.step}' was cut off and must not be repeated unseen."
+        d.ask("recover", text, about="irreversible", detail=_tree_detail(intent))
+    elif d.state.breaks > MAX_BREAKS:
+        text = f"The turn was cut off {d.state.breaks} times."
+        d.ask("recover", text, about="broken-off", detail=report.detail)
+
+
+def _tree_detail(intent: f.TurnIntended) -> str:
+    if intent.tree is None:
+        return "Before it there was no git repository."
+    return f"Before it HEAD was {intent.tree.head or 'unborn'}, tree {intent.tree.digest}."
+
+
+def _done(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
+    if d.state.step is None:
+        d.end(classify("turn-complete"))
+        return
+    found = extract(report, intent.outcomes)
+    if isinstance(found, OutcomeError):
+        _invalid(d, intent, found)
+        return
+    edges.claimed(
+        d,
+        Claim(
+            outcome=found.outcome,
+            source=found.source,
+            description=found.description,
+            detail=found.detail or found.description or prose(report.texts, found),
+        ),
+        attempt=intent.attempt,
+        repaired=found.repaired,
+    )
+
+
+def _invalid(d: Decision, intent: f.TurnIntended, error: OutcomeError) -> None:
+    last = intent.attempt > d.state.limits.max_retries
+    retry = f.Move(kind="turn", purpose="retry", fault=error)
+    d.emit(
+        f.OutcomeInvalid(
+            step=intent.step or "",
+            error=error.error,
+            message=error.message,
+            attempt=intent.attempt,
+            excerpt=error.excerpt,
+            returned=error.returned,
+            expected=intent.outcomes,
+            next=None if last else retry,
+        )
+    )
+    if last:
+        d.end(classify("orchestration-error"), detail=error.returned or error.message)

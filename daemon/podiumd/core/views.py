@@ -1,0 +1,104 @@
+"""A run as its clients see it: the public ``run``, ``question``, ``turn`` and ``event``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
+
+from podiumd.core import facts as f
+from podiumd.core.state import Question, RunState
+
+Json = dict[str, Any]
+
+
+def run_view(state: RunState) -> Json:
+    """The public ``run``."""
+    start = state.start
+    return {
+        "run_id": start.run_id,
+        "kind": start.kind,
+        "recipe": start.recipe.id if start.recipe is not None else None,
+        "session_id": state.session_id,
+        "working_directory": start.working_directory,
+        "agent": start.agent_override or start.agent,
+        "params": start.params,
+        "limits": msgspec.to_builtins(start.limits) if start.limits is not None else None,
+        "status": state.status,
+        "step": state.step,
+        "step_count": state.step_count,
+        "visits": state.visits,
+        "history": [msgspec.to_builtins(visit) for visit in state.history],
+        "questions": [question_view(state, q) for q in state.open_questions],
+        "turns": state.turns,
+        "cost_usd": round(state.cost_usd, 6),
+        "seconds": round(state.seconds, 3),
+        "restarts": state.restart,
+        "parked_until": state.parked_until,
+        "worktree": msgspec.to_builtins(start.worktree) if start.worktree is not None else None,
+        "started_at": state.started_at,
+        "ended_at": state.ended_at,
+        "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
+    }
+
+
+def question_view(state: RunState, question: Question) -> Json:
+    """The public ``question``."""
+    return {
+        "question_id": question.question_id,
+        "run_id": state.start.run_id,
+        "session_id": state.session_id,
+        "kind": question.kind,
+        "text": question.text,
+        "choices": [{"id": choice, "label": label} for choice, label in question.choices],
+        "free_text": question.free_text,
+        "detail": question.detail,
+        "tool": question.tool,
+        "input": question.input,
+        "opened_at": question.opened_at,
+        "answer": question.answer,
+        "note": question.note,
+        "by": question.by,
+        "closed": question.closed,
+    }
+
+
+def turn_view(state: RunState, files: list[str], commit: str | None) -> Json:
+    """The public ``turn``: the run's last one."""
+    last = state.last_turn
+    turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
+    status = "ended" if state.exit is not None else ("running" if state.begun else "queued")
+    parsed = state.history[-1].outcome if state.history else None
+    return {
+        "turn_id": turn_id,
+        "run_id": state.start.run_id,
+        "session_id": state.session_id,
+        "status": status,
+        "text": last.text if last is not None else "",
+        "outcome": parsed,
+        "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
+        "files": files,
+        "commit": commit,
+        "cost_usd": round(state.cost_usd, 6),
+        "started_at": state.started_at,
+        "ended_at": state.ended_at,
+    }
+
+
+def event_data(fact: f.AnyFact) -> Json:
+    """The public ``data`` of a fact's event. What is only for recovery stays out of it.
+
+    ``run.ended`` gets the whole ``run`` from whoever knows it.
+    """
+    data: Json = msgspec.to_builtins(asdict(fact))
+    for internal in ("next", "mono", "about"):
+        data.pop(internal, None)
+    if isinstance(fact, f.QuestionOpened):
+        data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
+    elif isinstance(fact, f.RunStarted):
+        recipe = fact.recipe
+        data["recipe"] = recipe.id if recipe is not None else None
+        data["label"] = recipe.label if recipe is not None else None
+        data["first_prompt"] = recipe.first_prompt if recipe is not None else fact.text
+    return data

@@ -1,0 +1,320 @@
+"""The workflow decider: which fact follows from a run's state and a command. Pure.
+
+A run wants one thing at a time (``RunState.next``). The runtime looks at the world and says
+``Proceed``; the decider answers with facts, which set the next ``next``. Everything else that
+can happen to a run (a turn ends, a person answers, pauses, cancels) is a command of its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from podiumd.core import commands as c
+from podiumd.core import edges, kernel, limits, turns
+from podiumd.core import facts as f
+from podiumd.core.exits import classify
+from podiumd.core.ids import derive
+from podiumd.core.kernel import Decision
+from podiumd.core.recipe import CHECKS_FAILED, DECLINED, Check, Recipe, Step
+from podiumd.core.state import Claim, Question, RunState
+
+
+def decide(state: RunState | None, command: c.AnyCommand) -> list[f.AnyFact]:
+    """The facts that follow; none if the command changes nothing.
+
+    Raises:
+        CommandRefused: the command does not fit the run as it is.
+    """
+    if state is None:
+        assert isinstance(command, c.Start), "a run begins with Start"
+        return [_start(command)]
+    if state.exit is not None:
+        _refuse_after_end(state, command)
+        return []
+    d = Decision(state, command)
+    _HANDLERS[type(command)](d, command)
+    return d.facts
+
+
+def _refuse_after_end(state: RunState, command: c.AnyCommand) -> None:
+    """What people want of a run that is over is refused; what still comes in is dropped."""
+    if isinstance(command, c.Answer):
+        kernel.checked_answer(state, command)
+    elif isinstance(command, _FROM_PEOPLE):
+        kernel.require_running(state)
+
+
+_FROM_PEOPLE = (c.Pause, c.Resume, c.Interrupt, c.Cancel, c.Steer, c.NoteAside)
+
+
+def _first_work(recipe: Recipe | None) -> f.Move:
+    if recipe is None:
+        return f.Move(kind="turn", purpose="prompt")
+    return f.Move(kind="enter", step=recipe.initial)
+
+
+def _start(command: c.Start) -> f.RunStarted:
+    recipe = command.recipe
+    first = f.Move(kind="worktree") if command.worktree is not None else _first_work(recipe)
+    return f.RunStarted(
+        run_id=command.run_id,
+        kind=command.kind,
+        session_id=command.session_id,
+        working_directory=command.working_directory,
+        agent=command.agent,
+        recipe=recipe,
+        source=command.source,
+        agent_override=command.agent_override,
+        fork_from=command.fork_from,
+        params=command.params,
+        limits=command.limits or (recipe.limits if recipe is not None else None),
+        on_question=command.on_question,
+        text=command.text,
+        worktree=command.worktree,
+        aside_of=command.aside_of,
+        next=first,
+    )
+
+
+def _proceed(d: Decision, seen: c.Proceed) -> None:
+    move = d.state.next
+    if move is None or not d.state.ready:
+        return
+    if move.kind == "enter":
+        _enter(d, move, seen)
+    elif move.kind == "turn":
+        turns.intend(d, move, seen)
+
+
+def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
+    state, recipe = d.state, d.state.recipe
+    assert recipe is not None
+    first = state.step_count == 0 and state.restart == 0
+    commits = any(step.commits for step in recipe.steps.values())
+    if first and commits and seen.dirty and not state.accepted_dirty:
+        shown = "\n".join(seen.dirty[:20])
+        text = "The working tree has uncommitted changes, and this recipe commits. Start anyway?"
+        d.ask("gate", text, about="dirty-tree", detail=shown)
+        return
+    if limits.entry_refused(d, move.step):
+        return
+    step = recipe.steps[move.step]
+    session_id, fork_from = _session_for(d, move.step, step)
+    d.emit(
+        f.StepEntered(
+            step=move.step,
+            visit=state.visits.get(move.step, 0) + 1,
+            step_count=state.step_count + 1,
+            session_id=session_id,
+            fork_from=fork_from,
+            next=f.Move(kind="turn", purpose="step"),
+        )
+    )
+    if step.gate is not None:
+        d.ask("gate", step.gate, about="step")
+
+
+def _session_for(d: Decision, name: str, step: Step) -> tuple[str, str | None]:
+    state = d.state
+    if step.session == "same":
+        return state.main_session, state.start.fork_from if state.restart == 0 else None
+    own = derive(
+        state.start.run_id, state.restart, name, state.visits.get(name, 0) + 1, "session", 1
+    )
+    return own, state.main_session if step.session == "fork" else None
+
+
+def _turn_started(d: Decision, seen: c.TurnStartedSeen) -> None:
+    turn = d.state.turn
+    if turn is None or turn.intent.turn_id != seen.turn_id:
+        return
+    d.emit(
+        f.TurnStarted(
+            turn_id=seen.turn_id,
+            pid=seen.pid,
+            proc_start=seen.proc_start,
+            group=seen.group,
+            mono=d.mono,
+        )
+    )
+
+
+def _check_over(d: Decision, command: c.CheckOver) -> None:
+    state, step, claim = d.state, d.state.current, d.state.claim
+    if state.next != f.Move(kind="check", index=command.index):
+        return
+    assert step is not None and claim is not None
+    check = step.checks[command.index]
+    last = command.index + 1 == len(step.checks)
+    go_on = command.passed and not last
+    d.emit(
+        f.CheckEnded(
+            step=state.step or "",
+            index=command.index,
+            run=check.run,
+            passed=command.passed,
+            exit_status=command.exit_status,
+            seconds=command.seconds,
+            tail=command.tail,
+            log=command.log,
+            next=f.Move(kind="check", index=command.index + 1) if go_on else None,
+        )
+    )
+    if not command.passed:
+        failed = Claim(
+            outcome=CHECKS_FAILED,
+            source="check",
+            description=_failure(check, command),
+            detail=command.tail,
+        )
+        edges.take(d, edges.edge_for(step, CHECKS_FAILED), failed)
+    elif last:
+        edges.take(d, edges.edge_for(step, claim.outcome), claim)
+
+
+def _failure(check: Check, command: c.CheckOver) -> str:
+    how = "did not end" if command.exit_status is None else f"exit status {command.exit_status}"
+    return f"{shlex.join(check.run)}: {how}"
+
+
+def _effect_over(d: Decision, command: c.EffectOver) -> None:
+    what, _, name = command.effect.partition(":")
+    state = d.state
+    if what == "worktree":
+        _worktree_over(d, command)
+    elif what == "answer":
+        if name in state.questions and not state.questions[name].delivered:
+            d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+    elif any(
+        s.uuid == name and (command.state, s.queued) != ("queued", True) for s in state.steers
+    ):
+        d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+
+
+def _worktree_over(d: Decision, command: c.EffectOver) -> None:
+    if d.state.next != f.Move(kind="worktree"):
+        return
+    made = command.state == "made"
+    d.emit(
+        f.EffectEnded(
+            effect="worktree",
+            state=command.state,
+            detail=command.detail,
+            next=_first_work(d.state.recipe) if made else None,
+        )
+    )
+    if not made:
+        d.end(classify("error"), detail=command.detail)
+
+
+def _answer(d: Decision, command: c.Answer) -> None:
+    question = kernel.checked_answer(d.state, command)
+    if question.kind in ("approval", "ask"):
+        d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
+        return
+    _ANSWERED[question.kind](d, question, command)
+
+
+def _gate_answered(d: Decision, question: Question, command: c.Answer) -> None:
+    d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
+    if command.answer == "yes":
+        return
+    step = d.state.current
+    if step is None:  # the tree was dirty, nothing has begun
+        recipe = d.state.recipe
+        assert recipe is not None
+        d.end(classify("gate-declined", step=recipe.initial))
+        return
+    declined = Claim(outcome=DECLINED, source="person", detail=command.note or "")
+    edges.take(d, edges.edge_for(step, DECLINED), declined)
+
+
+def _limit_answered(d: Decision, question: Question, command: c.Answer) -> None:
+    d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
+    if command.answer == "stop":
+        d.end(classify(question.about, limit=d.state.limits.max_total_steps))
+
+
+def _recover_answered(d: Decision, question: Question, command: c.Answer) -> None:
+    d.close(
+        question,
+        "answered",
+        answer=command.answer,
+        note=command.note,
+        by=command.by,
+        next=_after_recovery(d.state, question, command.answer),
+    )
+    if command.answer == "stop":
+        d.give_up("user-requested")
+
+
+def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move | None:
+    """What a person's word puts in the place of what was next; ``None``: nothing."""
+    move = state.next
+    if (
+        answer == "stop"
+        or question.about == "foreign-rows"
+        or state.turn is not None
+        or (move is not None and move.kind != "turn")
+    ):
+        return None
+    if answer == "retry":
+        return f.Move(kind="turn", purpose="prompt" if state.recipe is None else "again")
+    if move is None or move.purpose == "interrupted":
+        original = move.original if move is not None else ""
+        return f.Move(kind="turn", purpose="go-on", original=original)
+    return None
+
+
+_ANSWERED: dict[str, Callable[[Decision, Question, c.Answer], None]] = {
+    "gate": _gate_answered,
+    "limit": _limit_answered,
+    "recover": _recover_answered,
+}
+
+
+def _approval_gone(d: Decision, command: c.ApprovalGone) -> None:
+    gone = [q for q in d.state.open_questions if q.request_id == command.request_id]
+    d.close_all("superseded", gone)
+
+
+def _limit_reset(d: Decision, _command: c.LimitReset) -> None:
+    if d.state.parked_until is not None:
+        d.emit(f.RunResumed(why="limit-reset"))
+
+
+def _note_aside(d: Decision, command: c.NoteAside) -> None:
+    d.emit(f.AsideNoted(run_id=command.run_id, session_id=command.session_id))
+
+
+def _ask_recovery(d: Decision, command: c.AskRecovery) -> None:
+    open_already = any(q.about == command.about for q in d.state.open_questions)
+    if not open_already:
+        d.ask("recover", command.text, about=command.about, detail=command.detail)
+
+
+def _fault(d: Decision, command: c.Fault) -> None:
+    d.end(classify("internal-error"), detail=command.detail)
+
+
+_HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
+    c.Proceed: _proceed,
+    c.TurnStartedSeen: _turn_started,
+    c.TurnOver: turns.over,
+    c.CheckOver: _check_over,
+    c.EffectOver: _effect_over,
+    c.ApprovalSeen: kernel.approval,
+    c.ApprovalGone: _approval_gone,
+    c.Answer: _answer,
+    c.Pause: lambda d, _command: kernel.pause(d),
+    c.Resume: lambda d, _command: kernel.resume(d),
+    c.LimitReset: _limit_reset,
+    c.Interrupt: lambda d, _command: kernel.interrupt(d),
+    c.Cancel: kernel.cancel,
+    c.Steer: kernel.steer,
+    c.NoteAside: _note_aside,
+    c.AskRecovery: _ask_recovery,
+    c.Fault: _fault,
+}

@@ -1,0 +1,100 @@
+"""``make run``: a private daemon plays a whole recipe in a scratch repository, for all to see.
+
+Everything is real but the agent, which is the built-in scripted one: the daemon, its socket, the
+state machine, the store, the files and the commits. Nothing of the person's own is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RECIPE = "implement-and-review"
+_KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "NO_COLOR", "COLUMNS")
+
+NEXT = """
+That was the scripted agent. With a real one, in a repository of your own:
+
+    podium up
+    cd your/repository
+    podium run {recipe}
+
+It needs Claude Code (`claude`) on your PATH, logged in. `podium recipe show {recipe}` shows what
+will happen, `podium --help` everything else. The demo's repository stays for you to look at:
+
+    git -C {repository} log --stat
+"""
+
+
+def main() -> int:
+    """Play the demo; the exit status is the run's, or 1 if its commits are missing."""
+    if shutil.which("git") is None:
+        print("podium demo: git is needed and was not found on PATH.", file=sys.stderr)
+        return 1
+    scratch = Path(tempfile.mkdtemp(prefix="podium-demo-"))
+    environment = _environment(scratch)
+    repository = _make_repository(scratch / "shop", environment)
+    status = _podium(environment, "up")
+    if status != 0:
+        return status
+    try:
+        status = _podium(
+            environment, "run", RECIPE, "--agent", "scripted", "--cwd", str(repository)
+        )
+    finally:
+        _podium(environment, "down")
+        shutil.rmtree(scratch / "podium", ignore_errors=True)
+        shutil.rmtree(scratch / "home", ignore_errors=True)
+    print("\nThe commits that it made:")
+    sys.stdout.flush()
+    _git(repository, environment, "log", "--oneline", "--stat")
+    made = int(_git_output(repository, environment, "rev-list", "--count", "HEAD"))
+    if status == 0 and made < 2:
+        print("podium demo: the recipe ended well, but there is no commit.", file=sys.stderr)
+        return 1
+    if status == 0:
+        print(NEXT.format(recipe=RECIPE, repository=repository))
+    return status
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    home = scratch / "home"
+    home.mkdir()
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "HOME": str(home), "PODIUM_HOME": str(scratch / "podium")}
+
+
+def _make_repository(path: Path, environment: dict[str, str]) -> Path:
+    path.mkdir()
+    (path / "README.md").write_text("# Shop\n\nA small shop, to show Podium at work.\n")
+    _git(path, environment, "init", "--quiet", "--initial-branch=main")
+    _git(path, environment, "config", "user.name", "Podium demo")
+    _git(path, environment, "config", "user.email", "demo@podium.invalid")
+    _git(path, environment, "add", "README.md")
+    _git(path, environment, "commit", "--quiet", "--message=A shop begins")
+    return path
+
+
+def _podium(environment: dict[str, str], *arguments: str) -> int:
+    print(f"\n$ podium {' '.join(arguments)}", flush=True)
+    command = [sys.executable, "-m", "podium", *arguments]
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def _git(where: Path, environment: dict[str, str], *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(where), *arguments], env=environment, check=True)
+
+
+def _git_output(where: Path, environment: dict[str, str], *arguments: str) -> str:
+    command = ["git", "-C", str(where), *arguments]
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Drivers: code that runs one turn of one kind of agent."""

@@ -1,0 +1,229 @@
+"""What every driver offers: one turn of one kind of agent, run, taken up or settled.
+
+A driver runs a turn (``turn``), takes a living turn of an earlier daemon up again (``take_up``),
+or says what became of a turn whose end was never recorded (``settle``). It never decides what a
+turn means: it reports, the core decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from podiumd.core.report import TurnReport
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """What an agent can do; a recipe's demands are checked against it before a run starts."""
+
+    structured_output: bool = False
+    approvals: bool = False
+    interrupt: bool = False
+    steer: bool = False
+    resume: bool = False
+    fork: bool = False
+    cost: bool = False
+    read_only_tools: bool = False
+    survives_daemon: bool = False
+
+
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a driver needs to run one turn.
+
+    ``directory`` (STATE/turns/TURN_ID) exists and is empty; ``lease_fd`` is the locked descriptor
+    of the session's lock file which the agent process inherits; ``environment`` is the child's
+    whole environment, the marker ``PODIUM_TURN`` included.
+    """
+
+    turn_id: str
+    run_id: str
+    session_id: str
+    session_mode: Literal["new", "resume", "fork"]
+    fork_from: str | None = None
+    working_directory: str
+    prompt: str
+    prompt_uuid: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    lease_fd: int | None = None
+    schema: dict[str, Any] | None = None
+    tools: str | tuple[str, ...] = "all"
+    allow: tuple[str, ...] = ()
+    permission_mode: str | None = None
+    model: str | None = None
+    max_budget_usd: float | None = None
+    idle_timeout_seconds: float = 600.0
+    known_cost_usd: float | None = None
+    script: dict[str, Any] | None = None
+
+
+class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that facts say was intended and not ended: what recovery knows of it.
+
+    ``pid``, ``proc_start`` and ``group`` are ``None`` when no ``turn.started`` was recorded.
+    ``answered`` holds the request ids of approvals that a person answered with ``deny``.
+    """
+
+    turn_id: str
+    session_id: str
+    session_mode: Literal["new", "resume", "fork"]
+    working_directory: str
+    prompt_uuid: str
+    directory: str
+    environment: dict[str, str]
+    pid: int | None = None
+    proc_start: int | None = None
+    sent_uuids: tuple[str, ...] = ()
+    denied_tool_uses: frozenset[str] = frozenset()
+    offset: int = 0
+    idle_timeout_seconds: float = 600.0
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a pending turn, found by looking (never by blind repetition).
+
+    ``absent``: nothing of the prompt reached the agent's record and no tool had begun: the same
+    prompt under the same uuid may be sent. ``running``: take it up. ``finished``: ``report`` is
+    to be judged. ``broken``: it was cut off; ``prompt_recorded`` says whether the transcript
+    holds our prompt, ``tool_begun`` whether the spool shows a tool call.
+    """
+
+    state: Literal["absent", "running", "finished", "broken"]
+    report: TurnReport | None = None
+    pid: int | None = None
+    proc_start: int | None = None
+    session_exists: bool = False
+    prompt_recorded: bool = False
+    tool_begun: bool = False
+    detail: str = ""
+    delivered_steers: tuple[str, ...] = ()
+
+
+class Started(msgspec.Struct, frozen=True, tag=True):
+    """The agent's process exists: the fact ``turn.started`` is to be stored."""
+
+    pid: int
+    proc_start: int
+    group: int
+
+
+class Output(msgspec.Struct, frozen=True, tag=True):
+    """Words or activity of the agent, for people watching; transient.
+
+    ``kind``: ``text``, ``thinking``, ``tool`` (``delta`` is a one-line description),
+    ``tool_result`` or ``status`` (for example a retry of the model's API).
+    """
+
+    uuid: str
+    kind: Literal["text", "thinking", "tool", "tool_result", "status"]
+    delta: str
+
+
+class ApprovalRequested(msgspec.Struct, frozen=True, tag=True):
+    """The agent asks whether it may use a tool, or asks the person something itself.
+
+    ``asks_person`` is true for the agent's own questions (AskUserQuestion, ExitPlanMode).
+    """
+
+    request_id: str
+    tool: str
+    input: dict[str, Any]
+    tool_use_id: str
+    description: str = ""
+    asks_person: bool = False
+
+
+class ApprovalWithdrawn(msgspec.Struct, frozen=True, tag=True):
+    """The agent no longer waits for this answer."""
+
+    request_id: str
+
+
+PromptPhase = Literal["queued", "started", "completed", "cancelled", "discarded", "refused"]
+
+
+class PromptState(msgspec.Struct, frozen=True, tag=True):
+    """Lifecycle of a prompt or steer that we sent, by its uuid."""
+
+    uuid: str
+    state: PromptPhase
+
+
+TurnEvent = Started | Output | ApprovalRequested | ApprovalWithdrawn | PromptState
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The answer to an approval request.
+
+    ``always`` also allows this tool for the rest of the session, in memory only.
+    ``updated_input`` replaces the tool's input (the agent's own questions are answered so).
+    """
+
+    behavior: Literal["allow", "deny"]
+    message: str = ""
+    always: bool = False
+    updated_input: dict[str, Any] | None = None
+
+
+class Turn(Protocol):
+    """A turn in progress. Iterate it to its end, then read ``report``."""
+
+    def __aiter__(self) -> AsyncIterator[TurnEvent]: ...
+
+    @property
+    def report(self) -> TurnReport:
+        """The end of the turn; valid once the iteration is over and the context was left."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Ask the agent to stop, queued steers withdrawn; the iteration then comes to its end."""
+        ...
+
+    async def steer(self, text: str, uuid: str) -> bool:
+        """Hand a message to the running turn. ``False``: the turn was over, nothing was sent."""
+        ...
+
+    async def answer(self, request_id: str, decision: Decision) -> bool:
+        """Answer an approval; sending the same answer again is harmless. ``False``: too late."""
+        ...
+
+    async def leave(self) -> None:
+        """Let go of the turn: the iteration ends, the agent works on, nothing is torn down."""
+        ...
+
+
+class Driver(Protocol):
+    """One kind of agent."""
+
+    name: str
+    capabilities: Capabilities
+
+    def turn(self, request: TurnRequest) -> AbstractAsyncContextManager[Turn]:
+        """Run one turn. Leaving the context tears down whatever still lives of it, in order and
+        within a bound (unless ``Turn.leave`` was called); nothing is left behind."""
+        ...
+
+    def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[Turn]:
+        """Attach to a turn that ``settle`` found running; otherwise as ``turn``."""
+        ...
+
+    async def settle(self, pending: PendingTurn) -> Settled:
+        """Look what became of a turn. Ends survivors of a dead one (the marker's sweep)."""
+        ...
+
+    async def available(
+        self, command: tuple[str, ...], environment: Mapping[str, str]
+    ) -> str | None:
+        """``None`` if the agent can be run, else the reason in a sentence."""
+        ...
+
+    def transcript(
+        self, session_id: str, working_directory: str, environment: Mapping[str, str]
+    ) -> Path | None:
+        """The session's transcript file, if the agent has written one."""
+        ...

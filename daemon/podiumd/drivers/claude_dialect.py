@@ -1,0 +1,218 @@
+"""Claude Code's stream-json as a ``Dialect``: its lines to events, our wishes to its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from msgspec.structs import replace
+
+from podiumd.core.report import TurnReport
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    ApprovalWithdrawn,
+    Decision,
+    Output,
+    PromptPhase,
+    PromptState,
+    TurnEvent,
+)
+from podiumd.drivers.dialect import Ending
+from podiumd.formats import claude_control
+from podiumd.formats.claude_events import (
+    ApiRetry,
+    AssistantMessage,
+    ControlCancel,
+    ControlRequest,
+    Event,
+    Lifecycle,
+    StreamDelta,
+    UserMessage,
+)
+from podiumd.formats.claude_stream import decode
+from podiumd.formats.claude_turn import STRUCTURED_OUTPUT, TurnReader
+from podiumd.formats.message import Block, Text, Thinking, ToolUse
+
+DETAIL_CHARACTERS = 200
+RESULT_CHARACTERS = 2000
+
+
+_PROMPT_STATES: dict[str, PromptPhase] = {state: state for state in get_args(PromptPhase)}
+
+
+class ClaudeDialect:
+    """One turn's conversation with ``claude``. ``sent`` are the uuids handed over so far."""
+
+    def __init__(self, sent: Iterable[str]) -> None:
+        self.reader = TurnReader(sent)
+        self._heard = False
+        self._streamed: set[tuple[str, str]] = set()
+        self._answers: dict[str, bytes] = {}
+        self._unsent: set[str] = set()
+        self._requests = 0
+        self._stopped: tuple[str, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        return self.reader.over
+
+    @property
+    def lingering(self) -> bool:
+        return self.reader.stalled
+
+    @property
+    def hopeless(self) -> str:
+        return self.reader.wants_stop or ""
+
+    @property
+    def waits_for_person(self) -> bool:
+        return bool(self.reader.approvals)
+
+    @property
+    def tool_begun(self) -> bool:
+        return self.reader.tool_begun
+
+    def feed(self, line: bytes) -> Sequence[TurnEvent]:
+        """Take one line of stdout."""
+        self._heard = True
+        event = decode(line)
+        closed = self._closed_by(event)
+        self.reader.feed(event)
+        return [*closed, *self._events(event)]
+
+    def open_approvals(self) -> Sequence[ApprovalRequested]:
+        return [_approval(request) for request in self.reader.approvals.values()]
+
+    def prompt(self, text: str, uuid: str) -> bytes:
+        return claude_control.user_message(text, uuid)
+
+    def sent(self, uuid: str) -> None:
+        self._unsent.discard(uuid)
+        self.reader.sent(uuid)
+
+    def not_sent(self, uuid: str) -> None:
+        self._unsent.add(uuid)
+        self.reader.feed(Lifecycle(uuid, "discarded"))
+
+    def answer(self, request_id: str, decision: Decision) -> bytes | None:
+        """The first answer holds; the same request again gets the same line again."""
+        request = self.reader.approvals.get(request_id)
+        if request is not None:
+            self.reader.answered(request_id)
+            self._answers[request_id] = _answer_line(request, decision)
+        return self._answers.get(request_id)
+
+    def interrupt(self) -> bytes:
+        return claude_control.interrupt(self._request_id("interrupt"))
+
+    def end(self) -> bytes:
+        # What runs in the background now is ended with the agent, which then lists nothing.
+        self._stopped = self.reader.report().background_stopped
+        return claude_control.end_session(self._request_id("end"))
+
+    def report(self, ending: Ending) -> TurnReport:
+        forced = None if ending.kind is None else (ending.kind, ending.detail)
+        if forced is None and not self._heard:
+            status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
+            said = f": {ending.detail}" if ending.detail else ""
+            forced = ("failed", f"the agent ended{status} before it said anything{said}")
+        report = self.reader.report(
+            forced=forced,
+            asked_to_stop=ending.kind == "interrupted",
+            seconds=ending.seconds,
+            exit_status=ending.exit_status,
+            mark=ending.aftermath.mark,
+            prompt_recorded=ending.aftermath.prompt_recorded,
+        )
+        return replace(
+            report,
+            background_stopped=tuple(
+                dict.fromkeys(
+                    (*self._stopped, *report.background_stopped, *ending.background_stopped)
+                )
+            ),
+            bad_lines=report.bad_lines + (0 if self.over else ending.torn_lines),
+            undelivered=tuple(uuid for uuid in report.undelivered if uuid not in self._unsent),
+        )
+
+    def _request_id(self, what: str) -> str:
+        self._requests += 1
+        return f"podium-{what}-{self._requests}"
+
+    def _closed_by(self, event: Event) -> list[TurnEvent]:
+        """Approvals whose tool has its result, or that were withdrawn: nobody waits any more."""
+        waiting = self.reader.approvals
+        if isinstance(event, ControlCancel):
+            closed = [event.request_id] if event.request_id in waiting else []
+        elif isinstance(event, UserMessage):
+            done = {result.tool_use_id for result in event.results}
+            closed = [key for key, request in waiting.items() if request.tool_use_id in done]
+        else:
+            closed = []
+        for request_id in closed:
+            self.reader.answered(request_id)
+        return [ApprovalWithdrawn(request_id) for request_id in closed]
+
+    def _events(self, event: Event) -> list[TurnEvent]:
+        match event:
+            case StreamDelta(parent_tool_use_id=None):
+                self._streamed.add((event.message_id, event.kind))
+                return [Output(event.message_id, event.kind, event.delta)]
+            case AssistantMessage(synthetic=False):
+                return [out for block in event.blocks for out in self._outputs(event, block)]
+            case UserMessage():
+                return [
+                    Output(event.uuid, "tool_result", result.text[:RESULT_CHARACTERS])
+                    for result in event.results
+                ]
+            case ApiRetry():
+                seconds = event.delay_ms / 1000
+                said = f"{event.status or ''} {event.error}".strip()
+                return [Output("", "status", f"{said}: trying again in {seconds:.1f} s")]
+            case ControlRequest(subtype="can_use_tool"):
+                return [_approval(event)]
+            case Lifecycle(uuid, state):
+                known = _PROMPT_STATES.get(state)
+                return [] if known is None else [PromptState(uuid, known)]
+            case _:
+                return []
+
+    def _outputs(self, message: AssistantMessage, block: Block) -> list[TurnEvent]:
+        key = message.message_id
+        own = message.parent_tool_use_id is None
+        match block:
+            case Text(text) if own and (key, "text") not in self._streamed:
+                return [Output(message.uuid, "text", text)]
+            case Thinking(text) if own and (key, "thinking") not in self._streamed:
+                return [Output(message.uuid, "thinking", text)]
+            case ToolUse() if block.name != STRUCTURED_OUTPUT:
+                return [Output(message.uuid, "tool", _tool_line(block))]
+            case _:
+                return []
+
+
+def _approval(request: ControlRequest) -> ApprovalRequested:
+    return ApprovalRequested(
+        request.request_id,
+        request.tool,
+        request.input,
+        request.tool_use_id,
+        request.description,
+        request.asks_person,
+    )
+
+
+def _answer_line(request: ControlRequest, decision: Decision) -> bytes:
+    if decision.behavior == "deny":
+        message = decision.message or "The user does not want this tool to be used now."
+        return claude_control.deny(request.request_id, message)
+    rules = (request.tool,) if decision.always else ()
+    return claude_control.allow(request.request_id, decision.updated_input, rules)
+
+
+def _tool_line(block: ToolUse) -> str:
+    """One line that says what a tool is called for: its name and its most telling argument."""
+    words = [value for value in block.input.values() if isinstance(value, str)]
+    first = " ".join(words[0].split()) if words else ""
+    line = f"{block.name}: {first}" if first else block.name
+    return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 1] + "…"

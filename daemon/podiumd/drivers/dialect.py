@@ -1,0 +1,103 @@
+"""What a spooled turn needs to know of the language its agent speaks over stdin and stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from podiumd.core.report import EndKind, TurnReport
+from podiumd.drivers.base import ApprovalRequested, Decision, TurnEvent
+
+
+class Aftermath(msgspec.Struct, frozen=True):
+    """What the agent's own record of the session holds once the process has ended.
+
+    ``mark`` names its end ({"size", "last_uuid"}), ``None`` where there is no record;
+    ``prompt_recorded`` is ``None`` where nothing is known.
+    """
+
+    mark: dict[str, Any] | None = None
+    prompt_recorded: bool | None = None
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn came to its end, seen from outside the conversation.
+
+    ``kind`` is set where that alone decides (interrupted, timeout, failed, broken); without it the
+    conversation does. ``exit_status`` is unknown of a process that is not our child.
+    """
+
+    kind: EndKind | None = None
+    detail: str = ""
+    exit_status: int | None = None
+    seconds: float = 0.0
+    background_stopped: tuple[str, ...] = ()
+    aftermath: Aftermath = Aftermath()
+    torn_lines: int = 0
+
+
+class Dialect(Protocol):
+    """Reads the agent's lines and makes ours; keeps the state of one conversation. No I/O."""
+
+    @property
+    def over(self) -> bool:
+        """The agent is idle and has done with all that was sent."""
+        ...
+
+    @property
+    def lingering(self) -> bool:
+        """The agent is idle, yet never said what became of something that was sent."""
+        ...
+
+    @property
+    def hopeless(self) -> str:
+        """Why going on makes no sense; empty while it does."""
+        ...
+
+    @property
+    def waits_for_person(self) -> bool:
+        """An approval is open: silence is no sign of trouble."""
+        ...
+
+    @property
+    def tool_begun(self) -> bool:
+        """The agent has begun with a tool."""
+        ...
+
+    def feed(self, line: bytes) -> Sequence[TurnEvent]:
+        """Take one line of the agent and return what it says."""
+        ...
+
+    def open_approvals(self) -> Sequence[ApprovalRequested]:
+        """The approvals the agent still waits for, oldest first."""
+        ...
+
+    def prompt(self, text: str, uuid: str) -> bytes:
+        """The line that hands a message to the agent."""
+        ...
+
+    def sent(self, uuid: str) -> None:
+        """A message is about to be written: the turn is not over before it is dealt with."""
+        ...
+
+    def not_sent(self, uuid: str) -> None:
+        """It was not written after all."""
+        ...
+
+    def answer(self, request_id: str, decision: Decision) -> bytes | None:
+        """The line that answers an approval; ``None`` where nobody waits for it."""
+        ...
+
+    def interrupt(self) -> bytes:
+        """The line that stops what the agent does and withdraws what is queued."""
+        ...
+
+    def end(self) -> bytes:
+        """The line that makes an idle agent exit."""
+        ...
+
+    def report(self, ending: Ending) -> TurnReport:
+        """The end of the turn as far as the lines tell."""
+        ...

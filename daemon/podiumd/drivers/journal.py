@@ -1,0 +1,101 @@
+"""What a scripted turn notes down while it plays, one JSON line at a time.
+
+The lines are ``started`` (run and the turn's place in the script), ``acting`` before each file or
+command, and ``finished`` with the report.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from podiumd.core.report import TurnReport
+
+NAME = "journal.jsonl"
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of the journal."""
+
+    event: str
+    run_id: str = ""
+    index: int | None = None
+    action: str = ""
+    report: TurnReport | None = None
+
+
+class Played(msgspec.Struct, frozen=True):
+    """What a journal tells: ``acted`` is true from the first file or command on."""
+
+    started: bool
+    acted: bool
+    report: TurnReport | None
+
+
+class Journal:
+    """Appends to the journal of one turn."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / NAME
+
+    def started(self, run_id: str, index: int | None) -> None:
+        """The turn at ``index`` of the script begins (``None``: none was left)."""
+        self._append(Entry("started", run_id=run_id, index=index))
+
+    def acting(self, action: str) -> None:
+        """A file is about to be written, or a command to be run."""
+        self._append(Entry("acting", action=action))
+
+    def finished(self, report: TurnReport) -> None:
+        """The turn is over; nothing of it is repeated from here on."""
+        self._append(Entry("finished", report=report))
+
+    def _append(self, entry: Entry) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, msgspec.json.encode(entry) + b"\n")
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_journal(directory: Path) -> Played:
+    """Read the journal of one turn; a turn without one was never begun."""
+    entries = list(_entries(directory / NAME))
+    reports = [entry.report for entry in entries if entry.report is not None]
+    return Played(
+        started=bool(entries),
+        acted=any(entry.event == "acting" for entry in entries),
+        report=reports[-1] if reports else None,
+    )
+
+
+def turns_played(parent: Path, run_id: str) -> Counter[int]:
+    """How often a run has played each turn of its script, by index.
+
+    ``parent`` holds the directories of all turns; it is read anew each time, so the count is right
+    also after a restart.
+    """
+    played: Counter[int] = Counter()
+    for path in parent.glob(f"*/{NAME}"):
+        for entry in _entries(path):
+            if entry.event == "started" and entry.run_id == run_id and entry.index is not None:
+                played[entry.index] += 1
+    return played
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    for line in lines:
+        try:
+            yield msgspec.json.decode(line, type=Entry)
+        except msgspec.DecodeError:
+            # The last line of a crash may be cut; what it would have said did not happen for us.
+            continue

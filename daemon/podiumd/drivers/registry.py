@@ -1,0 +1,25 @@
+"""From an agent's name in the configuration to its driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podiumd.drivers.base import Driver
+from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.script import demo_script, load_script
+from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.drivers.spool import SpoolWatch
+
+
+def make_drivers(watch: SpoolWatch, *, script: str = "") -> dict[str, Driver]:
+    """Return every driver by its agent's name.
+
+    ``script`` is the scripted agent's file of turns (``[agents.scripted] script``); empty: the
+    built-in demo.
+
+    Raises ``podiumd.drivers.script.ScriptError`` where that file cannot be used.
+    """
+    return {
+        "claude": ClaudeDriver(watch),
+        "scripted": ScriptedDriver(load_script(Path(script)) if script else demo_script()),
+    }

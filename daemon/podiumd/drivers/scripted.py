@@ -1,0 +1,108 @@
+"""The scripted driver: plays a file of turns inside the daemon, with no agent and no model.
+
+For trying recipes out, for demos and for tests. What it does is real: files are written, commands
+run. A journal in the turn's directory tells after a crash what became of the turn, and how far
+its run has played the script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from podiumd.core.report import TurnReport
+from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.journal import Journal, read_journal, turns_played
+from podiumd.drivers.script import Script, parse_script
+from podiumd.drivers.scripted_turn import ScriptedTurnRun
+from podiumd.drivers.tasks import helpers
+from podiumd.tools.process import sweep
+
+
+class ScriptedDriver:
+    """Plays ``script`` (the default of every turn that brings none of its own)."""
+
+    name = "scripted"
+    capabilities = Capabilities(
+        structured_output=True,
+        approvals=True,
+        interrupt=True,
+        steer=True,
+        resume=True,
+        fork=True,
+        cost=True,
+        read_only_tools=True,
+        survives_daemon=False,
+    )
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    @asynccontextmanager
+    async def turn(self, request: TurnRequest) -> AsyncIterator[ScriptedTurnRun]:
+        """Play one turn; see ``podiumd.drivers.base.Driver.turn``.
+
+        Raises ``ScriptError`` where ``request.script`` is no valid script.
+        """
+        script = self._script
+        if request.script is not None:
+            script = parse_script(request.script, "the turn's script")
+        directory = Path(request.directory)
+        index = script.choose(request.prompt, turns_played(directory.parent, request.run_id))
+        run = ScriptedTurnRun(
+            request, None if index is None else script.turns[index], Journal(directory)
+        )
+        run.journal.started(request.run_id, index)
+        async with helpers() as nursery:
+            nursery.start_soon(run.play)
+            try:
+                yield run
+            finally:
+                run.stop()
+                with trio.CancelScope(shield=True):
+                    # Bounded: playing ends at once, or with its command, within 2 s.
+                    await run.finished.wait()
+                    run.close(tuple(await sweep(request.turn_id)))
+
+    def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
+        """Not possible: a scripted turn ends with its daemon. Raises ``RuntimeError``."""
+        raise RuntimeError(f"turn {pending.turn_id} is scripted and ended with its daemon")
+
+    async def settle(self, pending: PendingTurn) -> Settled:
+        """Look into the turn's journal; commands that outlived their daemon are ended first."""
+        stopped = tuple(await sweep(pending.turn_id))
+        found = read_journal(Path(pending.directory))
+        if found.report is not None:
+            return Settled(state="finished", report=found.report, prompt_recorded=True)
+        if not found.started:
+            return Settled(state="absent", detail="the turn was never begun")
+        detail = "the daemon ended while it played this turn"
+        return Settled(
+            state="broken",
+            prompt_recorded=True,
+            session_exists=True,
+            tool_begun=found.acted,
+            detail=detail,
+            report=TurnReport(
+                kind="broken",
+                detail=detail,
+                prompt_recorded=True,
+                tool_begun=found.acted,
+                background_stopped=stopped,
+            ),
+        )
+
+    async def available(
+        self, command: tuple[str, ...], environment: Mapping[str, str]
+    ) -> str | None:
+        """Always: it needs no program."""
+        return None
+
+    def transcript(
+        self, session_id: str, working_directory: str, environment: Mapping[str, str]
+    ) -> Path | None:
+        """None: scripted sessions have no transcript."""
+        return None

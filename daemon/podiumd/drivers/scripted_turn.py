@@ -1,0 +1,264 @@
+"""One scripted turn while it plays: says its text, asks, writes files, runs commands."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import trio
+from msgspec.structs import replace
+
+from podiumd.core.report import Denial, EndKind, TurnReport
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    Decision,
+    Output,
+    PromptState,
+    TurnEvent,
+    TurnRequest,
+)
+from podiumd.drivers.journal import Journal
+from podiumd.drivers.script import ScriptedTurn, Write
+from podiumd.tools.failpoints import failpoint
+
+EVENTS_AHEAD = 16
+COMMAND_END_SECONDS = 2.0
+
+
+class _Ended(Exception):
+    """The turn is over before its script is; carries its report."""
+
+    def __init__(self, report: TurnReport) -> None:
+        super().__init__(report.detail)
+        self.report = report
+
+
+class ScriptedTurnRun:
+    """Implements ``podiumd.drivers.base.Turn``; ``play`` is run by the driver's nursery."""
+
+    def __init__(self, request: TurnRequest, turn: ScriptedTurn | None, journal: Journal) -> None:
+        self.journal = journal
+        self.finished = trio.Event()
+        self._request = request
+        self._turn = turn
+        self._send, self._receive = trio.open_memory_channel[TurnEvent](EVENTS_AHEAD)
+        self._scope = trio.CancelScope()
+        self._left = False
+        self._report: TurnReport | None = None
+        self._answers: dict[str, Decision] = {}
+        self._asked: dict[str, trio.Event] = {}
+        self._waiting_steers: list[str] = []
+        self._taken: list[str] = []
+        self._denials: list[Denial] = []
+        self._acted = False
+        self._began = trio.current_time()
+
+    async def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        async for event in self._receive:
+            yield event
+
+    @property
+    def report(self) -> TurnReport:
+        """The end of the turn, once its context was left."""
+        if self._report is None:
+            raise RuntimeError("the turn has no report: it was let go, or is not over")
+        return self._report
+
+    async def interrupt(self) -> None:
+        """Stop playing; what was done stays done."""
+        await trio.lowlevel.checkpoint()
+        self._scope.cancel()
+
+    async def steer(self, text: str, uuid: str) -> bool:
+        """Accept a message; it is taken at the next boundary between actions."""
+        failpoint("steer.before-write")
+        await trio.lowlevel.checkpoint()
+        if self.finished.is_set() or self._scope.cancel_called:
+            return False
+        if uuid not in (*self._waiting_steers, *self._taken):
+            self._waiting_steers.append(uuid)
+        failpoint("steer.after-write")
+        return True
+
+    async def answer(self, request_id: str, decision: Decision) -> bool:
+        """Answer an approval; the first answer holds."""
+        failpoint("answer.before-write")
+        await trio.lowlevel.checkpoint()
+        if self.finished.is_set() or request_id not in self._asked:
+            return False
+        self._answers.setdefault(request_id, decision)
+        self._asked[request_id].set()
+        failpoint("answer.after-write")
+        return True
+
+    async def leave(self) -> None:
+        """Let go. A scripted turn cannot go on without its daemon: it stops where it is."""
+        self._left = True
+        await self.interrupt()
+
+    def stop(self) -> None:
+        """End the playing, if it goes on."""
+        self._scope.cancel()
+
+    def close(self, stopped: tuple[str, ...]) -> None:
+        """Drop unread events and complete the report with what a sweep had to end."""
+        self._receive.close()
+        if self._left or self._report is None:
+            self._report = None
+            return
+        self._report = replace(self._report, background_stopped=stopped)
+        self.journal.finished(self._report)
+
+    async def play(self) -> None:
+        """Play the turn to its end; never raises but for faults of this module."""
+        report = self._ending("interrupted", "stopped on request")
+        try:
+            with self._scope, self._send:
+                report = await self._played()
+        finally:
+            self._report = replace(report, undelivered=tuple(self._waiting_steers))
+            self.finished.set()
+
+    async def _played(self) -> TurnReport:
+        await self._send.send(PromptState(self._request.prompt_uuid, "started"))
+        try:
+            report = await self._steps()
+        except _Ended as ended:
+            report = ended.report
+        await self._take_steers()
+        for uuid in (self._request.prompt_uuid, *self._taken):
+            await self._send.send(
+                PromptState(uuid, "completed" if report.kind == "done" else "cancelled")
+            )
+        return report
+
+    async def _steps(self) -> TurnReport:
+        turn = self._turn
+        if turn is None:
+            raise _Ended(self._ending("failed", "the script has no turn left for this prompt"))
+        await self._quiet(turn.delay_ms / 1000)
+        if turn.error:
+            raise _Ended(self._ending("api_error", turn.error))
+        if turn.usage_limit:
+            report = self._ending("usage_limit", "the scripted usage limit is reached")
+            raise _Ended(replace(report, resets_at=turn.usage_limit))
+        text, outcome = turn.text, turn.outcome
+        await self._say(text)
+        if await self._allowed(turn):
+            status = await self._act(turn)
+            if status and turn.otherwise is not None:
+                text, outcome = turn.otherwise.text, turn.otherwise.outcome
+                await self._say(text)
+        report = self._ending("done", "")
+        return replace(report, texts=(text,), result_text=text, structured=outcome)
+
+    async def _say(self, text: str) -> None:
+        await self._send.send(Output(self._request.prompt_uuid, "text", text))
+        await self._take_steers()
+
+    async def _take_steers(self) -> None:
+        for uuid in tuple(self._waiting_steers):
+            self._waiting_steers.remove(uuid)
+            self._taken.append(uuid)
+            await self._send.send(PromptState(uuid, "started"))
+
+    async def _quiet(self, seconds: float) -> None:
+        limit = self._request.idle_timeout_seconds
+        await trio.sleep(min(seconds, limit))
+        if seconds > limit:
+            raise _Ended(self._ending("timeout", f"silent for {limit:g} s"))
+
+    async def _allowed(self, turn: ScriptedTurn) -> bool:
+        ask = turn.ask
+        if ask is None or ask.tool in self._request.allow:
+            return True
+        request_id = f"{self._request.turn_id}/1"
+        self._asked[request_id] = trio.Event()
+        await self._send.send(
+            ApprovalRequested(request_id, ask.tool, ask.input, tool_use_id=request_id)
+        )
+        await self._asked[request_id].wait()
+        allowed = self._answers[request_id].behavior == "allow"
+        if not allowed:
+            self._denials.append(Denial(ask.tool, request_id))
+        return allowed
+
+    async def _act(self, turn: ScriptedTurn) -> int:
+        """Write and run; returns the status of the command that ``otherwise`` speaks of, or 0."""
+        for write in turn.write:
+            self._acting(f"write {write.path}")
+            self._write(write)
+            await self._send.send(Output(self._request.prompt_uuid, "tool", f"write {write.path}"))
+            await self._take_steers()
+        for command in turn.run:
+            status, output = await self._run(command)
+            if turn.otherwise is not None and status == turn.otherwise.status:
+                return status
+            if status != 0:
+                detail = f"{command[0]} ended with status {status}: {output[-2000:].strip()}"
+                raise _Ended(self._ending("failed", detail))
+        return 0
+
+    def _write(self, write: Write) -> None:
+        root = Path(self._request.working_directory).resolve()
+        path = (root / write.path).resolve()
+        if not path.is_relative_to(root):
+            detail = f"{write.path} leads out of the working directory"
+            raise _Ended(self._ending("failed", detail))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(write.content, encoding="utf-8")
+        except OSError as error:
+            detail = f"{write.path} cannot be written: {error}"
+            raise _Ended(self._ending("failed", detail)) from None
+
+    async def _run(self, command: tuple[str, ...]) -> tuple[int, str]:
+        line = " ".join(command)
+        self._acting(f"run {line}")
+        await self._send.send(Output(self._request.prompt_uuid, "tool", line))
+        try:
+            with trio.fail_after(self._request.idle_timeout_seconds):
+                done = await trio.run_process(
+                    command,
+                    cwd=self._request.working_directory,
+                    env=self._request.environment,
+                    stdin=b"",
+                    capture_stdout=True,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                    start_new_session=True,
+                    deliver_cancel=_end_command,
+                )
+        except OSError as error:
+            raise _Ended(self._ending("failed", f"{command[0]} cannot be run: {error}")) from None
+        except trio.TooSlowError:
+            limit = self._request.idle_timeout_seconds
+            raise _Ended(self._ending("timeout", f"{line}: silent for {limit:g} s")) from None
+        output = done.stdout.decode(errors="replace")
+        await self._send.send(Output(self._request.prompt_uuid, "tool_result", output[-2000:]))
+        await self._take_steers()
+        return done.returncode, output
+
+    def _acting(self, action: str) -> None:
+        self.journal.acting(action)
+        if not self._acted:
+            self._acted = True
+            failpoint("turn.tool-begun")
+
+    def _ending(self, kind: EndKind, detail: str) -> TurnReport:
+        return TurnReport(
+            kind=kind,
+            detail=detail,
+            denials=tuple(self._denials),
+            cost_usd=self._turn.cost_usd if self._turn else 0.0,
+            seconds=trio.current_time() - self._began,
+            prompt_recorded=True,
+            tool_begun=self._acted,
+        )
+
+
+async def _end_command(process: trio.Process) -> None:
+    process.terminate()
+    await trio.sleep(COMMAND_END_SECONDS)
+    process.kill()

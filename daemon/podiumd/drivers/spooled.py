@@ -1,0 +1,301 @@
+"""A turn of an agent that reads a named pipe and writes a spool file.
+
+The iteration reads the spool itself: no task stands between the file and whoever follows the turn,
+so a slow follower holds nothing but its own place in the file. What the lines mean is the
+``Dialect``'s business; when the turn is over, and how it is ended, is decided here.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self
+
+import trio
+
+from podiumd.core.report import EndKind, TurnReport
+from podiumd.drivers.agent_process import (
+    PIPE,
+    SPOOL,
+    AgentProcess,
+    end_leftovers,
+    error_tail,
+)
+from podiumd.drivers.base import ApprovalRequested, Decision, TurnEvent
+from podiumd.drivers.dialect import Aftermath, Dialect, Ending
+from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
+from podiumd.drivers.spool import Bell, SpoolReader
+from podiumd.drivers.tasks import helpers
+from podiumd.tools.failpoints import failpoint
+
+STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
+MAX_SPOOL_BYTES = 1 << 30
+
+Look = Callable[[], Awaitable[Aftermath]]
+
+
+class SpooledTurn:
+    """Implements ``podiumd.drivers.base.Turn``. ``offset`` is the end of the last line read."""
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        dialect: Dialect,
+        process: AgentProcess,
+        bell: Bell,
+        idle_timeout: float,
+    ) -> None:
+        self._directory = directory
+        self._dialect = dialect
+        self._process = process
+        self._bell = bell
+        self._idle_timeout = idle_timeout
+        self._fifo = Fifo(directory / PIPE)
+        self._spool = SpoolReader(directory / SPOOL)
+        self._pending: deque[TurnEvent] = deque([process.started])
+        self._began = self._last_output = trio.current_time()
+        self._stop_at: float | None = None
+        self._ended: tuple[EndKind | None, str] | None = None
+        self._left = False
+        self._first_output = self._tool_begun = False
+        self._report: TurnReport | None = None
+
+    # -- following ---------------------------------------------------------------------------
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> TurnEvent:
+        while not self._pending:
+            if self._ended is not None or self._left:
+                raise StopAsyncIteration
+            await self._advance()
+        return self._pending.popleft()
+
+    @property
+    def offset(self) -> int:
+        """Where in the spool the lines end whose events were made so far, in bytes."""
+        return self._spool.offset
+
+    @property
+    def report(self) -> TurnReport:
+        """The end of the turn, once its context was left."""
+        if self._report is None:
+            raise RuntimeError("the turn has no report: it was let go, or is not over")
+        return self._report
+
+    async def catch_up(self, offset: int) -> None:
+        """Read what an earlier daemon may have read already.
+
+        Lines up to ``offset`` only bring the state up to date; approvals that are still open are
+        raised again, wherever they stand.
+        """
+        events: list[TurnEvent] = []
+        while not self._spool.at_end:
+            for line in self._spool.read():
+                made = self._dialect.feed(line.data)
+                if line.end > offset:
+                    events += [one for one in made if not isinstance(one, ApprovalRequested)]
+            await trio.lowlevel.checkpoint()
+        self._first_output = True
+        self._tool_begun = self._dialect.tool_begun
+        self._pending.extend([*events, *self._dialect.open_approvals()])
+        self._judge()
+
+    async def _advance(self) -> None:
+        """Read what is there, or wait for more; decide whether that was the end."""
+        gone = self._process.gone.is_set()  # asked first: what is read now is then all there is
+        if self._read(keep=True) or not self._spool.at_end:
+            await trio.lowlevel.checkpoint()
+            self._judge()
+        elif gone:
+            self._end(None, "")
+        else:
+            at, kind, detail = self._patience()
+            if trio.current_time() >= at:
+                self._end(kind, detail)
+            else:
+                await self._bell.wait(at - trio.current_time())
+
+    def _read(self, *, keep: bool) -> bool:
+        lines = self._spool.read()
+        for line in lines:
+            if not self._first_output:
+                self._first_output = True
+                failpoint("turn.first-output")
+            events = self._dialect.feed(line.data)
+            if keep:
+                self._pending.extend(events)
+            if self._dialect.tool_begun and not self._tool_begun:
+                self._tool_begun = True
+                failpoint("turn.tool-begun")
+        if lines:
+            self._last_output = trio.current_time()
+        return bool(lines)
+
+    def _judge(self) -> None:
+        if self._dialect.over:
+            failpoint("turn.idle-seen")
+            self._end(None, "")
+        elif self._dialect.hopeless:
+            self._end(None, self._dialect.hopeless)
+        elif self._spool.offset > MAX_SPOOL_BYTES:
+            self._end("failed", "the agent wrote more than 1 GiB of output")
+
+    def _patience(self) -> tuple[float, EndKind | None, str]:
+        """Until when to wait for the next line, and what it means if none comes."""
+        ends: list[tuple[float, EndKind | None, str]] = [(float("inf"), None, "")]
+        if self._stop_at is not None:
+            ends.append((self._stop_at, "interrupted", "the agent did not stop by itself"))
+        if self._dialect.lingering:
+            at = self._last_output + STEP_SECONDS
+            ends.append((at, "broken", "the agent is idle and never said what became of a message"))
+        elif not self._dialect.waits_for_person:
+            at = self._last_output + self._idle_timeout
+            ends.append((at, "timeout", f"no output for {self._idle_timeout:g} s"))
+        return min(ends, key=lambda end: end[0])
+
+    def _end(self, kind: EndKind | None, detail: str) -> None:
+        if self._ended is None:
+            if kind is None and self._stop_at is not None:
+                kind, detail = "interrupted", "stopped on request"
+            self._ended = (kind, detail)
+
+    # -- talking to it -----------------------------------------------------------------------
+
+    async def interrupt(self) -> None:
+        """Ask the agent to stop; the iteration ends within 2 s, whether it does or not."""
+        await trio.lowlevel.checkpoint()
+        if self._ended is None and not self._left:
+            await self._interrupt()
+
+    async def _interrupt(self) -> None:
+        if self._stop_at is None:
+            self._stop_at = trio.current_time() + STEP_SECONDS
+            self._bell.ring()
+            with trio.move_on_at(self._stop_at):
+                await self._send(self._dialect.interrupt())
+
+    async def steer(self, text: str, uuid: str) -> bool:
+        """Hand a message to the running turn; ``False``: it was over, nothing was sent.
+
+        Raises ``LineTooLong``.
+        """
+        if self._ended is not None or self._stop_at is not None or self._left:
+            await trio.lowlevel.checkpoint()
+            return False
+        failpoint("steer.before-write")
+        self._dialect.sent(uuid)
+        sent = False
+        try:
+            sent = await self._send(self._dialect.prompt(text, uuid))
+        finally:
+            if not sent:
+                self._dialect.not_sent(uuid)
+        failpoint("steer.after-write")
+        return sent
+
+    async def answer(self, request_id: str, decision: Decision) -> bool:
+        """Answer an approval; ``False``: nobody waits for it any more."""
+        line = None if self._left else self._dialect.answer(request_id, decision)
+        if line is None or self._process.gone.is_set():
+            await trio.lowlevel.checkpoint()
+            return False
+        failpoint("answer.before-write")
+        sent = await self._send(line)
+        failpoint("answer.after-write")
+        self._last_output = trio.current_time()
+        return sent
+
+    async def leave(self) -> None:
+        """Let go of the turn: the agent works on, nothing is torn down."""
+        # The flag first: leaving holds also where this task is being cancelled.
+        self._left = True
+        self._bell.ring()
+        await trio.lowlevel.checkpoint()
+
+    async def _send(self, line: bytes) -> bool:
+        try:
+            await self._fifo.send(line)
+        except LineTooLong:
+            raise
+        except FifoError as error:
+            if self._fifo.poisoned:
+                self._end("broken", str(error))
+                self._bell.ring()
+            return False
+        return True
+
+    # -- ending it ---------------------------------------------------------------------------
+
+    async def finish(self, turn_id: str, look: Look) -> None:
+        """End whatever lives of the turn and make the report; nothing if it was let go.
+
+        In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look``
+        then says what the agent's own record holds.
+        """
+        if not self._left:
+            # Bounded: four steps of 2 s and a sweep of at most 10 s.
+            with trio.CancelScope(shield=True):
+                await self._end_process()
+                failpoint("turn.ended-process")
+                stopped = await end_leftovers(turn_id, self._directory)
+                failpoint("turn.swept")
+                self._report = self._dialect.report(self._ending(stopped, await look()))
+        self._spool.close()
+
+    async def _end_process(self) -> None:
+        gone = self._process.gone.is_set
+        idle = self._dialect
+        if not idle.over and not gone() and not self._fifo.poisoned:
+            await self._interrupt()
+            with trio.move_on_at(self._stop_at or 0):
+                await self._until(lambda: idle.over or gone())
+        if not gone() and not self._fifo.poisoned:
+            with trio.move_on_after(STEP_SECONDS):
+                await self._send(idle.end())
+                await self._until(gone)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not gone():
+                self._process.signal(number)
+                with trio.move_on_after(STEP_SECONDS):
+                    await self._until(gone)
+        while self._read(keep=False) or not self._spool.at_end:
+            await trio.lowlevel.checkpoint()
+
+    async def _until(self, done: Callable[[], bool]) -> None:
+        while not done():
+            if self._read(keep=False) or not self._spool.at_end:
+                await trio.lowlevel.checkpoint()
+            else:
+                await self._bell.wait()
+
+    def _ending(self, stopped: tuple[str, ...], aftermath: Aftermath) -> Ending:
+        kind, detail = self._ended or ("interrupted", "the turn was left before its end")
+        return Ending(
+            kind=kind,
+            detail=detail or error_tail(self._directory),
+            exit_status=self._process.status,
+            seconds=trio.current_time() - self._began,
+            background_stopped=stopped,
+            aftermath=aftermath,
+            torn_lines=int(self._spool.partial),
+        )
+
+
+@asynccontextmanager
+async def running(
+    turn: SpooledTurn, process: AgentProcess, bell: Bell, turn_id: str, look: Look
+) -> AsyncIterator[SpooledTurn]:
+    """Watch over the process while the body follows the turn, then end it."""
+    async with helpers() as nursery:
+        nursery.start_soon(process.watch, bell)
+        try:
+            yield turn
+        finally:
+            await turn.finish(turn_id, look)
+            process.unwatch()

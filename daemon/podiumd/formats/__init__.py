@@ -1,0 +1,1 @@
+"""Readers of what agents write (streams and transcripts), pure: bytes in, values out."""

@@ -1,0 +1,88 @@
+"""Reading a line of Claude Code's JSON without ever raising, and picking typed fields from it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+_decoder = msgspec.json.Decoder()
+
+
+def read_object(line: bytes) -> dict[str, Any] | str:
+    """Return the line's JSON object, or the reason why it holds none.
+
+    The agent's JavaScript writes half a surrogate pair as an escape, which strict decoders
+    refuse: such a line is read once more by a lenient one, the halves replaced by ``?``.
+    """
+    try:
+        value = _decoder.decode(line)
+    except (ValueError, RecursionError):
+        try:
+            value = whole_text(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            return f"not JSON: {type(error).__name__}"
+    if not isinstance(value, dict):
+        return f"a JSON {type(value).__name__}, no object"
+    return value
+
+
+def whole_text(value: Any) -> Any:
+    """Return the value with half surrogate pairs, which UTF-8 cannot hold, replaced by ``?``."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [whole_text(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_text(key): whole_text(item) for key, item in value.items()}
+    return value
+
+
+def string(values: dict[str, Any], key: str, default: str = "") -> str:
+    """Return a string field, or the default for anything else."""
+    value = values.get(key)
+    return value if isinstance(value, str) else default
+
+
+def optional(values: dict[str, Any], key: str) -> str | None:
+    """Return a string field, or ``None``."""
+    value = values.get(key)
+    return value if isinstance(value, str) else None
+
+
+def mapping(values: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object field, or an empty one."""
+    value = values.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def objects(values: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects in a list field."""
+    value = values.get(key)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def strings(values: dict[str, Any], key: str) -> tuple[str, ...]:
+    """Return the strings in a list field."""
+    value = values.get(key)
+    return tuple(i for i in value if isinstance(i, str)) if isinstance(value, list) else ()
+
+
+def number(values: dict[str, Any], key: str) -> float | None:
+    """Return a finite number field, or ``None``."""
+    value = values.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def integer(values: dict[str, Any], key: str) -> int | None:
+    """Return a number field as an integer, or ``None``."""
+    found = number(values, key)
+    return None if found is None else int(found)

@@ -1,0 +1,241 @@
+"""Claude Code's stream-json protocol: ``decode`` reads a line, the other functions make lines.
+
+Pure; ``decode`` never raises: fields that nothing here needs are left out, unknown types come as
+``Other``, and a line that is no JSON object as ``BadLine`` (a disk that was full tears lines).
+The events are in ``claude_events``, the lines that we send in ``claude_control``; both can be
+had from here, so that a driver needs this one module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from podiumd.core.report import Denial
+from podiumd.formats.claude_content import blocks_of
+from podiumd.formats.claude_control import allow, deny, end_session, interrupt, user_message
+from podiumd.formats.claude_events import (
+    SYNTHETIC_MODEL,
+    ApiRetry,
+    AssistantMessage,
+    BackgroundTask,
+    BackgroundTasks,
+    BadLine,
+    ControlCancel,
+    ControlRequest,
+    ControlResponse,
+    Event,
+    Informational,
+    Init,
+    Lifecycle,
+    Other,
+    RateLimit,
+    Result,
+    StateChanged,
+    StreamDelta,
+    UserMessage,
+)
+from podiumd.formats.claude_json import (
+    integer,
+    mapping,
+    number,
+    objects,
+    optional,
+    read_object,
+    string,
+    strings,
+)
+from podiumd.formats.message import ToolResult, text_of
+
+__all__ = [
+    "SYNTHETIC_MODEL",
+    "ApiRetry",
+    "AssistantMessage",
+    "BackgroundTask",
+    "BackgroundTasks",
+    "BadLine",
+    "ControlCancel",
+    "ControlRequest",
+    "ControlResponse",
+    "Event",
+    "Informational",
+    "Init",
+    "Lifecycle",
+    "Other",
+    "RateLimit",
+    "Result",
+    "StateChanged",
+    "StreamDelta",
+    "UserMessage",
+    "allow",
+    "decode",
+    "deny",
+    "end_session",
+    "interrupt",
+    "user_message",
+]
+
+
+def decode(line: bytes) -> Event:
+    """Return what one line of stdout says; its newline may be there or not."""
+    raw = read_object(line)
+    if isinstance(raw, str):
+        return BadLine(raw, len(line))
+    kind = string(raw, "type")
+    if kind == "system":
+        kind = f"system/{string(raw, 'subtype')}"
+    read = _READERS.get(kind)
+    event = None if read is None else read(raw)
+    return Other(kind, raw) if event is None else event
+
+
+def _init(raw: dict[str, Any]) -> Event:
+    return Init(
+        string(raw, "session_id"),
+        string(raw, "cwd"),
+        string(raw, "model"),
+        string(raw, "permissionMode"),
+        string(raw, "claude_code_version"),
+        strings(raw, "tools"),
+    )
+
+
+def _assistant(raw: dict[str, Any]) -> Event:
+    message = mapping(raw, "message")
+    model = string(message, "model")
+    return AssistantMessage(
+        uuid=string(raw, "uuid"),
+        message_id=string(message, "id"),
+        model=model,
+        blocks=blocks_of(message.get("content")),
+        parent_tool_use_id=optional(raw, "parent_tool_use_id"),
+        synthetic=model == SYNTHETIC_MODEL,
+        aborted=raw.get("aborted") is True,
+    )
+
+
+def _user(raw: dict[str, Any]) -> Event:
+    blocks = blocks_of(mapping(raw, "message").get("content"))
+    return UserMessage(
+        uuid=string(raw, "uuid"),
+        results=tuple(block for block in blocks if isinstance(block, ToolResult)),
+        text=text_of(blocks),
+        parent_tool_use_id=optional(raw, "parent_tool_use_id"),
+        synthetic=raw.get("isSynthetic") is True,
+    )
+
+
+def _result(raw: dict[str, Any]) -> Event:
+    structured = raw.get("structured_output")
+    usage = mapping(raw, "model_usage_since_last_result")
+    denials = objects(raw, "permission_denials")
+    return Result(
+        uuid=string(raw, "uuid"),
+        subtype=string(raw, "subtype"),
+        is_error=raw.get("is_error") is True,
+        terminal_reason=optional(raw, "terminal_reason"),
+        api_error_status=integer(raw, "api_error_status"),
+        api_error=optional(raw, "api_error"),
+        result=string(raw, "result"),
+        structured_output=structured if isinstance(structured, dict) else None,
+        errors=strings(raw, "errors"),
+        permission_denials=tuple(
+            Denial(string(denial, "tool_name"), string(denial, "tool_use_id")) for denial in denials
+        ),
+        total_cost_usd=number(raw, "total_cost_usd") or 0.0,
+        cost_usd=sum(number(mapping(usage, model), "costUSD") or 0.0 for model in usage),
+        queued_turn_count=integer(raw, "queued_turn_count") or 0,
+        num_turns=integer(raw, "num_turns") or 0,
+        stop_reason=optional(raw, "stop_reason"),
+    )
+
+
+def _control_request(raw: dict[str, Any]) -> Event:
+    request = mapping(raw, "request")
+    return ControlRequest(
+        request_id=string(raw, "request_id"),
+        subtype=string(request, "subtype"),
+        tool=string(request, "tool_name"),
+        input=mapping(request, "input"),
+        tool_use_id=string(request, "tool_use_id"),
+        description=string(request, "description"),
+        asks_person=request.get("requires_user_interaction") is True,
+    )
+
+
+def _control_response(raw: dict[str, Any]) -> Event:
+    response = mapping(raw, "response")
+    failed = string(response, "subtype") == "error"
+    return ControlResponse(
+        string(response, "request_id"),
+        string(response, "error", "unknown error") if failed else None,
+        strings(mapping(response, "response"), "cancelled"),
+    )
+
+
+def _api_retry(raw: dict[str, Any]) -> Event:
+    return ApiRetry(
+        integer(raw, "attempt") or 0,
+        integer(raw, "max_retries") or 0,
+        integer(raw, "retry_delay_ms") or 0,
+        integer(raw, "error_status"),
+        string(raw, "error"),
+    )
+
+
+def _background_tasks(raw: dict[str, Any]) -> Event:
+    return BackgroundTasks(
+        tuple(
+            BackgroundTask(
+                string(task, "task_id"), string(task, "task_type"), string(task, "description")
+            )
+            for task in objects(raw, "tasks")
+        )
+    )
+
+
+def _rate_limit(raw: dict[str, Any]) -> Event:
+    info = mapping(raw, "rate_limit_info")
+    return RateLimit(
+        string(info, "status"), integer(info, "resetsAt"), optional(info, "rateLimitType")
+    )
+
+
+def _stream_event(raw: dict[str, Any]) -> Event | None:
+    event = mapping(raw, "event")
+    delta = mapping(event, "delta")
+    kind: Literal["text", "thinking"]
+    match delta.get("type"):
+        case "text_delta":
+            kind = "text"
+        case "thinking_delta":
+            kind = "thinking"
+        case _:
+            return None
+    return StreamDelta(
+        message_id=string(raw, "api_message_id"),
+        index=integer(event, "index") or 0,
+        kind=kind,
+        delta=string(delta, kind),
+        parent_tool_use_id=optional(raw, "parent_tool_use_id"),
+    )
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], Event | None]] = {
+    "system/init": _init,
+    "assistant": _assistant,
+    "user": _user,
+    "result": _result,
+    "control_request": _control_request,
+    "control_cancel_request": lambda raw: ControlCancel(string(raw, "request_id")),
+    "control_response": _control_response,
+    "command_lifecycle": lambda raw: Lifecycle(string(raw, "command_uuid"), string(raw, "state")),
+    "system/session_state_changed": lambda raw: StateChanged(string(raw, "state")),
+    "system/api_retry": _api_retry,
+    "system/background_tasks_changed": _background_tasks,
+    "rate_limit_event": _rate_limit,
+    "system/informational": lambda raw: Informational(
+        string(raw, "content"), raw.get("prevent_continuation") is True
+    ),
+    "stream_event": _stream_event,
+}

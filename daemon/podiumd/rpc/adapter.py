@@ -1,0 +1,302 @@
+"""JSON-RPC 2.0 with jsonrpcserver's parts, mended: the only module that knows that library.
+
+The library makes requests, calls methods and makes responses. What it lacks is done here: its
+dispatch needs asyncio, one bad entry spoils its batches, it takes NaN as an id, and it sends
+exception texts to the client.
+
+A line takes the lean way when everything about it is right at first sight; everything else goes
+the careful way, which decodes it anew and finds the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+import trio
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # the library's, on import
+    from jsonrpcserver import Error, Success
+    from jsonrpcserver.async_dispatcher import call as call_method
+    from jsonrpcserver.dispatcher import create_request, to_response
+    from jsonrpcserver.request import Request
+    from jsonrpcserver.response import to_serializable_one
+    from jsonrpcserver.sentinels import NODATA, NOID
+
+from podiumd.core.findings import nearest
+from podiumd.logs import log
+from podiumd.rpc.params import fault_of
+from podiumd.runtime.errors import PodiumError
+from podiumd.wording import quoted
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+
+Context = TypeVar("Context")
+Pace = Literal["instant", "ordered", "waiting"]
+
+
+class Method(NamedTuple, Generic[Context]):
+    """One method: its parameters as a struct, its handler, and how long it may take.
+
+    ``pace``: ``instant`` never suspends; ``ordered`` may, and the connection's next request waits
+    for it; ``waiting`` takes as long as an agent or a person does and runs beside the others.
+    """
+
+    name: str
+    params: type[msgspec.Struct]
+    handler: Callable[[Context, Any], Awaitable[Any]]
+    doc: str
+    pace: Pace = "ordered"
+
+
+class _Entry:
+    """A method, prepared for the lean way."""
+
+    __slots__ = ("bare", "call", "decode", "method", "pace")
+
+    def __init__(self, method: Method[Any]) -> None:
+        self.method = method
+        self.pace = method.pace
+        self.call = _guarded(method)
+        self.decode = msgspec.json.Decoder(method.params).decode
+        try:
+            self.bare: msgspec.Struct | None = msgspec.convert({}, method.params)
+        except msgspec.ValidationError:
+            self.bare = None
+
+
+class Call:
+    """One request that is right so far, or the error that answers it."""
+
+    __slots__ = ("entry", "refusal", "request")
+
+    def __init__(self, request: Request, entry: _Entry | None, refusal: Any = None) -> None:
+        self.request = request
+        self.entry = entry
+        self.refusal = refusal
+
+    @property
+    def pace(self) -> Pace:
+        return self.entry.pace if self.entry else "instant"
+
+
+class Batch:
+    """Several requests of one line, answered together."""
+
+    __slots__ = ("calls",)
+    pace: Pace = "waiting"
+
+    def __init__(self, calls: list[Call]) -> None:
+        self.calls = calls
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
+
+
+_decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
+_decode_any: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+_UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
+
+
+class Adapter(Generic[Context]):
+    """Turns lines into calls and calls into answer lines, for one table of methods."""
+
+    def __init__(self, methods: Iterable[Method[Context]], batch_entries: int) -> None:
+        self._entries = {method.name: _Entry(method) for method in methods}
+        self._batch_entries = batch_entries
+
+    def read(self, line: bytes | bytearray) -> Call | Batch:
+        """Decode one line; what is wrong with it becomes a call that answers so."""
+        try:
+            envelope = _decode_envelope(line)
+            entry = self._entries[envelope.method]
+            raw = envelope.params
+            params = entry.bare if raw is msgspec.UNSET else entry.decode(raw)
+        except (KeyError, *_UNDECODABLE):
+            return self._read_carefully(line)
+        if params is None:
+            return self._read_carefully(line)
+        request_id = NOID if envelope.id is msgspec.UNSET else envelope.id
+        return Call(Request(envelope.method, [params], request_id), entry)
+
+    async def run(self, work: Call | Batch, context: Context) -> bytes | None:
+        """Run what ``read`` gave; the answer ends with a newline, ``None``: there is none."""
+        if isinstance(work, Batch):
+            return await self._run_batch(work, context)
+        answer = await _run_call(work, context)
+        return None if answer is None else answer + b"\n"
+
+    def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
+        """The answer of a line that is not run at all; empty where none is expected."""
+        calls = work.calls if isinstance(work, Batch) else [work]
+        error = Error(refusal.code, refusal.message, refusal.data or NODATA)
+        answers = [_answer(c.request, error) for c in calls if c.request.id is not NOID]
+        if isinstance(work, Batch) and answers:
+            return b"[" + b",".join(answers) + b"]\n"
+        return b"".join(answer + b"\n" for answer in answers)
+
+    async def _run_batch(self, batch: Batch, context: Context) -> bytes | None:
+        answers: list[bytes | None] = [None] * len(batch.calls)
+
+        async def run_one(index: int, call: Call) -> None:
+            answers[index] = await _run_call(call, context)
+
+        async with trio.open_nursery() as nursery:
+            for index, call in enumerate(batch.calls):
+                nursery.start_soon(run_one, index, call)
+        given = [answer for answer in answers if answer is not None]
+        return b"[" + b",".join(given) + b"]\n" if given else None
+
+    def _read_carefully(self, line: bytes | bytearray) -> Call | Batch:
+        try:
+            value = _decode_any(line)
+        except _UNDECODABLE as error:
+            return _refused(None, PARSE_ERROR, f"Parse error: {_syntax_words(error)}.")
+        if not isinstance(value, list):
+            return self._read_item(value)
+        if not value:
+            return _refused(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
+        if len(value) > self._batch_entries:
+            return _refused(
+                None,
+                INVALID_REQUEST,
+                f"Invalid request: a batch of {len(value)} entries; at most {self._batch_entries} "
+                "are taken.",
+            )
+        return Batch([self._read_item(item) for item in value])
+
+    def _read_item(self, item: Any) -> Call:
+        fault = _envelope_fault(item)
+        if fault:
+            known = isinstance(item, dict) and _is_id(item.get("id"))
+            return _refused(
+                item.get("id") if known else None, INVALID_REQUEST, f"Invalid request: {fault}."
+            )
+        request = create_request(item)
+        entry = self._entries.get(request.method)
+        if entry is None:
+            hint = nearest(request.method, self._entries)
+            return _refused(
+                request.id,
+                METHOD_NOT_FOUND,
+                f"Method not found: {quoted(request.method)}; {hint}.",
+            )
+        given = item.get("params", {})
+        if isinstance(given, list):
+            return _refused(
+                request.id,
+                INVALID_PARAMS,
+                "Invalid params: parameters are passed by name, so 'params' must be an object.",
+                {"parameter": "params"},
+            )
+        try:
+            params = msgspec.convert(given, entry.method.params)
+        except _UNDECODABLE:
+            parameter, words = fault_of(entry.method.params, given)
+            return _refused(
+                request.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter}
+            )
+        return Call(Request(request.method, [params], request.id), entry)
+
+
+def notification(method: str, params: Any) -> bytes:
+    """A notification's line. Raises TypeError or ValueError for what JSON cannot say."""
+    return _encode({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
+
+
+def error_line(code: int, message: str, data: dict[str, Any] | None = None) -> bytes:
+    """An error's line for a client whose request could not even be read (id null)."""
+    refusal = _refused(None, code, message, data)
+    return _answer(refusal.request, refusal.refusal) + b"\n"
+
+
+async def _run_call(call: Call, context: Any) -> bytes | None:
+    result = call.refusal
+    if call.entry is not None:
+        result = await call_method(call.request, context, call.entry.call)
+    return None if call.request.id is NOID else _answer(call.request, result)
+
+
+def _answer(request: Request, result: Any) -> bytes:
+    try:
+        return _encode(to_serializable_one(to_response(request, result)))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        failure = _internal_error(request.method, error)
+        return _encode(to_serializable_one(to_response(request, failure)))
+
+
+def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
+    """The handler as the library calls it; no exception text leaves it."""
+    handler = method.handler
+
+    async def guarded(context: Any, params: msgspec.Struct) -> Any:
+        try:
+            return Success(await handler(context, params))
+        except PodiumError as refusal:
+            return Error(refusal.code, refusal.message, refusal.data or NODATA)
+        except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the client gets an id
+            return _internal_error(method.name, error)
+
+    return guarded
+
+
+def _internal_error(method: str, error: Exception) -> Any:
+    log_id = secrets.token_hex(6)
+    log("Internal error", "error", error=error, log_id=log_id, method=method)
+    return Error(
+        INTERNAL_ERROR, f"Internal error; the daemon's log has it as {log_id}.", {"log_id": log_id}
+    )
+
+
+def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = None) -> Call:
+    return Call(Request("", [], id), None, Error(code, message, NODATA if data is None else data))
+
+
+def _envelope_fault(item: Any) -> str | None:
+    """Say what keeps a decoded value from being a request; unknown members are no fault."""
+    if not isinstance(item, dict):
+        return "a request is an object"
+    if item.get("jsonrpc") != "2.0":
+        return "'jsonrpc' must be the string '2.0'"
+    if "method" not in item:
+        return "'method' is missing"
+    if not isinstance(item["method"], str):
+        return "'method' must be a string"
+    if "id" in item and not _is_id(item["id"]):
+        return "'id' must be a string, a number or null"
+    if "params" in item and not isinstance(item["params"], (dict, list)):
+        return "'params' must be an object"
+    return None
+
+
+def _is_id(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, int, float)) and not isinstance(value, bool))
+
+
+def _syntax_words(error: Exception) -> str:
+    """Our words for a decoding fault; of the library's only the byte is taken."""
+    if isinstance(error, RecursionError):
+        return "the line is nested too deeply"
+    if isinstance(error, UnicodeError):
+        return "the line is not UTF-8"
+    if isinstance(error, (msgspec.ValidationError, OverflowError)):
+        return "a number in the line is too large"
+    text = str(error)
+    if "truncated" in text:
+        return "the line is not complete JSON"
+    place = text[text.rfind("(") :] if text.endswith(")") else ""
+    what = "a lone surrogate" if "surrogate" in text else "the line is not valid JSON"
+    return f"{what} {place}".rstrip()

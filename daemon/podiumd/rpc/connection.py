@@ -1,0 +1,219 @@
+"""One client: its requests in, its answers and feeds out, and an end that loses neither."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+import trio
+
+from podiumd.logs import log
+from podiumd.rpc.adapter import (
+    INVALID_REQUEST,
+    Adapter,
+    Batch,
+    Call,
+    error_line,
+    notification,
+)
+from podiumd.rpc.context import DaemonInfo, RequestContext
+from podiumd.rpc.limits import RpcLimits
+from podiumd.rpc.lines import LineSplitter, LineTooLong
+from podiumd.rpc.outbox import Outbox
+from podiumd.rpc.peer import peer_is_gone
+from podiumd.runtime.api import Json, Service, Subscription
+from podiumd.runtime.errors import Overloaded, PodiumError
+
+_CHUNK_BYTES: Final = 64 * 1024
+_DISCARD_SECONDS: Final = 2.0
+
+
+class Connection:
+    """Serves one connected, non-blocking socket until its client or the daemon ends it.
+
+    Quick requests are handled in order as they come; those that wait for an agent or a person
+    run beside them, so their answers may come later than those of later requests.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        adapter: Adapter[RequestContext],
+        service: Service,
+        info: DaemonInfo,
+        limits: RpcLimits,
+    ) -> None:
+        self._socket = sock
+        self._adapter = adapter
+        self._service = service
+        self._info = info
+        self._limits = limits
+        self._splitter = LineSplitter(limits.line_bytes)
+        self._outbox = Outbox(sock, limits.outbox_bytes)
+        self._feeds: set[trio.CancelScope] = set()
+        self._waiting = 0
+        self._closing = False
+
+    async def run(self) -> None:
+        """Serve; returns when the client has everything it will get. The caller closes."""
+        async with trio.open_nursery() as writing:
+            writing.start_soon(self._write)
+            async with trio.open_nursery() as self._tasks:
+                await self._read()
+                if self._closing or peer_is_gone(self._socket):
+                    self._cancel_feeds()
+            with trio.move_on_after(self._limits.flush_seconds):
+                await self._outbox.flushed()
+            writing.cancel_scope.cancel()
+
+    def stop(self, method: str, params: Json) -> None:
+        """Take no more requests, tell the client why, and end when those in hand are done."""
+        if self._closing:
+            return
+        self._closing = True
+        self._outbox.put(notification(method, params))
+        self._cancel_feeds()
+        try:
+            self._socket.shutdown(socket.SHUT_RD)  # wakes the reader
+        except OSError:
+            pass  # the client was faster
+
+    async def _write(self) -> None:
+        await self._outbox.run()
+        self._cancel_feeds()  # the client has gone
+
+    def _cancel_feeds(self) -> None:
+        for scope in self._feeds:
+            scope.cancel()
+
+    async def _read(self) -> None:
+        while not self._closing and not self._outbox.broken:
+            await trio.lowlevel.wait_readable(self._socket)
+            try:
+                chunk = self._socket.recv(_CHUNK_BYTES)
+            except (BlockingIOError, InterruptedError):
+                continue
+            except OSError:
+                return
+            try:
+                lines = self._splitter.feed(chunk) if chunk else [self._splitter.finish()]
+            except LineTooLong:
+                await self._refuse_long_line()
+                return
+            if not chunk:
+                await self._handle([line for line in lines if line])
+                return
+            await self._handle(lines)
+
+    async def _handle(self, lines: list[bytes]) -> None:
+        """Handle lines in order; the answers of one chunk leave together where none waits."""
+        for line in lines:
+            if self._closing:
+                break
+            work = self._adapter.read(line)
+            context = RequestContext(self._service, self._info, self)
+            if work.pace == "waiting":
+                self._run_beside(work, context)
+                continue
+            answer = await self._adapter.run(work, context)
+            if answer is not None:
+                self._outbox.add(answer)
+            context.answered()
+            if self._outbox.full:
+                await self._outbox.room()
+        self._outbox.flush()
+
+    def _run_beside(self, work: Call | Batch, context: RequestContext) -> None:
+        if self._waiting >= self._limits.requests:
+            self._outbox.put(self._adapter.refuse(work, _too_much("requests in hand")))
+            return
+        self._waiting += 1
+        self._tasks.start_soon(self._run_waiting, work, context)
+
+    async def _run_waiting(self, work: Call | Batch, context: RequestContext) -> None:
+        try:
+            answer = await self._adapter.run(work, context)
+            await self._outbox.room()
+            if answer is not None:
+                self._outbox.put(answer)
+            context.answered()
+        finally:
+            self._waiting -= 1
+
+    async def _refuse_long_line(self) -> None:
+        """Answer, then read the rest away: a client that is still sending sees the answer."""
+        longest = self._limits.line_bytes
+        self._outbox.put(
+            error_line(INVALID_REQUEST, f"Invalid request: a line is longer than {longest} bytes.")
+        )
+        self._closing = True
+        with trio.move_on_after(_DISCARD_SECONDS):
+            await self._outbox.flushed()
+            self._socket.shutdown(socket.SHUT_WR)
+            while self._discard():
+                await trio.lowlevel.wait_readable(self._socket)
+
+    def _discard(self) -> bool:
+        try:
+            return bool(self._socket.recv(_CHUNK_BYTES))
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            return False
+
+    async def open_feed(
+        self,
+        source: AbstractAsyncContextManager[Subscription],
+        method: str,
+        answered: trio.Event,
+    ) -> int:
+        """See ``FeedHost``."""
+        if len(self._feeds) >= self._limits.feeds:
+            raise _too_much("feeds")
+        start: int = await self._tasks.start(self._feed, source, method, answered)
+        return start
+
+    async def _feed(
+        self,
+        source: AbstractAsyncContextManager[Subscription],
+        method: str,
+        answered: trio.Event,
+        *,
+        task_status: trio.TaskStatus[int],
+    ) -> None:
+        with trio.CancelScope() as scope:
+            self._feeds.add(scope)
+            try:
+                async with source as subscription:
+                    task_status.started(subscription.start)
+                    await answered.wait()
+                    await self._pass_on(subscription, method)
+            finally:
+                self._feeds.discard(scope)
+
+    async def _pass_on(self, subscription: Subscription, method: str) -> None:
+        """Send every event; a fault of the feed ends the connection, so that no hole is hidden."""
+        events = aiter(subscription)
+        try:
+            async for event in events:
+                self._outbox.put(notification(method, event))
+                if self._outbox.full:
+                    with trio.fail_after(self._limits.slow_seconds):
+                        await self._outbox.room()
+        except trio.TooSlowError:
+            self.stop("feed.closed", {"feed": method, "reason": "slow"})
+        except PodiumError as refusal:
+            self.stop("feed.closed", {"feed": method, "reason": refusal.message})
+        except Exception as error:  # noqa: BLE001 - one feed's fault is that of one client
+            log("Feed failed", "error", error=error, feed=method)
+            self.stop("feed.closed", {"feed": method, "reason": "internal error"})
+        finally:
+            if isinstance(events, AsyncGenerator):
+                with trio.move_on_after(self._limits.flush_seconds, shield=True):
+                    await events.aclose()
+
+
+def _too_much(what: str) -> Overloaded:
+    return Overloaded(f"This connection has too many {what}; try again when some have ended.")

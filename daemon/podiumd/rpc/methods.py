@@ -1,0 +1,165 @@
+"""The methods of the socket: one sorted table of name, parameters, handler and purpose.
+
+Handlers are thin: they pass checked parameters to the service and its answer back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podiumd.rpc import params as p
+from podiumd.rpc.adapter import Method
+from podiumd.rpc.context import RequestContext
+from podiumd.runtime.api import Json, SendPrompt, StartRun
+
+_EVENTS_A_PAGE: Final = 5000
+_LOCAL_USER: Final = "local"  # who answered a question: the socket serves one person only
+
+Ctx = RequestContext
+
+
+async def _ping(context: Ctx, params: p.Nothing) -> Json:
+    return {"pong": True}
+
+
+async def _status(context: Ctx, params: p.Nothing) -> Json:
+    info = context.info
+    own = {
+        "version": info.version,
+        "pid": info.pid,
+        "started_at": info.started_at,
+        "socket": info.socket,
+        "gateway": info.gateway(),
+        "voice": info.voice(),
+    }
+    return own | context.service.status()
+
+
+async def _configure(context: Ctx, params: p.Configure) -> Json:
+    return await context.service.configure(params.orchestration_enabled)
+
+
+async def _shutdown(context: Ctx, params: p.Shutdown) -> Json:
+    context.info.request_shutdown(params.turns)
+    return {}
+
+
+async def _events_subscribe(context: Ctx, params: p.Subscribe) -> Json:
+    types = None if params.types is None else frozenset(params.types)
+    feed = context.service.subscribe(types, params.after)
+    return {"pos": await context.open_feed(feed, "event")}
+
+
+async def _questions_answer(context: Ctx, params: p.Answer) -> Json:
+    return await context.service.answer(params.question_id, params.answer, params.note, _LOCAL_USER)
+
+
+async def _questions_list(context: Ctx, params: p.Nothing) -> list[Json]:
+    return await context.service.questions()
+
+
+async def _recipes_get(context: Ctx, params: p.GetRecipe) -> Json:
+    return await context.service.recipes_get(params.id, params.working_directory)
+
+
+async def _recipes_list(context: Ctx, params: p.InDirectory) -> list[Json]:
+    return await context.service.recipes_list(params.working_directory)
+
+
+async def _recipes_outcome(context: Ctx, params: p.ParseOutcome) -> Json:
+    return await context.service.recipes_outcome(
+        params.id, params.step, params.text, params.working_directory
+    )
+
+
+async def _runs_cancel(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.cancel(params.run_id)
+
+
+async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
+    service = context.service
+    events, next_seq = await service.run_events(params.run_id, params.after_seq, _EVENTS_A_PAGE)
+    ended = bool(events) and events[-1]["type"] == "run.ended"
+    if params.follow and not ended:
+        await context.open_feed(service.follow_run(params.run_id, next_seq), "run.event")
+    return {"events": events, "next_seq": next_seq}
+
+
+async def _runs_get(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.get_run(params.run_id)
+
+
+async def _runs_interrupt(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.interrupt(params.run_id)
+
+
+async def _runs_list(context: Ctx, params: p.ListRuns) -> list[Json]:
+    return await context.service.list_runs(params.active, params.limit)
+
+
+async def _runs_pause(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.pause(params.run_id)
+
+
+async def _runs_resume(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.resume(params.run_id)
+
+
+async def _runs_start(context: Ctx, params: p.RunStart) -> Json:
+    for text in params.params.values():
+        if isinstance(text, str):
+            p.check_agent_text("params", text)
+    return await context.service.start_run(StartRun(**msgspec.structs.asdict(params)))
+
+
+async def _runs_steer(context: Ctx, params: p.Steer) -> Json:
+    p.check_agent_text("text", params.text)
+    return await context.service.steer(params.run_id, params.text)
+
+
+async def _sessions_interrupt(context: Ctx, params: p.OneSession) -> Json:
+    await context.service.interrupt_session(params.session_id)
+    return {}
+
+
+async def _sessions_locks(context: Ctx, params: p.Nothing) -> list[Json]:
+    return await context.service.locks()
+
+
+async def _sessions_prompt(context: Ctx, params: p.Prompt) -> Json:
+    p.check_agent_text("text", params.text)
+    return await context.service.prompt(SendPrompt(**msgspec.structs.asdict(params)))
+
+
+METHODS: Final[tuple[Method[RequestContext], ...]] = (
+    Method("daemon.configure", p.Configure, _configure, "Switch recipes on or off."),
+    Method("daemon.ping", p.Nothing, _ping, "Prove that the daemon answers.", "instant"),
+    Method("daemon.shutdown", p.Shutdown, _shutdown, "Stop the daemon.", "instant"),
+    Method("daemon.status", p.Nothing, _status, "What the daemon is and does.", "instant"),
+    Method("events.subscribe", p.Subscribe, _events_subscribe, "Follow every event."),
+    Method("questions.answer", p.Answer, _questions_answer, "Answer an open question."),
+    Method("questions.list", p.Nothing, _questions_list, "The open questions."),
+    Method("recipes.get", p.GetRecipe, _recipes_get, "One recipe as data."),
+    Method("recipes.list", p.InDirectory, _recipes_list, "The recipes, shadowed ones left out."),
+    Method("recipes.outcome", p.ParseOutcome, _recipes_outcome, "What a reply would mean."),
+    Method("runs.cancel", p.OneRun, _runs_cancel, "End a run and its agent.", "waiting"),
+    Method("runs.events", p.RunEvents, _runs_events, "Events of a run, and follow them."),
+    Method("runs.get", p.OneRun, _runs_get, "One run."),
+    Method("runs.interrupt", p.OneRun, _runs_interrupt, "Stop the turn and pause.", "waiting"),
+    Method("runs.list", p.ListRuns, _runs_list, "Runs of recipes, newest first."),
+    Method("runs.pause", p.OneRun, _runs_pause, "Pause at the end of the turn."),
+    Method("runs.resume", p.OneRun, _runs_resume, "Go on after a pause."),
+    Method("runs.start", p.RunStart, _runs_start, "Start a recipe."),
+    Method("runs.steer", p.Steer, _runs_steer, "Tell the running turn something.", "waiting"),
+    Method(
+        "sessions.interrupt",
+        p.OneSession,
+        _sessions_interrupt,
+        "Stop the session's turn.",
+        "waiting",
+    ),
+    Method("sessions.locks", p.Nothing, _sessions_locks, "Who holds which session and tree."),
+    Method("sessions.prompt", p.Prompt, _sessions_prompt, "Send one prompt.", "waiting"),
+)

@@ -1,0 +1,32 @@
+"""Who is at the other end of a Unix socket, as the kernel says."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import sys
+from typing import Final
+
+_LINUX_CREDENTIALS: Final = struct.Struct("3i")  # pid, uid, gid: unix(7)
+_XUCRED: Final = struct.Struct("II")  # version, uid, ...: sys/ucred.h of macOS
+_XUCRED_BYTES: Final = 76
+_SOL_LOCAL: Final = 0
+_LOCAL_PEERCRED: Final = 1
+
+
+def peer_uid(sock: socket.socket, platform: str = sys.platform) -> int:
+    """The user id of the process that connected. Raises OSError when the kernel cannot tell."""
+    if platform == "darwin":
+        credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
+        return int(_XUCRED.unpack_from(credentials)[1])
+    option = getattr(socket, "SO_PEERCRED")  # noqa: B009 - absent from the types of other systems
+    credentials = sock.getsockopt(socket.SOL_SOCKET, option, _LINUX_CREDENTIALS.size)
+    return int(_LINUX_CREDENTIALS.unpack(credentials)[1])
+
+
+def peer_is_gone(sock: socket.socket) -> bool:
+    """Whether the peer closed both directions, not only its own."""
+    poll = select.poll()
+    poll.register(sock, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))

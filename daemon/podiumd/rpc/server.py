@@ -1,0 +1,135 @@
+"""The RPC server: accepts this user's connections and supervises each by itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from podiumd.logs import log
+from podiumd.rpc.adapter import Adapter, error_line
+from podiumd.rpc.connection import Connection
+from podiumd.rpc.context import DaemonInfo, RequestContext
+from podiumd.rpc.limits import RpcLimits
+from podiumd.rpc.methods import METHODS
+from podiumd.rpc.peer import peer_uid
+from podiumd.runtime.api import Service
+from podiumd.runtime.errors import Overloaded, Refused
+
+_OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_RESOURCE_PAUSE_SECONDS: Final = 0.1
+
+
+class RpcServer:
+    """What runs behind ``serve_rpc``; ``stop`` is for whoever started it."""
+
+    def __init__(
+        self,
+        service: Service,
+        info: DaemonInfo,
+        listener: socket.socket,
+        limits: RpcLimits,
+        own_uid: int,
+    ) -> None:
+        self._service = service
+        self._info = info
+        self._listener = listener
+        self._limits = limits
+        self._own_uid = own_uid
+        self._adapter: Adapter[RequestContext] = Adapter(METHODS, limits.batch_entries)
+        self._connections: set[Connection] = set()
+        self._accepting = trio.CancelScope()
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections)
+
+    def stop(self) -> None:
+        """Accept no more; tell clients ``daemon.stopping``; let requests in hand finish within
+        the drain time. ``serve_rpc`` returns when that is done."""
+        self._accepting.cancel()
+
+    async def run(self, task_status: trio.TaskStatus[RpcServer]) -> None:
+        """Serve until stopped."""
+        async with trio.open_nursery() as nursery:
+            task_status.started(self)
+            with self._accepting:
+                await self._accept(nursery)
+            for connection in tuple(self._connections):
+                connection.stop("daemon.stopping", {})
+            nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
+
+    async def _accept(self, nursery: trio.Nursery) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(self._listener)
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                continue
+            except OSError as error:
+                if error.errno not in _OUT_OF_RESOURCES:
+                    raise
+                log("Accept failed", "warning", reason=os.strerror(error.errno))
+                await trio.sleep(_RESOURCE_PAUSE_SECONDS)
+                continue
+            sock.setblocking(False)
+            if self._admit(sock):
+                connection = Connection(
+                    sock, self._adapter, self._service, self._info, self._limits
+                )
+                self._connections.add(connection)
+                nursery.start_soon(self._supervise, connection, sock)
+
+    def _admit(self, sock: socket.socket) -> bool:
+        """Let this user in while there is room; others get one sentence and a closed door."""
+        try:
+            uid = peer_uid(sock)
+        except OSError:
+            uid = -1
+        refusal: Refused | Overloaded | None = None
+        if uid != self._own_uid:
+            log("Connection refused", "warning", uid=uid)
+            refusal = Refused("This socket serves only the user who runs the daemon.")
+        elif len(self._connections) >= self._limits.connections:
+            refusal = Overloaded("The daemon has too many connections; try again.")
+        if refusal is None:
+            return True
+        try:
+            sock.send(error_line(refusal.code, refusal.message, refusal.data))
+        except OSError:
+            pass  # it did not wait for the answer
+        sock.close()
+        return False
+
+    async def _supervise(self, connection: Connection, sock: socket.socket) -> None:
+        try:
+            await connection.run()
+        except Exception as error:  # noqa: BLE001 - one client's fault is not the server's
+            log("Connection failed", "error", error=error)
+        finally:
+            self._connections.discard(connection)
+            sock.close()
+
+
+async def serve_rpc(
+    service: Service,
+    info: DaemonInfo,
+    listener: socket.socket,
+    limits: RpcLimits | None = None,
+    own_uid: Callable[[], int] = os.getuid,
+    *,
+    task_status: trio.TaskStatus[RpcServer] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the service on a bound, listening Unix socket (made here or handed in).
+
+    Ready when started, with the ``RpcServer`` as its value; returns after its ``stop``, or is
+    cancelled, which ends connections at once. The caller closes ``listener``.
+    """
+    listener.setblocking(False)
+    server = RpcServer(service, info, listener, limits or RpcLimits(), own_uid())
+    await server.run(task_status)

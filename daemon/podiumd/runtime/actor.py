@@ -1,0 +1,169 @@
+"""One run, alive: decides, stores, and does what is next, one thing at a time.
+
+``submit`` is the only way to change a run: decide, append durably, fold, and wake whoever waits.
+``drive`` looks at the state after each change and starts what it calls for. What it starts ends
+in a command again. Both go on after a full disk: the command fails, the run stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.core.fold import evolve
+from podiumd.core.state import RunState
+from podiumd.core.workflow import decide
+from podiumd.runtime import fact_log
+from podiumd.runtime.context import Context
+from podiumd.runtime.desk import Desk
+from podiumd.store.errors import StoreError
+from podiumd.store.records import NewFact, RunRow
+from podiumd.tools.failpoints import failpoint
+
+if TYPE_CHECKING:
+    from podiumd.runtime.effects import Effects
+
+RETRY_SECONDS = 2.0
+"""How long the daemon waits before it stores again what a full disk refused."""
+
+_AFTER: dict[str, str] = {
+    "run.started": "run.after-started",
+    "turn.intended": "turn.after-intended",
+    "turn.started": "turn.after-started",
+    "turn.ended": "turn.after-ended",
+    "outcome.parsed": "outcome.after-parsed",
+    "question.opened": "gate.after-opened",
+    "question.closed": "question.after-closed",
+    "edge.taken": "edge.after-taken",
+    "stop.intended": "cancel.after-intended",
+    "run.ended": "run.after-ended",
+}
+
+
+class RunActor:
+    """A run that has not ended, or has just ended."""
+
+    def __init__(self, context: Context, desk: Desk, state: RunState) -> None:
+        self.context = context
+        self.desk = desk
+        self.state = state
+        self.done = trio.Event()
+        self.leaving = False
+        self.turn_ids: list[str] = [state.turn.intent.turn_id] if state.turn is not None else []
+        self._lock = trio.Lock()
+        self._changed = trio.Event()
+
+    @property
+    def run_id(self) -> str:
+        return self.state.start.run_id
+
+    def poke(self) -> None:
+        """Look again: something outside the run has changed."""
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def changed(self) -> None:
+        """Wait for the next change of the run or of what it waits for."""
+        await self._changed.wait()
+
+    async def until(self, condition: Callable[[RunState], bool]) -> RunState:
+        """Wait until the state fulfils a condition."""
+        while not condition(self.state):
+            await self._changed.wait()
+        return self.state
+
+    async def submit(
+        self, command: c.AnyCommand, *, mark: tuple[str, bytes] | None = None
+    ) -> RunState:
+        """Decide and store; returns the state after it.
+
+        Raises:
+            CommandRefused: the command does not fit.
+            StoreError: nothing was stored, the run is as before.
+        """
+        async with self._lock:
+            facts = decide(self.state, command)
+            if facts:
+                self.state = await store_facts(
+                    self.context, self.state, facts, command.at, mark=mark
+                )
+                self.poke()
+            return self.state
+
+    async def report(
+        self, make: Callable[[], c.AnyCommand], *, mark: tuple[str, bytes] | None = None
+    ) -> RunState:
+        """Submit what has happened; it cannot be refused, so a full disk is waited out."""
+        while True:
+            try:
+                return await self.submit(make(), mark=mark)
+            except StoreError as error:
+                self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
+                await trio.sleep(RETRY_SECONDS)
+
+    def stamp(self) -> tuple[str, float]:
+        """The present, for a command."""
+        return self.context.clock.now(), self.context.clock.mono()
+
+    async def drive(self, effects: Effects) -> None:
+        """Do what the state calls for until the run has ended and nothing of it lives."""
+        async with trio.open_nursery() as nursery:
+            while not (self.state.exit is not None and effects.idle):
+                waiting = self._changed
+                effects.start_due(nursery)
+                await waiting.wait()
+        self.context.slots.give_back(self.run_id)
+        self.desk.give_back(self.run_id)
+        self.done.set()
+        self.poke()
+
+
+async def store_facts(
+    context: Context,
+    state: RunState | None,
+    facts: list[f.AnyFact],
+    at: str,
+    *,
+    mark: tuple[str, bytes] | None = None,
+    token: tuple[str, str, str] | None = None,
+) -> RunState:
+    """Store the facts of one decision in one transaction and fold them.
+
+    Cancellation waits for the disk: what is decided is stored, or not, but never half known.
+    """
+    sessions = []
+    for fact in facts:
+        state = evolve(state, fact, at)
+        sessions.append(state.session_id)
+    assert state is not None
+    new = [
+        NewFact(f.type_of(fact), f.VERSION, at, session, f.encode(fact))
+        for fact, session in zip(facts, sessions, strict=True)
+    ]
+    with trio.CancelScope(shield=True):
+        await context.store.append(row_of(state), new, token=token, mark=mark)
+    for fact in facts:
+        fact_log.write(context.log, state, fact)
+        if (name := _AFTER.get(f.type_of(fact))) is not None:
+            failpoint(name)
+    return state
+
+
+def row_of(state: RunState) -> RunRow:
+    """The run as it stands, for lists."""
+    return RunRow(
+        run_id=state.start.run_id,
+        kind=state.start.kind,
+        status=state.status,
+        session_id=state.session_id,
+        working_directory=state.start.working_directory,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        summary=msgspec.json.encode(views.run_view(state)),
+    )

@@ -1,0 +1,105 @@
+"""The service API: what every edge (RPC, gateway) may ask of the running daemon.
+
+Results are plain JSON-able values in the shapes of the public contract (``run``, ``event``,
+``question``, ``turn``). Refusals are ``podiumd.runtime.errors.PodiumError``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+Json = dict[str, Any]
+
+
+class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Parameters of ``runs.start``."""
+
+    recipe: str
+    working_directory: str
+    session_id: str | None = None
+    params: dict[str, Any] = {}
+    agent: str | None = None
+    worktree: bool = False
+    on_question: Literal["ask", "wait", "fail"] = "wait"
+    client_token: str | None = None
+
+
+class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Parameters of ``sessions.prompt``."""
+
+    text: str
+    session_id: str | None = None
+    working_directory: str | None = None
+    agent: str | None = None
+    if_busy: Literal["refuse", "queue", "steer"] = "refuse"
+    fork: bool = False
+    take_over: bool = False
+    wait: bool = False
+    client_token: str | None = None
+
+
+class Subscription(Protocol):
+    """A live feed. ``start`` is the cursor it begins after; iterate it for events.
+
+    The iteration ends by itself after ``run.ended`` (a run's feed) or when the daemon stops.
+    Transient ``turn.output`` events come in between, without ``seq`` and ``pos``.
+    """
+
+    start: int
+
+    def __aiter__(self) -> AsyncIterator[Json]: ...
+
+
+class Service(Protocol):
+    """The running daemon, as its edges see it."""
+
+    def status(self) -> Json:
+        """``sessions``, ``runs_active``, ``questions_open``, ``orchestration``, ``taken_up``."""
+        ...
+
+    async def configure(self, orchestration_enabled: bool | None) -> Json: ...
+
+    async def recipes_list(self, working_directory: str | None) -> list[Json]: ...
+    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json: ...
+    async def recipes_outcome(
+        self, recipe_id: str, step: str, text: str, working_directory: str | None
+    ) -> Json: ...
+
+    async def start_run(self, request: StartRun) -> Json: ...
+    async def get_run(self, run_id: str) -> Json: ...
+    async def list_runs(self, active: bool | None, limit: int) -> list[Json]: ...
+    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+        """A page of stored events and the next ``after_seq``."""
+        ...
+
+    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[Subscription]:
+        """Every event of a run after ``after_seq``, stored ones first, then live, without hole
+        or repeat. Entering raises ``NotFound``."""
+        ...
+
+    async def pause(self, run_id: str) -> Json: ...
+    async def resume(self, run_id: str) -> Json: ...
+    async def cancel(self, run_id: str) -> Json: ...
+    async def interrupt(self, run_id: str) -> Json: ...
+    async def steer(self, run_id: str, text: str) -> Json: ...
+
+    async def questions(self) -> list[Json]: ...
+    async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...
+
+    async def prompt(self, request: SendPrompt) -> Json: ...
+    async def interrupt_session(self, session_id: str) -> None: ...
+    async def locks(self) -> list[Json]: ...
+
+    def subscribe(
+        self, types: frozenset[str] | None, after: int | None
+    ) -> AbstractAsyncContextManager[Subscription]:
+        """Every event of the daemon after global position ``after`` (``None``: from now)."""
+        ...
+
+    async def stop_turns(self) -> None:
+        """Interrupt every running turn and wait until its agent is gone (``podium down``)."""
+        ...

@@ -1,0 +1,30 @@
+"""The one place where the daemon reads clocks; tests give it others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """``wall``: the time of day. ``mono``: seconds that never run back, comparable between
+    processes of one boot (so a turn's length can be told across daemons)."""
+
+    wall: Callable[[], datetime] = lambda: datetime.now(UTC)
+    mono: Callable[[], float] = time.monotonic
+
+    def now(self) -> str:
+        """The wire form of the present: RFC 3339, UTC, milliseconds, ``Z``."""
+        return wire_time(self.wall())
+
+    def seconds_until(self, at: str) -> float:
+        """Seconds from now to a wire time; negative once it is past."""
+        return (datetime.fromisoformat(at) - self.wall()).total_seconds()
+
+
+def wire_time(at: datetime) -> str:
+    """RFC 3339 in UTC with milliseconds and ``Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,63 @@
+"""What every part of the runtime shares: the store, the bus, the clock, agents and leases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from podiumd.drivers.base import Driver
+from podiumd.runtime.bus import Bus
+from podiumd.runtime.clock import Clock
+from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.slots import Slots
+from podiumd.store.facts import Store
+
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+class LogEvent(Protocol):
+    """Writes one structured line: an event's name, a level, and fields."""
+
+    def __call__(self, event: str, level: Level = "info", **fields: Any) -> None: ...
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that turns can be given to.
+
+    ``environment`` makes a child's whole environment from the marker that it is to carry.
+    ``config_directory`` holds the agent's own records of its live sessions, where it has any.
+    """
+
+    driver: Driver
+    command: tuple[str, ...]
+    environment: Callable[[str], dict[str, str]]
+    permission_mode: str | None = None
+    turn_timeout_seconds: float = 3600.0
+    idle_timeout_seconds: float = 600.0
+    config_directory: Path | None = None
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """The runtime's surroundings. ``state`` is the daemon's STATE directory."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    leases: LeaseBook
+    agents: Mapping[str, Agent]
+    state: Path
+    slots: Slots
+    log: LogEvent
+    command_environment: Callable[[str], dict[str, str]]
+
+    def turn_directory(self, turn_id: str) -> Path:
+        """Where the files of a turn are: its FIFO, spool and error output."""
+        return self.state / "turns" / turn_id
+
+    def check_log(self, run_id: str, name: str) -> Path:
+        """The file that holds all the output of a check."""
+        return self.state / "checks" / run_id / f"{name}.log"

@@ -1,0 +1,160 @@
+"""What a run has going on outside of itself: which of it is due, one task each.
+
+The state says what is due (``start_due`` is called after every change); a task acts and comes
+back with a command. A task that fails ends its run as ``internal-error``, never the daemon.
+"""
+
+from __future__ import annotations
+
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core.state import RunState
+from podiumd.drivers.base import Settled
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.checks import run_check
+from podiumd.runtime.turn_task import TurnTask
+from podiumd.runtime.world import look
+from podiumd.tools import git
+from podiumd.tools.failpoints import failpoint
+
+
+class Effects:
+    """The tasks of one run. ``settled``: what recovery found of the turn that was pending."""
+
+    def __init__(self, actor: RunActor, settled: Settled | None = None) -> None:
+        self._actor = actor
+        self._settled = settled
+        self._running: set[str] = set()
+        self._check_scope: trio.CancelScope | None = None
+        self.turn: TurnTask | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of the run is going on."""
+        return not self._running
+
+    def start_due(self, nursery: trio.Nursery) -> None:
+        """Start what the state calls for and is not under way."""
+        actor, state = self._actor, self._actor.state
+        if actor.leaving:
+            return
+        if state.exit is not None:
+            if self._check_scope is not None:
+                self._check_scope.cancel()
+            return
+        if state.parked_until is not None:
+            self._start(nursery, "parked", self._wait_for_reset)
+        if state.turn is not None:
+            self._start_turn(nursery, state)
+        elif state.ready:
+            if self._may_go_on(state):
+                self._start_next(nursery, state)
+        elif not self._running:
+            actor.context.slots.give_back(actor.run_id)
+
+    def _may_go_on(self, state: RunState) -> bool:
+        actor = self._actor
+        if self._running - {"parked"} or actor.desk.lent(state.session_id):
+            return False
+        return actor.context.slots.take(actor.run_id, actor.poke)
+
+    def _start_turn(self, nursery: trio.Nursery, state: RunState) -> None:
+        if self.turn is None:
+            if "turn" not in self._running:
+                self._actor.context.slots.take(self._actor.run_id, self._actor.poke, force=True)
+                self.turn = TurnTask(self._actor, self._settled)
+                self._settled = None
+                self._start(nursery, "turn", self._run_turn)
+            return
+        for question in state.undelivered_answers:
+            if self.turn.open_to(question.request_id):
+                self._start(nursery, f"answer:{question.question_id}", self.turn.deliver(question))
+        for steer in state.steers:
+            if steer.turn_id is not None and not steer.queued and self.turn.live:
+                self._start(nursery, f"steer:{steer.uuid}", self.turn.hand_over(steer))
+
+    async def _run_turn(self) -> None:
+        assert self.turn is not None
+        try:
+            await self.turn.run()
+        finally:
+            self.turn = None
+
+    def _start_next(self, nursery: trio.Nursery, state: RunState) -> None:
+        assert state.next is not None
+        if state.next.kind == "worktree":
+            self._start(nursery, "worktree", self._make_worktree)
+        elif state.next.kind == "check":
+            self._start(nursery, "check", self._check)
+        else:
+            self._start(nursery, "proceed", self._proceed)
+
+    def _start(self, nursery: trio.Nursery, name: str, task: Callable[[], Awaitable[None]]) -> None:
+        if name not in self._running:
+            self._running.add(name)
+            nursery.start_soon(self._guarded, name, task)
+
+    async def _guarded(self, name: str, task: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await task()
+        except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
+            await self._fault(name, traceback.format_exc())
+        finally:
+            self._running.discard(name)
+            self._actor.poke()
+
+    async def _fault(self, name: str, trace: str) -> None:
+        log_id = uuid.uuid4().hex[:12]
+        self._actor.context.log(
+            "Run fault", "error", run_id=self._actor.run_id, effect=name, log_id=log_id, trace=trace
+        )
+        at, mono = self._actor.stamp()
+        fault = c.Fault(at=at, mono=mono, detail=f"log entry {log_id}")
+        await self._actor.report(lambda: fault)
+
+    async def _proceed(self) -> None:
+        seen = await look(self._actor)
+        if seen is None:  # the session is not free yet; the desk calls when it is
+            await self._actor.changed()
+            return
+        await self._actor.report(lambda: seen)
+
+    async def _check(self) -> None:
+        with trio.CancelScope() as scope:
+            self._check_scope = scope
+            try:
+                await run_check(self._actor)
+            finally:
+                self._check_scope = None
+
+    async def _make_worktree(self) -> None:
+        actor, plan = self._actor, self._actor.state.start.worktree
+        assert plan is not None
+        failpoint("worktree.before-make")
+        try:
+            await git.add_worktree(plan.repository, plan.directory, plan.branch)
+            state, detail = "made", plan.directory
+        except git.GitError as error:
+            state, detail = "failed", str(error)
+        failpoint("worktree.after-make")
+        at, mono = actor.stamp()
+        over = c.EffectOver(at=at, mono=mono, effect="worktree", state=state, detail=detail)
+        await actor.report(lambda: over)
+
+    async def _wait_for_reset(self) -> None:
+        """Sleep until the agent's usage limit is over, or the run goes on for another reason."""
+        actor, until = self._actor, self._actor.state.parked_until
+        while until is not None and actor.state.parked_until == until:
+            seconds = actor.context.clock.seconds_until(until)
+            if seconds <= 0:
+                at, mono = actor.stamp()
+                reset = c.LimitReset(at=at, mono=mono)
+                await actor.report(lambda: reset)
+                return
+            with trio.move_on_after(seconds):
+                await actor.changed()

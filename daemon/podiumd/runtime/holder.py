@@ -1,0 +1,64 @@
+"""Who holds a session or a working tree: the record that stands in a lock file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+RECORD_BYTES = 1024
+"""A record is padded with blanks to a multiple of this, so that rewriting it is one write."""
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """A holder of a lease.
+
+    ``kind`` is ``run`` or ``prompt`` for work of a Podium daemon of this user (``id`` is the run's
+    id, ``turn_id`` the turn's, ``state_directory`` tells the daemons apart), else ``foreign``: a
+    process that Podium did not start, or one that is not known at all (then ``pid`` is ``None``).
+    ``since`` is the wire form of a time. ``session_id`` or ``working_directory`` says what is
+    held. ``status`` is known of foreign holders only.
+    """
+
+    kind: Literal["run", "prompt", "foreign"]
+    id: str | None = None
+    turn_id: str | None = None
+    pid: int | None = None
+    state_directory: str | None = None
+    since: str | None = None
+    session_id: str | None = None
+    working_directory: str | None = None
+    status: Literal["busy", "idle"] | None = None
+
+    def same_turn(self, other: Holder) -> bool:
+        """Whether both are the same turn of the same daemon's work (the pid may differ)."""
+        mine = (self.state_directory, self.id, self.turn_id)
+        return None not in mine and mine == (other.state_directory, other.id, other.turn_id)
+
+    def public(self) -> dict[str, Any]:
+        """The ``holder`` object of the public contract: kind, id or pid, since."""
+        known = {"kind": self.kind, "id": self.id, "pid": self.pid, "since": self.since}
+        return {key: value for key, value in known.items() if value is not None}
+
+
+UNKNOWN = Holder(kind="foreign")
+
+
+def encode_record(holder: Holder) -> bytes:
+    """The record as one padded line of JSON. Text that is not UTF-8 is replaced."""
+    values = {
+        key: value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for key, value in msgspec.structs.asdict(holder).items()
+        if value is not None
+    }
+    line = msgspec.json.encode(values)
+    padded = -(-(len(line) + 1) // RECORD_BYTES) * RECORD_BYTES
+    return line.ljust(padded - 1) + b"\n"
+
+
+def decode_record(raw: bytes) -> Holder:
+    """The holder that a record names; ``UNKNOWN`` for an empty, torn or foreign one."""
+    try:
+        return msgspec.json.decode(raw, type=Holder)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return UNKNOWN

@@ -1,0 +1,200 @@
+"""Plain prompts: one turn in a session, verbatim, beside, into or after what holds it."""
+
+from __future__ import annotations
+
+import uuid
+
+import msgspec
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core.ids import derive
+from podiumd.core.views import turn_view
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.api import Json, SendPrompt
+from podiumd.runtime.context import Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.errors import InvalidParameter
+from podiumd.runtime.foreign import foreign_holder, wait_idle
+from podiumd.runtime.runs import Runs
+from podiumd.runtime.sessions import Sessions
+from podiumd.runtime.starting import busy, directory, hold_session, require_agent
+
+TAKE_OVER_SECONDS = 600.0
+"""How long a take-over waits for a foreign program to become idle."""
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    session_id: str
+    agent: str
+    working_directory: str
+    fork_from: str | None = None
+
+
+class Prompting:
+    """Sends plain prompts."""
+
+    def __init__(
+        self, context: Context, desk: Desk, runs: Runs, sessions: Sessions, default_agent: str
+    ) -> None:
+        self._context = context
+        self._desk = desk
+        self._runs = runs
+        self._sessions = sessions
+        self._default_agent = default_agent
+
+    async def send(
+        self, request: SendPrompt, token: tuple[str, str, str] | None
+    ) -> tuple[Json, RunActor | None]:
+        """Send a prompt; returns where it went, and its run (``None``: steered into another).
+
+        Raises:
+            PodiumError: it cannot be sent; nothing was.
+        """
+        plan = await self._plan(request)
+        await require_agent(self._context, plan.agent)
+        run_id = str(uuid.uuid4())
+        aside_of = None
+        if plan.fork_from is None and request.session_id is not None:
+            owner = await self._owner(request)
+            if owner is not None and request.if_busy == "steer" and _running(owner):
+                return await self._steer(owner, request.text), None
+            aside_of = await self._admit(owner, request, run_id, plan.session_id)
+        else:
+            hold_session(self._context, self._desk, run_id, plan.session_id, "prompt")
+        at, mono = self._context.clock.now(), self._context.clock.mono()
+        start = c.Start(
+            at=at,
+            mono=mono,
+            run_id=run_id,
+            kind="prompt",
+            session_id=plan.session_id,
+            working_directory=plan.working_directory,
+            agent=plan.agent,
+            fork_from=plan.fork_from,
+            text=request.text,
+            aside_of=aside_of,
+        )
+        try:
+            actor = await self._runs.start(start, token)
+        except BaseException:
+            self._desk.give_back(run_id)
+            raise
+        return where_it_went(actor), actor
+
+    async def past(self, run_id: str) -> Json:
+        """Where a prompt went that a client token has sent before, once its run is over."""
+        row = await self._context.store.run(run_id)
+        session = row.session_id if row is not None else None
+        turn_id = derive(run_id, 0, "", 0, "turn", 1)
+        return {"session_id": session, "turn_id": turn_id, "run_id": run_id}
+
+    async def _plan(self, request: SendPrompt) -> _Plan:
+        if request.session_id is None:
+            if request.working_directory is None:
+                raise InvalidParameter(
+                    "working_directory", "A new session needs a working directory."
+                )
+            if request.fork or request.take_over:
+                raise InvalidParameter("session_id", "There is no session to fork or take over.")
+            agent = request.agent or self._default_agent
+            where = directory(request.working_directory)
+            return _Plan(session_id=str(uuid.uuid4()), agent=agent, working_directory=where)
+        known = await self._sessions.find(request.session_id)
+        where = directory(request.working_directory or known.working_directory)
+        agent = request.agent or known.agent
+        if request.fork:
+            fork = str(uuid.uuid4())
+            return _Plan(
+                session_id=fork, agent=agent, working_directory=where, fork_from=known.session_id
+            )
+        return _Plan(session_id=known.session_id, agent=agent, working_directory=where)
+
+    async def _owner(self, request: SendPrompt) -> RunActor | None:
+        """The run of ours that holds the session; a foreign holder is waited for, or refused."""
+        assert request.session_id is not None
+        owner = self._desk.owner(request.session_id)
+        if owner is not None:
+            return self._runs.get(owner)
+        for agent in self._context.agents.values():
+            if agent.config_directory is None:
+                continue
+            holder = foreign_holder(request.session_id, agent.config_directory, ())
+            if holder is None:
+                continue
+            if not request.take_over:
+                raise busy(holder, session_id=request.session_id)
+            with trio.move_on_after(TAKE_OVER_SECONDS) as waiting:
+                await wait_idle(request.session_id, agent.config_directory, ())
+            if waiting.cancelled_caught:
+                raise busy(holder, session_id=request.session_id)
+        return None
+
+    async def _admit(
+        self, owner: RunActor | None, request: SendPrompt, run_id: str, session_id: str
+    ) -> str | None:
+        """Get the session for a prompt; returns the waiting run whose session it borrows."""
+        if owner is None:
+            taken = self._desk.take_session(session_id, run_id, "prompt")
+            if taken is not None:
+                raise busy(taken, session_id=session_id)
+            return None
+        if request.take_over and _running(owner):
+            at, mono = owner.stamp()
+            await owner.submit(c.Interrupt(at=at, mono=mono))
+            await owner.until(lambda state: state.turn is None)
+            if owner.state.exit is not None:
+                await owner.done.wait()
+                return await self._admit(None, request, run_id, session_id)
+        waits = owner.state.turn is None and owner.state.status in ("waiting", "paused")
+        if waits and self._desk.lend(session_id, run_id):
+            at, mono = owner.stamp()
+            await owner.submit(c.NoteAside(at=at, mono=mono, run_id=run_id, session_id=session_id))
+            return owner.run_id
+        if request.if_busy == "queue":
+            return None
+        raise busy(self._desk.holder_of(session_id), session_id=session_id)
+
+    async def _steer(self, owner: RunActor, text: str) -> Json:
+        await steer(owner, text)
+        turn = owner.state.turn
+        return {
+            "session_id": owner.state.session_id,
+            "turn_id": turn.intent.turn_id if turn is not None else None,
+            "run_id": owner.run_id,
+        }
+
+
+def _running(owner: RunActor) -> bool:
+    return owner.state.turn is not None
+
+
+async def steer(actor: RunActor, text: str) -> str:
+    """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will."""
+    name = str(uuid.uuid4())
+    at, mono = actor.stamp()
+    await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text))
+
+    def settled() -> str | None:
+        found = [s for s in actor.state.steers if s.uuid == name]
+        if not found or found[0].queued:
+            return "queued"
+        return "too_late" if found[0].turn_id is None else None
+
+    await actor.until(lambda _state: settled() is not None)
+    return settled() or "too_late"
+
+
+def where_it_went(actor: RunActor) -> Json:
+    """The result of ``sessions.prompt``."""
+    return {
+        "session_id": actor.state.start.session_id,
+        "turn_id": derive(actor.run_id, 0, "", 0, "turn", 1),
+        "run_id": actor.run_id,
+    }
+
+
+async def ended_turn(actor: RunActor) -> Json:
+    """The turn of a plain prompt, once it is over."""
+    await actor.done.wait()
+    return turn_view(actor.state, [], None)

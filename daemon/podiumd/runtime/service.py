@@ -1,0 +1,359 @@
+"""The service API of the running daemon (``podiumd.runtime.api.Service``), thin over its parts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core import outcome, views
+from podiumd.core.recipe import OTHER
+from podiumd.core.views import Json
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.api import SendPrompt, StartRun
+from podiumd.runtime.bus import GlobalFeed, Output, RunFeed, run_page, to_event
+from podiumd.runtime.catalogue import Catalogue
+from podiumd.runtime.context import Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.errors import (
+    AlreadyEnded,
+    InvalidParameter,
+    NotFound,
+    OrchestrationDisabled,
+    PodiumError,
+)
+from podiumd.runtime.foreign import all_foreign
+from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
+from podiumd.runtime.runs import Runs
+from podiumd.runtime.sessions import Sessions
+from podiumd.runtime.starting import Starter, recipe_entry
+from podiumd.store.records import StoredFact
+
+BEGIN_SECONDS = 1.0
+"""How long a start waits for the run's first fact, so that its answer says more than "queued"."""
+
+PREVIEW_CHARACTERS = 120
+_ORCHESTRATION = "orchestration.enabled"
+
+
+class DaemonService:
+    """What the edges call."""
+
+    def __init__(
+        self,
+        context: Context,
+        desk: Desk,
+        runs: Runs,
+        catalogue: Catalogue,
+        *,
+        default_agent: str,
+        orchestration_enabled: bool,
+    ) -> None:
+        self._context = context
+        self._desk = desk
+        self._runs = runs
+        self._catalogue = catalogue
+        self._enabled = orchestration_enabled
+        sessions = Sessions(context)
+        self._starter = Starter(context, desk, catalogue, sessions, default_agent)
+        self._prompting = Prompting(context, desk, runs, sessions, default_agent)
+
+    # -- the daemon --------------------------------------------------------------------------
+
+    def status(self) -> Json:
+        live = self._runs.live
+        return {
+            "sessions": len({actor.state.session_id for actor in live}),
+            "runs_active": len(live),
+            "questions_open": sum(len(actor.state.open_questions) for actor in live),
+            "orchestration": {"enabled": self._enabled},
+            "taken_up": self._runs.taken_up,
+        }
+
+    async def restore(self) -> None:
+        """Read what outlives a restart, then take up every open run."""
+        stored = await self._context.store.setting(_ORCHESTRATION)
+        if stored is not None:
+            self._enabled = bool(msgspec.json.decode(stored))
+        await self._runs.recover()
+
+    async def configure(self, orchestration_enabled: bool | None) -> Json:
+        if orchestration_enabled is not None:
+            value = msgspec.json.encode(orchestration_enabled)
+            await self._context.store.set_setting(_ORCHESTRATION, value)
+            self._enabled = orchestration_enabled
+        if not self._enabled:
+            for actor in self._runs.live:
+                if actor.state.start.kind == "recipe":
+                    await self._submit(actor, c.Cancel, reason="orchestration-disabled")
+        return {"orchestration": {"enabled": self._enabled}}
+
+    async def stop_turns(self) -> None:
+        running = [actor for actor in self._runs.live if actor.state.turn is not None]
+        for actor in running:
+            await self._submit(actor, c.Interrupt)
+        for actor in running:
+            await actor.until(lambda state: state.turn is None)
+
+    # -- recipes -----------------------------------------------------------------------------
+
+    async def recipes_list(self, working_directory: str | None) -> list[Json]:
+        if not self._enabled:
+            return []
+        entries = await trio.to_thread.run_sync(self._catalogue.list, working_directory)
+        return [
+            {
+                "id": entry.id,
+                "label": entry.label,
+                "description": entry.description,
+                "source": entry.source,
+                "first_prompt": _preview(entry.recipe.first_prompt if entry.recipe else ""),
+                "trusted": entry.trusted,
+                "shadows": list(entry.shadows),
+                "ok": entry.recipe is not None,
+            }
+            for entry in entries
+        ]
+
+    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json:
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        data: Json = msgspec.to_builtins(entry.recipe)
+        return {**data, "source": entry.source, "trusted": entry.trusted}
+
+    async def recipes_outcome(
+        self, recipe_id: str, step: str, text: str, working_directory: str | None
+    ) -> Json:
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        assert entry.recipe is not None
+        found = entry.recipe.steps.get(step)
+        if found is None:
+            raise NotFound("step", step)
+        result = outcome.from_text(text, [*found.outcomes, OTHER])
+        if isinstance(result, outcome.OutcomeError):
+            return {
+                "ok": False,
+                "error": result.error,
+                "message": result.message,
+                "excerpt": result.excerpt,
+            }
+        return {
+            "ok": True,
+            "outcome": result.outcome,
+            "description": result.description,
+            "source": result.source,
+            "repaired": result.repaired,
+        }
+
+    # -- runs --------------------------------------------------------------------------------
+
+    async def start_run(self, request: StartRun) -> Json:
+        if not self._enabled:
+            raise OrchestrationDisabled()
+        token = self._token("runs.start", request.client_token, request)
+        known = await self._known(token)
+        if known is not None:
+            return await self.get_run(known)
+        start = await self._starter.prepare(request)
+        try:
+            actor = await self._runs.start(start, token)
+        except BaseException:
+            self._desk.give_back(start.run_id)
+            raise
+        with trio.move_on_after(BEGIN_SECONDS):
+            await actor.until(lambda state: state.begun or not self._context.slots.free)
+        return views.run_view(actor.state)
+
+    async def get_run(self, run_id: str) -> Json:
+        run_id = await self._runs.resolve(run_id)
+        actor = self._runs.get(run_id)
+        if actor is not None:
+            return views.run_view(actor.state)
+        row = await self._context.store.run(run_id)
+        if row is None:
+            raise NotFound("run", run_id)
+        summary: Json = msgspec.json.decode(row.summary)
+        return summary
+
+    async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
+        rows = await self._context.store.runs(active=active, limit=limit, kind="recipe")
+        return [msgspec.json.decode(row.summary) for row in rows]
+
+    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+        run_id = await self._runs.resolve(run_id)
+        page = await run_page(self._context.store, run_id, after_seq, limit)
+        events = [await to_event(self._context.store, stored) for stored in page]
+        return events, page[-1].seq if page else after_seq
+
+    @asynccontextmanager
+    async def follow_run(self, run_id: str, after_seq: int) -> AsyncIterator[RunFeed]:
+        run_id = await self._runs.resolve(run_id)
+        with self._context.bus.follow(lambda item: item.run_id == run_id) as follower:
+            yield RunFeed(self._context.store, follower, run_id, after_seq)
+
+    async def pause(self, run_id: str) -> Json:
+        return views.run_view(await self._submit(await self._live(run_id), c.Pause))
+
+    async def resume(self, run_id: str) -> Json:
+        return views.run_view(await self._submit(await self._live(run_id), c.Resume))
+
+    async def cancel(self, run_id: str) -> Json:
+        actor = await self._live(run_id)
+        await self._submit(actor, c.Cancel)
+        await actor.done.wait()
+        return views.run_view(actor.state)
+
+    async def interrupt(self, run_id: str) -> Json:
+        actor = await self._live(run_id)
+        await self._submit(actor, c.Interrupt)
+        await actor.until(lambda state: state.turn is None)
+        if actor.state.exit is not None:
+            await actor.done.wait()
+        return views.run_view(actor.state)
+
+    async def steer(self, run_id: str, text: str) -> Json:
+        actor = await self._live(run_id)
+        try:
+            return {"state": await steer(actor, text)}
+        except c.CommandRefused as refused:
+            raise _refusal(refused) from refused
+
+    # -- questions ---------------------------------------------------------------------------
+
+    async def questions(self) -> list[Json]:
+        return [
+            views.question_view(actor.state, question)
+            for actor in self._runs.live
+            for question in actor.state.open_questions
+        ]
+
+    async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
+        found = [
+            (actor, name)
+            for actor in self._runs.live
+            for name in actor.state.questions
+            if name == question_id or name.startswith(question_id)
+        ]
+        exact = [(actor, name) for actor, name in found if name == question_id]
+        if len(exact or found) != 1:
+            raise NotFound("question", question_id)
+        actor, name = (exact or found)[0]
+        state = await self._submit(
+            actor, c.Answer, question_id=name, answer=answer, note=note, by=by
+        )
+        return views.question_view(state, state.questions[name])
+
+    # -- sessions ----------------------------------------------------------------------------
+
+    async def prompt(self, request: SendPrompt) -> Json:
+        token = self._token("sessions.prompt", request.client_token, request)
+        known = await self._known(token)
+        if known is not None:
+            return await self._prompted(known, wait=request.wait)
+        try:
+            went, actor = await self._prompting.send(request, token)
+        except c.CommandRefused as refused:
+            raise _refusal(refused) from refused
+        return await ended_turn(actor) if request.wait and actor is not None else went
+
+    async def _prompted(self, run_id: str, *, wait: bool) -> Json:
+        actor = self._runs.get(run_id)
+        if actor is not None:
+            return await ended_turn(actor) if wait else where_it_went(actor)
+        return await self._prompting.past(run_id)
+
+    async def interrupt_session(self, session_id: str) -> None:
+        owner = self._desk.owner(session_id)
+        if owner is not None and self._runs.get(owner) is not None:
+            await self.interrupt(owner)
+
+    async def locks(self) -> list[Json]:
+        held = [
+            {
+                "session_id": holder.session_id,
+                "working_directory": holder.working_directory,
+                "holder": holder.public(),
+            }
+            for holder in await self._context.leases.all_held()
+        ]
+        for agent in self._context.agents.values():
+            if agent.config_directory is not None:
+                held += [
+                    {
+                        "session_id": holder.session_id,
+                        "working_directory": holder.working_directory,
+                        "holder": holder.public(),
+                    }
+                    for holder in all_foreign(agent.config_directory)
+                    if holder.session_id is None or self._desk.owner(holder.session_id) is None
+                ]
+        return [{key: value for key, value in row.items() if value is not None} for row in held]
+
+    # -- events ------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def subscribe(
+        self, types: frozenset[str] | None, after: int | None
+    ) -> AsyncIterator[GlobalFeed]:
+        def wants(item: StoredFact | Output) -> bool:
+            kind = item.type if isinstance(item, StoredFact) else "turn.output"
+            return types is None or kind in types
+
+        with self._context.bus.follow(wants) as follower:
+            start = await self._context.store.last_pos() if after is None else after
+            yield GlobalFeed(self._context.store, follower, types, start)
+
+    # -- helpers -----------------------------------------------------------------------------
+
+    async def _live(self, run_id: str) -> RunActor:
+        run_id = await self._runs.resolve(run_id)
+        actor = self._runs.get(run_id)
+        if actor is None:
+            run = await self.get_run(run_id)
+            reason = (run.get("exit") or {}).get("reason")
+            raise AlreadyEnded("The run has ended already.", id=run_id, by=reason)
+        return actor
+
+    async def _submit(self, actor: RunActor, kind: type[c.Command], **fields: Any) -> Any:
+        at, mono = actor.stamp()
+        try:
+            return await actor.submit(kind(at=at, mono=mono, **fields))  # type: ignore[arg-type]
+        except c.CommandRefused as refused:
+            raise _refusal(refused) from refused
+
+    def _token(
+        self, method: str, token: str | None, request: msgspec.Struct
+    ) -> tuple[str, str, str] | None:
+        if token is None:
+            return None
+        digest = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
+        return method, token, digest
+
+    async def _known(self, token: tuple[str, str, str] | None) -> str | None:
+        """The run that this client token has started already."""
+        if token is None:
+            return None
+        row = await self._context.store.token(token[0], token[1])
+        if row is None:
+            return None
+        if row.params_digest != token[2]:
+            raise InvalidParameter(
+                "client_token", "This client token was used with other parameters."
+            )
+        return row.run_id
+
+
+def _preview(text: str) -> str:
+    return " ".join(text.split())[:PREVIEW_CHARACTERS]
+
+
+def _refusal(refused: c.CommandRefused) -> PodiumError:
+    if refused.kind == "invalid":
+        return InvalidParameter(refused.data["parameter"], refused.message)
+    if refused.kind == "unknown":
+        return NotFound("question", refused.data["id"])
+    return AlreadyEnded(refused.message, **refused.data)

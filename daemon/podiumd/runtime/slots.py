@@ -1,0 +1,45 @@
+"""How many runs may work at once: the bound on agents of the whole daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Slots:
+    """A fair, bounded number of working runs. Whoever is refused is called when it may try."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._holders: set[str] = set()
+        self._waiting: dict[str, Callable[[], None]] = {}
+
+    @property
+    def free(self) -> bool:
+        """Whether a run that asks now gets a slot."""
+        return len(self._holders) < self.limit and not self._waiting
+
+    def take(self, run_id: str, wake: Callable[[], None], *, force: bool = False) -> bool:
+        """Take a slot, or be called once one is free.
+
+        ``force``: the work exists already (a turn taken up), so it counts whatever the bound.
+        """
+        if run_id in self._holders:
+            return True
+        first = not self._waiting or next(iter(self._waiting)) == run_id
+        if force or (len(self._holders) < self.limit and first):
+            self._waiting.pop(run_id, None)
+            self._holders.add(run_id)
+            self._wake_next()
+            return True
+        self._waiting.setdefault(run_id, wake)
+        return False
+
+    def give_back(self, run_id: str) -> None:
+        """Free the slot of a run, or its place in the line."""
+        self._holders.discard(run_id)
+        self._waiting.pop(run_id, None)
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        if self._waiting and len(self._holders) < self.limit:
+            next(iter(self._waiting.values()))()

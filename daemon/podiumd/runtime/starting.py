@@ -1,0 +1,188 @@
+"""Starting a recipe: everything that can be said against it is said before anything happens."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core.facts import Worktree
+from podiumd.core.params import ParamError, bind_params
+from podiumd.core.recipe import Recipe
+from podiumd.runtime.api import StartRun
+from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
+from podiumd.runtime.context import Agent, Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.errors import (
+    AgentUnavailable,
+    Busy,
+    InvalidParameter,
+    NotFound,
+    RecipeRefused,
+    Refused,
+)
+from podiumd.runtime.foreign import foreign_holder
+from podiumd.runtime.holder import Holder
+from podiumd.runtime.sessions import Sessions
+from podiumd.tools import git
+
+
+async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) -> Entry:
+    """Find a recipe that can be used.
+
+    Raises:
+        NotFound: no recipe has this id.
+        RecipeRefused: it has faults.
+    """
+    try:
+        entry = await trio.to_thread.run_sync(catalogue.get, recipe_id, where)
+    except RecipeNotFound as error:
+        raise NotFound("recipe", recipe_id, str(error)) from error
+    if entry.recipe is None:
+        findings = [msgspec.to_builtins(finding) for finding in entry.findings]
+        first = entry.findings[0].message if entry.findings else "it cannot be read"
+        raise RecipeRefused(f"Recipe '{recipe_id}' has faults: {first}", findings=findings)
+    return entry
+
+
+def directory(path: str) -> str:
+    """A working directory as the system knows it.
+
+    Raises:
+        InvalidParameter: not absolute, or no directory.
+    """
+    if not os.path.isabs(path):
+        raise InvalidParameter("working_directory", f"'{path}' is not an absolute path.")
+    if not Path(path).is_dir():
+        raise InvalidParameter("working_directory", f"'{path}' is not a directory.")
+    return os.path.realpath(path)
+
+
+class Starter:
+    """Prepares the start of a recipe and takes what the run will hold."""
+
+    def __init__(
+        self,
+        context: Context,
+        desk: Desk,
+        catalogue: Catalogue,
+        sessions: Sessions,
+        default_agent: str,
+    ) -> None:
+        self._context = context
+        self._desk = desk
+        self._catalogue = catalogue
+        self._sessions = sessions
+        self._default_agent = default_agent
+
+    async def prepare(self, request: StartRun) -> c.Start:
+        """The command that starts the run; its session and tree are held from here on.
+
+        Raises:
+            PodiumError: why it cannot start; nothing is held then.
+        """
+        where = directory(request.working_directory)
+        entry = await recipe_entry(self._catalogue, request.recipe, where)
+        if not entry.trusted:
+            raise Refused(f"Recipe '{request.recipe}' comes with the project and is not trusted.")
+        recipe = entry.recipe
+        assert recipe is not None
+        try:
+            params = bind_params(recipe, request.params)
+        except ParamError as error:
+            raise InvalidParameter("params", str(error)) from error
+        await self._check_agents(recipe, request.agent)
+        session_id = request.session_id or str(uuid.uuid4())
+        if request.session_id is not None:
+            await self._sessions.find(request.session_id)
+        run_id = str(uuid.uuid4())
+        worktree = await self._worktree(run_id, where) if request.worktree else None
+        await self._hold(run_id, session_id, where, worktree)
+        return c.Start(
+            at=self._context.clock.now(),
+            mono=self._context.clock.mono(),
+            run_id=run_id,
+            kind="recipe",
+            session_id=session_id,
+            working_directory=worktree.directory if worktree is not None else where,
+            agent=self._default_agent,
+            recipe=recipe,
+            source=entry.source,
+            agent_override=request.agent,
+            params=params,
+            limits=recipe.limits,
+            on_question=request.on_question,
+            worktree=worktree,
+        )
+
+    async def _check_agents(self, recipe: Recipe, override: str | None) -> None:
+        named = {step.agent or self._default_agent for step in recipe.steps.values()}
+        for name in sorted({override} if override is not None else named):
+            await require_agent(self._context, name)
+
+    async def _worktree(self, run_id: str, where: str) -> Worktree:
+        top = await git.top_level(where)
+        if top is None:
+            raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
+        place = self._context.state / "worktrees" / run_id
+        return Worktree(repository=top, directory=str(place), branch=f"podium/{run_id}")
+
+    async def _hold(
+        self, run_id: str, session_id: str, where: str, worktree: Worktree | None
+    ) -> None:
+        tree = worktree.directory if worktree is not None else await git.top_level(where) or where
+        holder = self._desk.take_tree(tree, run_id)
+        if holder is not None:
+            raise busy(holder, working_directory=tree)
+        try:
+            hold_session(self._context, self._desk, run_id, session_id, "recipe")
+        except Busy:
+            self._desk.give_back(run_id)
+            raise
+
+
+async def require_agent(context: Context, name: str) -> Agent:
+    """An agent that can be run.
+
+    Raises:
+        AgentUnavailable: unknown, or its program is missing.
+    """
+    agent = context.agents.get(name)
+    if agent is None:
+        known = ", ".join(sorted(context.agents))
+        raise AgentUnavailable(name, "there is no such agent.", f"Known agents: {known}.")
+    reason = await agent.driver.available(agent.command, agent.environment(""))
+    if reason is not None:
+        fix = f"Install it, or set [agents.{name}] command in the configuration."
+        raise AgentUnavailable(name, reason, fix)
+    return agent
+
+
+def hold_session(context: Context, desk: Desk, run_id: str, session_id: str, kind: str) -> None:
+    """Take a session for a run that is about to start.
+
+    Raises:
+        Busy: somebody has it, a terminal included.
+    """
+    for agent in context.agents.values():
+        if agent.config_directory is not None:
+            holder = foreign_holder(session_id, agent.config_directory, ())
+            if holder is not None and desk.owner(session_id) is None:
+                raise busy(holder, session_id=session_id)
+    taken = desk.take_session(session_id, run_id, kind)
+    if taken is not None:
+        raise busy(taken, session_id=session_id)
+
+
+def busy(holder: Holder, **what: Any) -> Busy:
+    """The refusal that names who holds what."""
+    public = holder.public()
+    who = {"run": "a run", "prompt": "a prompt", "foreign": "another program"}[holder.kind]
+    held = what.get("session_id") or what.get("working_directory")
+    name = holder.id or (f"pid {holder.pid}" if holder.pid is not None else "unknown")
+    return Busy(f"{held} is held by {who} ({name}).", holder=public, **what)

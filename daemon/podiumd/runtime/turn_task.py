@@ -1,0 +1,329 @@
+"""One turn of a run: started or taken up, followed, stopped when it must be, reported."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+import msgspec
+import trio
+from msgspec.structs import replace
+
+from podiumd.core import commands as c
+from podiumd.core.facts import TurnIntended
+from podiumd.core.outcome import recipe_schema
+from podiumd.core.report import TurnReport
+from podiumd.core.state import ActiveTurn, PendingSteer, Question, RunState
+from podiumd.drivers import base
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.answers import decision_for
+from podiumd.runtime.context import Agent
+from podiumd.tools.failpoints import failpoint
+
+STOP_SECONDS = 2.0
+"""How long an agent that was told to stop may take before it is ended."""
+
+_TAKEN_UP = frozenset({"started", "completed"})
+
+
+class TurnTask:
+    """The turn that the run's state says is active."""
+
+    def __init__(self, actor: RunActor, settled: base.Settled | None) -> None:
+        assert actor.state.turn is not None
+        self._actor = actor
+        self._active: ActiveTurn = actor.state.turn
+        self._settled = settled
+        self._handle: base.Turn | None = None
+        self._asked: set[str] = set()
+        self._delivered: set[str] = set()
+        self._overdue: str | None = None
+
+    @property
+    def intent(self) -> TurnIntended:
+        return self._active.intent
+
+    @property
+    def live(self) -> bool:
+        """Whether the agent can be spoken to."""
+        return self._handle is not None
+
+    def open_to(self, request_id: str | None) -> bool:
+        """Whether the agent of this turn has asked this question, as far as we know."""
+        return self.live and request_id in self._asked
+
+    async def leave(self) -> None:
+        """The daemon stops: let the agent work on without it."""
+        if self._handle is not None:
+            await self._handle.leave()
+
+    async def run(self) -> None:
+        """Run the turn to its end and report it; nothing is reported of a turn that was left."""
+        settled = self._settled
+        if settled is not None and settled.report is not None:
+            await self._report(settled.report, settled.delivered_steers)
+            return
+        agent = self._actor.context.agents[self.intent.agent]
+        try:
+            async with self._manager(agent, settled) as handle:
+                self._handle = handle
+                self._actor.poke()
+                try:
+                    await self._follow(handle)
+                except trio.Cancelled:
+                    with trio.CancelScope(shield=True):
+                        await handle.leave()
+                    raise
+                finally:
+                    self._handle = None
+        finally:
+            lease = self._actor.desk.lease(self.intent.session_id)
+            if lease is not None and lease.held and not self._actor.leaving:
+                lease.heir_ended()
+        if not self._actor.leaving:
+            await self._report(handle.report, tuple(self._delivered))
+
+    def _manager(
+        self, agent: Agent, settled: base.Settled | None
+    ) -> AbstractAsyncContextManager[base.Turn]:
+        if settled is not None and settled.state == "running":
+            return agent.driver.take_up(pending_turn(self._actor, settled))
+        return agent.driver.turn(self._request(agent))
+
+    def _request(self, agent: Agent) -> base.TurnRequest:
+        actor, intent, state = self._actor, self.intent, self._actor.state
+        directory = actor.context.turn_directory(intent.turn_id)
+        if directory.exists():  # an earlier try that left nothing with the agent
+            shutil.rmtree(directory)
+        directory.mkdir(mode=0o700, parents=True)
+        environment = agent.environment(intent.turn_id)
+        where = state.start.working_directory
+        known = agent.driver.transcript(intent.session_id, where, environment) is not None
+        fork = intent.fork_from is not None and not known
+        lease = actor.desk.lease(intent.session_id)
+        lease_fd = None
+        if lease is not None and agent.driver.capabilities.survives_daemon:
+            lease.update(turn_id=intent.turn_id)
+            lease_fd = lease.fd
+        failpoint("turn.lease-taken")
+        return base.TurnRequest(
+            turn_id=intent.turn_id,
+            run_id=actor.run_id,
+            session_id=intent.session_id,
+            session_mode="fork" if fork else ("resume" if known else "new"),
+            fork_from=intent.fork_from if fork else None,
+            working_directory=where,
+            prompt=intent.prompt,
+            prompt_uuid=intent.prompt_uuid,
+            command=agent.command,
+            environment=environment,
+            directory=str(directory),
+            lease_fd=lease_fd,
+            schema=recipe_schema(state.recipe.union_outcomes()) if state.recipe else None,
+            tools=intent.tools,
+            allow=tuple(dict.fromkeys([*intent.allow, *sorted(state.always)])),
+            permission_mode=intent.permission_mode or agent.permission_mode,
+            model=intent.model,
+            max_budget_usd=intent.budget_usd,
+            idle_timeout_seconds=agent.idle_timeout_seconds,
+        )
+
+    async def _follow(self, handle: base.Turn) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._stop_in_time, handle, nursery.cancel_scope)
+            async for event in handle:
+                await self._on_event(event)
+            nursery.cancel_scope.cancel()
+
+    async def _on_event(self, event: base.TurnEvent) -> None:
+        actor, intent = self._actor, self.intent
+        at, mono = actor.stamp()
+        if isinstance(event, base.Output):
+            actor.context.bus.publish_output(actor.run_id, _output(actor.state, intent, event, at))
+        elif isinstance(event, base.Started):
+            if actor.state.turn is not None and actor.state.turn.started is None:
+                started = c.TurnStartedSeen(
+                    at=at,
+                    mono=mono,
+                    turn_id=intent.turn_id,
+                    pid=event.pid,
+                    proc_start=event.proc_start,
+                    group=event.group,
+                )
+                await actor.report(lambda: started)
+        elif isinstance(event, base.ApprovalRequested):
+            self._asked.add(event.request_id)
+            asked = c.ApprovalSeen(
+                at=at,
+                mono=mono,
+                turn_id=intent.turn_id,
+                request_id=event.request_id,
+                tool=event.tool,
+                input=event.input,
+                tool_use_id=event.tool_use_id,
+                description=event.description,
+                asks_person=event.asks_person,
+            )
+            failpoint("turn.approval-raised")
+            await actor.report(lambda: asked)
+            actor.poke()
+        elif isinstance(event, base.ApprovalWithdrawn):
+            gone = c.ApprovalGone(at=at, mono=mono, request_id=event.request_id)
+            await actor.report(lambda: gone)
+        else:
+            await self._on_prompt_state(event, at, mono)
+
+    async def _on_prompt_state(self, event: base.PromptState, at: str, mono: float) -> None:
+        if not any(steer.uuid == event.uuid for steer in self._actor.state.steers):
+            return
+        if event.state in _TAKEN_UP:
+            self._delivered.add(event.uuid)
+            state = "delivered"
+        elif event.state == "queued":
+            state = "queued"
+        else:
+            state = "too_late"
+        over = c.EffectOver(at=at, mono=mono, effect=f"steer:{event.uuid}", state=state)
+        await self._actor.report(lambda: over)
+
+    def deliver(self, question: Question) -> Callable[[], Awaitable[None]]:
+        """The task that hands a person's answer to the agent; harmless to do again."""
+
+        async def task() -> None:
+            handle = self._handle
+            if handle is None or question.request_id is None:
+                return
+            if not await handle.answer(question.request_id, decision_for(question)):
+                self._asked.discard(question.request_id)  # too late: kept, it may serve once more
+                return
+            at, mono = self._actor.stamp()
+            name = f"answer:{question.question_id}"
+            over = c.EffectOver(at=at, mono=mono, effect=name, state="delivered")
+            await self._actor.report(lambda: over)
+
+        return task
+
+    def hand_over(self, steer: PendingSteer) -> Callable[[], Awaitable[None]]:
+        """The task that hands a steer to the agent; harmless to do again."""
+
+        async def task() -> None:
+            handle = self._handle
+            taken = handle is not None and await handle.steer(steer.text, steer.uuid)
+            at, mono = self._actor.stamp()
+            over = c.EffectOver(
+                at=at,
+                mono=mono,
+                effect=f"steer:{steer.uuid}",
+                state="queued" if taken else "too_late",
+            )
+            await self._actor.report(lambda: over)
+
+        return task
+
+    async def _stop_in_time(self, handle: base.Turn, following: trio.CancelScope) -> None:
+        """Interrupt the turn when it is told to stop or over its time; then stop following, so
+        that leaving the driver's context ends what is left."""
+        await self._until_stop()
+        with trio.move_on_after(STOP_SECONDS):
+            await handle.interrupt()
+            await trio.sleep_forever()
+        following.cancel()
+
+    async def _until_stop(self) -> None:
+        actor = self._actor
+        while True:
+            state = actor.state
+            if state.exit is not None or (
+                state.stop is not None and state.stop.how in ("interrupt", "cancel")
+            ):
+                return
+            left = self._seconds_left(state)
+            if left is not None and left <= 0:
+                self._overdue = "the turn took longer than it may"
+                return
+            asking = state.turn is not None and state.turn.asking_since is not None
+            with trio.move_on_after(float("inf") if left is None or asking else left):
+                await actor.changed()
+
+    def _seconds_left(self, state: RunState) -> float | None:
+        """Active seconds left to the turn; the time of open questions does not count."""
+        turn = state.turn
+        if turn is None or turn.started is None:
+            return None
+        agent = self._actor.context.agents[self.intent.agent]
+        limits = [self.intent.timeout_seconds or agent.turn_timeout_seconds]
+        if self.intent.seconds_left is not None:
+            limits.append(self.intent.seconds_left)
+        now = self._actor.context.clock.mono()
+        asked = turn.asked_seconds
+        if turn.asking_since is not None:
+            asked += max(0.0, now - turn.asking_since)
+        return min(limits) - (now - turn.started.mono - asked)
+
+    async def _report(self, report: TurnReport, delivered: tuple[str, ...]) -> None:
+        if self._overdue is not None:
+            report = replace(report, kind="timeout", detail=self._overdue)
+        failpoint("turn.before-ended")
+        at, mono = self._actor.stamp()
+        started = self._active.started
+        if self._settled is not None and self._settled.state != "running" and started is not None:
+            mono = min(mono, started.mono + report.seconds)  # it ended while no daemon looked
+        over = c.TurnOver(
+            at=at, mono=mono, turn_id=self.intent.turn_id, report=report, delivered=delivered
+        )
+        mark = None
+        if report.mark is not None:
+            mark = (self.intent.session_id, msgspec.json.encode(report.mark))
+        await self._actor.report(lambda: over, mark=mark)
+
+
+def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.PendingTurn:
+    """What facts know of the turn that is active, for a driver to settle or take up."""
+    state = actor.state
+    active = state.turn
+    assert active is not None
+    intent, started = active.intent, active.started
+    agent = actor.context.agents[intent.agent]
+    denied = {
+        q.tool_use_id
+        for q in state.questions.values()
+        if q.turn_id == intent.turn_id and q.answer in ("deny", "no") and q.tool_use_id
+    }
+    found = settled if started is None else None
+    return base.PendingTurn(
+        turn_id=intent.turn_id,
+        session_id=intent.session_id,
+        session_mode="fork" if intent.fork_from is not None else "resume",
+        working_directory=state.start.working_directory,
+        prompt_uuid=intent.prompt_uuid,
+        directory=str(actor.context.turn_directory(intent.turn_id)),
+        environment=agent.environment(intent.turn_id),
+        pid=started.pid if started is not None else (found.pid if found else None),
+        proc_start=started.proc_start
+        if started is not None
+        else (found.proc_start if found else None),
+        sent_uuids=(
+            intent.prompt_uuid,
+            *(s.uuid for s in state.steers if s.turn_id == intent.turn_id),
+        ),
+        denied_tool_uses=frozenset(denied),
+        idle_timeout_seconds=agent.idle_timeout_seconds,
+    )
+
+
+def _output(
+    state: RunState, intent: TurnIntended, event: base.Output, at: str
+) -> dict[str, object]:
+    return {
+        "type": "turn.output",
+        "at": at,
+        "run_id": state.start.run_id,
+        "session_id": intent.session_id,
+        "data": {
+            "turn_id": intent.turn_id,
+            "uuid": event.uuid,
+            "kind": event.kind,
+            "delta": event.delta,
+        },
+    }

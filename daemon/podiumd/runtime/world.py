@@ -1,0 +1,109 @@
+"""What the world looks like just before a run goes on: the observations of ``Proceed``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core.facts import TreeMark
+from podiumd.core.state import RunState
+from podiumd.formats.claude_transcript import foreign_user_rows
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.context import Agent
+from podiumd.runtime.foreign import foreign_holder
+from podiumd.tools import git
+
+
+async def look(actor: RunActor) -> c.Proceed | None:
+    """Observe what the next move needs; ``None`` while a queued prompt's session is held."""
+    state = actor.state
+    move = state.next
+    assert move is not None
+    seen: dict[str, Any] = {}
+    if move.kind == "enter":
+        seen["dirty"] = await _dirty(state)
+    else:
+        agent = agent_of(actor)
+        locked = _take_session(actor, agent)
+        if locked is not None and not state.begun:
+            actor.desk.when_free(state.session_id, actor.poke)
+            return None
+        seen["locked"] = locked
+        seen["problem"] = await agent.driver.available(agent.command, agent.environment(""))
+        seen["foreign_rows"] = await _foreign_rows(actor, agent)
+        seen["tree"] = await _tree(state)
+    at, mono = actor.stamp()
+    return c.Proceed(at=at, mono=mono, **seen)
+
+
+def agent_of(actor: RunActor) -> Agent:
+    """The agent of the run's present step."""
+    state = actor.state
+    step = state.current
+    name = state.start.agent_override or (step.agent if step is not None else None)
+    return actor.context.agents[name or state.start.agent]
+
+
+async def _dirty(state: RunState) -> tuple[str, ...] | None:
+    recipe = state.recipe
+    if recipe is None or not any(step.commits for step in recipe.steps.values()):
+        return None
+    if await git.top_level(state.start.working_directory) is None:
+        return None
+    return tuple(await git.dirty(state.start.working_directory))
+
+
+async def _tree(state: RunState) -> TreeMark | None:
+    step = state.current
+    if step is None or not step.irreversible:
+        return None
+    where = state.start.working_directory
+    if await git.top_level(where) is None:
+        return None
+    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))
+
+
+def _take_session(actor: RunActor, agent: Agent) -> str | None:
+    """Make sure that the run holds its step's session; else who does, in words."""
+    state = actor.state
+    session = state.session_id
+    holder = actor.desk.take_session(session, actor.run_id, state.start.kind)
+    if holder is None:
+        lease = actor.desk.lease(session)
+        if lease is not None and not lease.held and not lease.reclaim():
+            return "its last agent has not let go of it"
+        if agent.config_directory is not None:
+            holder = foreign_holder(session, agent.config_directory, ())
+    if holder is None:
+        return None
+    who = holder.public()
+    return " ".join(f"{key} {value}" for key, value in who.items())
+
+
+async def _foreign_rows(actor: RunActor, agent: Agent) -> int:
+    """Rows written by others into the session since the last turn that we ran in it."""
+    state = actor.state
+    raw = await actor.context.store.mark(state.session_id)
+    if raw is None:
+        return 0
+    mark = msgspec.json.decode(raw, type=dict[str, Any])
+    path = agent.driver.transcript(
+        state.session_id, state.start.working_directory, agent.environment("")
+    )
+    if path is None:
+        return 0
+    lines = await trio.to_thread.run_sync(_lines_after, path, int(mark.get("size", 0)))
+    return len(foreign_user_rows(lines, frozenset()))
+
+
+def _lines_after(path: Path, offset: int) -> list[bytes]:
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read().splitlines()
+    except OSError:
+        return []

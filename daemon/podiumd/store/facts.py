@@ -1,0 +1,182 @@
+"""The durable log: every fact of every run, and what is stored together with facts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from podiumd.store import reading, writing
+from podiumd.store.connection import FACTS_NAME, open_facts
+from podiumd.store.reading import Readers
+from podiumd.store.records import NewFact, RunRow, StoredFact, TokenRow
+from podiumd.store.upcast import Upcaster, Upcasters
+from podiumd.store.writer import Writer
+from podiumd.store.writing import Decision
+
+# How long closing may wait for the disk; what is acknowledged is durable before that.
+CLOSE_SECONDS = 5.0
+
+
+@asynccontextmanager
+async def open_store(
+    directory: Path,
+    *,
+    upcasters: Mapping[tuple[str, int], Upcaster] | None = None,
+    on_facts: Callable[[Sequence[StoredFact]], None] | None = None,
+) -> AsyncIterator[Store]:
+    """Open the store in STATE; ready when entered, everything written when left.
+
+    Parameters: ``upcasters`` maps (type, version) to the function that lifts a fact's data to
+    the next version. ``on_facts`` is called in the trio thread with the facts of each decision
+    when they are durable, in the order of ``pos``, before ``append`` returns; it must not raise.
+    Raises ``StoreUnreadable``, ``StoreTooNew``.
+    """
+    lift = Upcasters(upcasters or {})
+    connection = await trio.to_thread.run_sync(open_facts, directory)
+    path = directory / FACTS_NAME
+    writer = Writer(path, connection)
+    readers = Readers(path)
+    try:
+        yield Store(path, writer, readers, lift, on_facts)
+    finally:
+        readers.close()
+        with trio.move_on_after(CLOSE_SECONDS, shield=True):
+            await writer.aclose()
+
+
+class Store:
+    """The facts, runs, client tokens, settings and transcript marks of one daemon.
+
+    Writes raise ``StoreFull`` or ``StoreFailed`` and then stored nothing; reads raise
+    ``StoreFailed``. The store goes on after either.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        writer: Writer,
+        readers: Readers,
+        upcasters: Upcasters,
+        on_facts: Callable[[Sequence[StoredFact]], None] | None,
+    ) -> None:
+        self.path = path
+        self._writer = writer
+        self._readers = readers
+        self._upcasters = upcasters
+        self._on_facts = on_facts
+
+    async def append(
+        self,
+        run: RunRow,
+        facts: Sequence[NewFact],
+        *,
+        token: tuple[str, str, str] | None = None,
+        mark: tuple[str, bytes] | None = None,
+    ) -> list[StoredFact]:
+        """Store one decision: all of it or nothing, durable when this returns.
+
+        Parameters: ``run`` replaces the run's row; ``facts`` get its next ``seq`` and the next
+        ``pos``; ``token`` is (method, client token, digest of the parameters); ``mark`` is
+        (session id, the state of its transcript).
+        A caller cancelled after its decision was queued still learns what became of it.
+        Raises ``TokenTaken`` when the token was used before, ``ValueError`` for a fact that is
+        not of this release's version of its type.
+        """
+        for fact in facts:
+            current = self._upcasters.current(fact.type)
+            if fact.version != current:
+                raise ValueError(f"{fact.type} is written as version {current}, not {fact.version}")
+        decision = Decision(self.path, run, tuple(facts), token, mark)
+        return await self._writer.submit(decision, self._on_facts)
+
+    async def events(
+        self, run_id: str, after_seq: int = 0, limit: int | None = None
+    ) -> list[StoredFact]:
+        """The facts of one run after ``after_seq``, at most ``limit`` (None: all).
+
+        Raises ``FactDamaged`` or ``FactTooNew``, with the facts before the bad one.
+        """
+        return await self._readers.run(
+            lambda connection: reading.events(
+                connection, self.path, self._upcasters, run_id, after_seq, limit
+            )
+        )
+
+    async def events_after(
+        self, pos: int, limit: int, types: frozenset[str] | None = None
+    ) -> list[StoredFact]:
+        """The facts of all runs after ``pos``, at most ``limit``, of these types (None: all).
+
+        Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
+        """
+        return await self._readers.run(
+            lambda connection: reading.events_after(connection, self._upcasters, pos, limit, types)
+        )
+
+    async def last_pos(self) -> int:
+        """The position of the newest fact; 0 when there is none."""
+        return await self._readers.run(reading.last_pos)
+
+    async def open_runs(self) -> list[RunRow]:
+        """Every run that has not ended, newest first."""
+        return await self._runs("status <> 'ended'", (), None)
+
+    async def runs(
+        self, *, active: bool | None = None, limit: int | None = None, kind: str | None = None
+    ) -> list[RunRow]:
+        """Runs, newest first; ``active`` True leaves out ended ones, False all others."""
+        status = {None: "1", True: "status <> 'ended'", False: "status = 'ended'"}[active]
+        if kind is None:
+            return await self._runs(status, (), limit)
+        return await self._runs(f"{status} AND kind = ?", (kind,), limit)
+
+    async def run(self, run_id: str) -> RunRow | None:
+        """The row of one run."""
+        rows = await self._runs("run_id = ?", (run_id,), 1)
+        return rows[0] if rows else None
+
+    async def runs_with_prefix(self, prefix: str, limit: int) -> list[RunRow]:
+        """Runs whose id begins with ``prefix``, newest first."""
+        return await self._runs(
+            "run_id >= ? AND run_id < ?", (prefix, prefix + "\U0010ffff"), limit
+        )
+
+    async def runs_of_session(self, session_id: str, limit: int) -> list[RunRow]:
+        """Runs whose last session was this one, newest first."""
+        return await self._runs("session_id = ?", (session_id,), limit)
+
+    async def _runs(
+        self, where: str, parameters: tuple[object, ...], limit: int | None
+    ) -> list[RunRow]:
+        return await self._readers.run(
+            lambda connection: reading.runs(connection, where, parameters, limit)
+        )
+
+    async def token(self, method: str, token: str) -> TokenRow | None:
+        """Which run a client token started."""
+        return await self._readers.run(lambda connection: reading.token(connection, method, token))
+
+    async def prune_tokens(self, before: str) -> int:
+        """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
+        return await self._writer.submit(partial(writing.prune_tokens, before=before))
+
+    async def setting(self, key: str) -> bytes | None:
+        """The value of a setting."""
+        return await self._value("SELECT value FROM settings WHERE key = ?", key)
+
+    async def set_setting(self, key: str, value: bytes) -> None:
+        """Set a setting; durable when this returns."""
+        await self._writer.submit(partial(writing.put_setting, key=key, value=value))
+
+    async def mark(self, session_id: str) -> bytes | None:
+        """The last stored state of a session's transcript."""
+        return await self._value("SELECT mark FROM marks WHERE session_id = ?", session_id)
+
+    async def _value(self, query: str, key: str) -> bytes | None:
+        return await self._readers.run(
+            lambda connection: reading.value(connection, self.path, query, key)
+        )

@@ -1,0 +1,84 @@
+"""The tables of ``facts.db``, release by release."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+
+Migration = Callable[[sqlite3.Connection], None]
+
+# "Podi": tells our files from any other SQLite database.
+APPLICATION_ID = 0x506F6469
+
+_TABLES = (
+    # Facts are never changed and never deleted; pos is the rowid, so the log is read in order.
+    """CREATE TABLE facts (
+        pos INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        session_id TEXT,
+        data BLOB NOT NULL,
+        checksum BLOB NOT NULL,
+        UNIQUE (run_id, seq)
+    )""",
+    # number is the order of creation, which no change of the clock can disturb. last_seq tells a
+    # log that ends early from one that is whole.
+    """CREATE TABLE runs (
+        number INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        status TEXT NOT NULL,
+        session_id TEXT,
+        working_directory TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        ended_at TEXT,
+        last_seq INTEGER NOT NULL,
+        summary BLOB NOT NULL,
+        checksum BLOB NOT NULL
+    )""",
+    "CREATE INDEX runs_open ON runs (number) WHERE status <> 'ended'",
+    """CREATE TABLE tokens (
+        method TEXT NOT NULL,
+        token TEXT NOT NULL,
+        params_digest TEXT NOT NULL,
+        run_id TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (method, token)
+    ) WITHOUT ROWID""",
+    "CREATE TABLE settings (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE marks (session_id TEXT PRIMARY KEY, mark BLOB NOT NULL) WITHOUT ROWID",
+)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+# Entry N lifts a database of schema N to N + 1. A released entry is never changed.
+MIGRATIONS: tuple[Migration, ...] = (_create,)
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The schema this database is in; 0 for a new one."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring the database to the newest schema, each step in a transaction of its own.
+
+    Parameters: ``connection`` in autocommit mode.
+    Raises ``sqlite3.Error``; the database is then in the schema of the last whole step.
+    """
+    for version in range(schema_version(connection), len(migrations)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            migrations[version](connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")

@@ -1,0 +1,99 @@
+"""What one decision does to ``facts.db``, inside the writer's transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from podiumd.store.errors import TokenTaken
+from podiumd.store.records import NewFact, RunRow, StoredFact, checksum
+
+_INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_UPSERT_RUN = """INSERT INTO runs (run_id, kind, status, session_id, working_directory, started_at,
+    ended_at, last_seq, summary, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (run_id) DO UPDATE SET kind = excluded.kind, status = excluded.status,
+    session_id = excluded.session_id, working_directory = excluded.working_directory,
+    started_at = excluded.started_at, ended_at = excluded.ended_at, last_seq = excluded.last_seq,
+    summary = excluded.summary, checksum = excluded.checksum"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The facts of one decision and what has to change with them."""
+
+    file: Path
+    run: RunRow
+    facts: Sequence[NewFact]
+    token: tuple[str, str, str] | None
+    mark: tuple[str, bytes] | None
+
+    def __call__(self, connection: sqlite3.Connection) -> list[StoredFact]:
+        """Store it all in the open transaction. Raises ``TokenTaken``, ``sqlite3.Error``."""
+        run_id = self.run.run_id
+        row = connection.execute("SELECT last_seq FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        seq: int = row[0] if row else 0
+        (pos,) = connection.execute("SELECT coalesce(max(pos), 0) FROM facts").fetchone()
+        stored = []
+        for offset, fact in enumerate(self.facts, start=1):
+            stored.append(self._add(connection, pos + offset, seq + offset, fact))
+        self._put_run(connection, seq + len(stored))
+        if self.token is not None:
+            self._put_token(connection, *self.token)
+        if self.mark is not None:
+            connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", self.mark)
+        return stored
+
+    def _add(self, connection: sqlite3.Connection, pos: int, seq: int, fact: NewFact) -> StoredFact:
+        fields = (pos, self.run.run_id, seq, fact.type, fact.version, fact.at, fact.session_id)
+        connection.execute(_INSERT_FACT, (*fields, fact.data, checksum(fact.data, *fields)))
+        return StoredFact(
+            pos=pos,
+            seq=seq,
+            run_id=self.run.run_id,
+            type=fact.type,
+            version=fact.version,
+            at=fact.at,
+            session_id=fact.session_id,
+            data=msgspec.Raw(fact.data),
+        )
+
+    def _put_run(self, connection: sqlite3.Connection, last_seq: int) -> None:
+        run = self.run
+        fields = (
+            run.run_id,
+            run.kind,
+            run.status,
+            run.session_id,
+            run.working_directory,
+            run.started_at,
+            run.ended_at,
+            last_seq,
+        )
+        row = (*fields, run.summary, checksum(run.summary, *fields))
+        connection.execute(_UPSERT_RUN, row)
+
+    def _put_token(
+        self, connection: sqlite3.Connection, method: str, token: str, params_digest: str
+    ) -> None:
+        at = self.facts[0].at if self.facts else self.run.started_at
+        try:
+            connection.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?)",
+                (method, token, params_digest, self.run.run_id, at),
+            )
+        except sqlite3.IntegrityError as error:
+            raise TokenTaken(self.file, method, token) from error
+
+
+def put_setting(connection: sqlite3.Connection, key: str, value: bytes) -> None:
+    """Set one setting in the open transaction."""
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, value))
+
+
+def prune_tokens(connection: sqlite3.Connection, before: str) -> int:
+    """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
+    return connection.execute("DELETE FROM tokens WHERE at < ?", (before,)).rowcount

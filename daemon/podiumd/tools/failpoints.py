@@ -1,0 +1,115 @@
+"""Named points where a crash campaign may stop the daemon.
+
+A failpoint is a place between two steps whose order the daemon's promises rest on. It does
+nothing unless the environment variable ``PODIUM_FAILPOINT`` names it:
+
+* ``NAME`` or ``NAME:N``: the N-th time the point is reached (default 1) the process kills itself
+  with SIGKILL, as a crash would;
+* ``NAME:N:error``: the N-th time the point is reached it raises ``OSError`` (EIO).
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+VARIABLE = "PODIUM_FAILPOINT"
+
+# Sorted by name; a test holds the order, and that code uses only names that stand here.
+FAILPOINTS: dict[str, str] = {
+    "answer.after-write": "the answer to a question is in the agent's input",
+    "answer.before-write": "a person's answer is stored, not yet in the agent's input",
+    "cancel.after-intended": "the wish to cancel is stored, the turn not yet ended",
+    "check.after-run": "a check's process has ended, its result is not stored",
+    "check.before-run": "a check is due, its process does not exist",
+    "edge.after-taken": "the edge to the next step is stored, the step not entered",
+    "gate.after-opened": "a gate's question is stored, not yet announced",
+    "outcome.after-parsed": "a step's outcome is stored, no edge taken",
+    "question.after-closed": "the closing of a question is stored, nothing acted on it",
+    "recovery.after-settle": "a pending effect was looked at and its finding is stored",
+    "recovery.before-settle": "a pending effect was found at start, not yet looked at",
+    "run.after-ended": "the end of a run is stored, not yet announced",
+    "run.after-started": "the start of a run is stored, no turn intended",
+    "run.before-ended": "a run has come to its end, which is not stored",
+    "steer.after-write": "a steering message is in the agent's input",
+    "steer.before-write": "a steering message is stored, not yet in the agent's input",
+    "store.after-commit": "a batch of decisions is durable, no caller knows",
+    "store.before-commit": "a batch of decisions is written, not committed",
+    "turn.after-ended": "the end of a turn is stored, nothing acted on it",
+    "turn.after-intended": "the intention of a turn is stored, nothing was done for it",
+    "turn.after-spawn": "the agent's process exists, no fact says so",
+    "turn.after-started": "the start of the agent's process is stored",
+    "turn.approval-raised": "the agent asked for an approval, the question is not stored",
+    "turn.before-ended": "the turn's processes are gone, its end is not stored",
+    "turn.ended-process": "the agent's process has ended, its children were not looked for",
+    "turn.fifo-written": "the prompt is in the pipe, the agent does not exist",
+    "turn.first-output": "the agent wrote its first line",
+    "turn.idle-seen": "the agent said that it is idle, its session was not ended",
+    "turn.lease-taken": "the session's lease is held, the prompt is not written",
+    "turn.swept": "no process of the turn is left, the mark was not taken",
+    "turn.tool-begun": "the agent began with a tool",
+    "worktree.after-make": "the working tree exists, no fact says so",
+    "worktree.before-make": "a working tree is due and does not exist",
+}
+
+
+class UndeclaredFailpoint(LookupError):
+    """A name that is not in ``FAILPOINTS``."""
+
+
+@dataclass(frozen=True)
+class _Armed:
+    name: str
+    hit: int
+    kill: bool
+    # next() on a count is atomic: a point may be reached on any thread.
+    reached: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+
+_armed: _Armed | None = None
+
+
+def names() -> tuple[str, ...]:
+    """Every declared name, sorted: what a campaign has to go through."""
+    return tuple(FAILPOINTS)
+
+
+def arm(spec: str | None) -> None:
+    """Arm one failpoint (and disarm any other), or none.
+
+    Parameters: ``spec`` as in ``PODIUM_FAILPOINT``; None or an empty text disarms.
+    Raises ``UndeclaredFailpoint`` for an unknown name, ``ValueError`` for any other form.
+    """
+    global _armed  # noqa: PLW0603 - one process, one armed point
+    if not spec:
+        _armed = None
+        return
+    name, _, rest = spec.partition(":")
+    hit, _, action = rest.partition(":")
+    if name not in FAILPOINTS:
+        raise UndeclaredFailpoint(f"{VARIABLE}: no failpoint is called {name!r}")
+    if action not in ("", "error") or (rest and not (hit.isdecimal() and int(hit) > 0)):
+        raise ValueError(f"{VARIABLE}: {spec!r} is not NAME, NAME:N or NAME:N:error (N from 1)")
+    _armed = _Armed(name, int(hit or "1"), kill=action == "")
+
+
+def failpoint(name: str) -> None:
+    """Do nothing, unless this point is armed and this is the hit that was asked for.
+
+    Raises ``OSError`` when armed to fail, ``UndeclaredFailpoint`` for an unknown name.
+    """
+    if name not in FAILPOINTS:
+        raise UndeclaredFailpoint(f"{name!r} is not declared in FAILPOINTS")
+    armed = _armed
+    if armed is None or armed.name != name or next(armed.reached) != armed.hit:
+        return
+    if armed.kill:
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise OSError(errno.EIO, f"failpoint {name}")
+
+
+arm(os.environ.get(VARIABLE))

@@ -1,0 +1,233 @@
+"""What Podium asks of git, as functions over the ``git`` program.
+
+Git is run with argument lists and an environment of its own: nothing of the caller's ``GIT_*``
+leaks in (a daemon started from a hook would otherwise look at the hook's repository), no prompt
+can come up, and looking never takes the index lock from an agent that commits at that moment.
+Paths are bytes to git and may hold anything but NUL; here they are ``str`` as ``os.fsdecode``
+makes them. How long to wait is the caller's; a cancelled git is ended.
+
+Every function raises ``GitError`` when git is missing or fails in a way not named in its text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+import trio
+
+from podiumd.tools import tree
+from podiumd.tools.environment import plain_environment
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_MAX_COMMITS = 1000
+_MAX_NESTING = 3
+
+# fsmonitor would start a daemon of git's own, or whatever program the repository names.
+_SETTINGS = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+_STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=none")
+
+
+class GitError(Exception):
+    """Git could not do what was asked; the message says what and why."""
+
+
+async def top_level(path: str | os.PathLike[str]) -> str | None:
+    """The real path of the working tree that ``path`` lies in; ``None`` outside of any."""
+    result = await _git(path, "rev-parse", "--show-toplevel")
+    if result.returncode == 0:
+        return _real(os.fsdecode(_line(result.stdout)))
+    words = result.stderr
+    if b"not a git repository" in words or b"must be run in a work tree" in words:
+        return None
+    raise _failed(result)
+
+
+async def head(path: str | os.PathLike[str]) -> str | None:
+    """The commit that is checked out; ``None`` on a branch without one."""
+    result = await _git(path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if result.returncode == 1:
+        return None
+    return _line(_checked(result).stdout).decode()
+
+
+async def dirty(path: str | os.PathLike[str]) -> list[str]:
+    """The paths that differ from ``HEAD``, from the tree's top: changed, staged, conflicted and
+    untracked ones (an untracked directory as one, with ``/`` at its end), ignored ones not."""
+    listing = await _git(path, *_STATUS, "--porcelain=v1", "--untracked-files=normal")
+    # An entry is two letters, a blank, the path. Without renames each has one path.
+    return [os.fsdecode(entry[3:]) for entry in _entries(_checked(listing).stdout)]
+
+
+async def tree_digest(path: str | os.PathLike[str]) -> str:
+    """A digest of the commit, the index and the files that differ from it, untracked ones too.
+
+    Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
+    do, in nested repositories as well. To stay cheap, contents count up to a total (see ``tree``);
+    of larger or later files size and time stand in. Empty outside git.
+    """
+    top = await top_level(path)
+    return "" if top is None else await _digest(top, _MAX_NESTING)
+
+
+async def _digest(top: str, depth: int) -> str:
+    commit = await head(top)
+    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
+    status = _checked(listing).stdout
+    names = [_path_in_v2(entry) for entry in _entries(status)]
+    known = f"{commit}\n".encode() + status
+    digest, directories = await trio.to_thread.run_sync(tree.digest, top, known, names)
+    if depth == 0:
+        return digest
+    for directory in directories:  # a nested repository or submodule: all else is listed as files
+        if await top_level(directory) == _real(directory):
+            digest = tree.combine(digest, await _digest(directory, depth - 1))
+    return digest
+
+
+async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
+    """Whether ``directory`` is a complete worktree of ``repo`` with ``branch`` checked out."""
+    if _state(directory) != "complete":
+        return False
+    if await top_level(directory) != _real(directory):
+        return False
+    if await _common_directory(directory) != await _common_directory(repo):
+        return False
+    result = await _git(directory, "symbolic-ref", "--quiet", "HEAD")
+    return result.returncode == 0 and _line(result.stdout) == os.fsencode(f"refs/heads/{branch}")
+
+
+async def add_worktree(repo: str, directory: str, branch: str) -> None:
+    """Make a worktree of ``repo`` in ``directory`` on the new ``branch``, from ``HEAD``.
+
+    Doing it again is harmless: a complete worktree is left as it is, one that a crash left half
+    made is made anew, and a branch that is there already is used with the commits it has. A
+    ``directory`` that is anything else is not touched: ``GitError``.
+    """
+    if await worktree_exists(repo, directory, branch):
+        return
+    target = _real(directory)
+    if _state(target) in ("missing", "half-made"):
+        # Forget what an earlier attempt left; says so and does nothing where there was none.
+        await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
+    if await head(repo) is None:
+        raise GitError(f"'{repo}' has no commit yet that a worktree could start from; commit first")
+    found = await _git(repo, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+    if found.returncode == 0:
+        arguments = ["--", target, branch]
+    else:
+        arguments = ["--no-track", "-b", branch, "--", target, "HEAD"]
+    _checked(await _git(repo, "worktree", "add", "--quiet", *arguments))
+
+
+async def commits_since(path: str | os.PathLike[str], base: str | None) -> list[tuple[str, str]]:
+    """(commit, subject) of each commit reachable from ``HEAD`` and not from ``base``.
+
+    Oldest first, at most the latest 1000. ``base`` is a full commit id, or ``None`` for the time
+    before the first commit. Raises ``ValueError`` for anything else.
+    """
+    if await head(path) is None:
+        return []
+    revisions = "HEAD" if base is None else f"{_commit(base)}..HEAD"
+    result = await _git(
+        path, "log", "-z", "--format=%H %s", "--encoding=UTF-8", "--no-show-signature",
+        "--no-color", "--reverse", f"--max-count={_MAX_COMMITS}", revisions, "--",
+    )  # fmt: skip
+    lines = [entry.decode("utf-8", "replace") for entry in _entries(_checked(result).stdout)]
+    return [(line[: line.index(" ")], line[line.index(" ") + 1 :]) for line in lines]
+
+
+async def is_ancestor(path: str | os.PathLike[str], ancestor: str, descendant: str) -> bool:
+    """Whether the commit ``ancestor`` is in the history of ``descendant`` (full commit ids)."""
+    result = await _git(path, "merge-base", "--is-ancestor", _commit(ancestor), _commit(descendant))
+    if result.returncode == 1:
+        return False
+    _checked(result)
+    return True
+
+
+Result = subprocess.CompletedProcess[bytes]
+
+
+async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
+    environment = plain_environment(os.environ) | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
+    try:
+        return await trio.run_process(
+            ["git", "-C", _real(path), *_SETTINGS, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=environment,
+            start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+
+
+def _checked(result: Result) -> Result:
+    if result.returncode != 0:
+        raise _failed(result)
+    return result
+
+
+def _failed(result: Result) -> GitError:
+    asked = " ".join(result.args[3 + len(_SETTINGS) : 5 + len(_SETTINGS)])
+    said = result.stderr.decode("utf-8", "replace").strip()[-2000:]
+    return GitError(
+        f"git {asked} failed in '{result.args[2]}' with status {result.returncode}: {said}"
+    )
+
+
+def _line(output: bytes) -> bytes:
+    """One line of output without its end; a path may itself end with a newline."""
+    return output.removesuffix(b"\n")
+
+
+def _entries(output: bytes) -> list[bytes]:
+    return [entry for entry in output.split(b"\0") if entry]
+
+
+def _path_in_v2(entry: bytes) -> bytes:
+    """The path in an entry of ``status --porcelain=v2`` (the format is in git-status(1))."""
+    fields_before = {b"1": 8, b"u": 10, b"?": 1}[entry[:1]]
+    return entry.split(b" ", fields_before)[fields_before]
+
+
+def _commit(text: str) -> str:
+    if not _COMMIT.fullmatch(text):
+        raise ValueError(f"{text!r} is no full commit id")
+    return text
+
+
+async def _common_directory(path: str) -> str:
+    result = _checked(await _git(path, "rev-parse", "--git-common-dir"))
+    return _real(Path(path, os.fsdecode(_line(result.stdout))))
+
+
+def _real(path: str | os.PathLike[str]) -> str:
+    # A few lstat calls on names that git looks at next anyway: not worth a thread.
+    return os.path.realpath(path)
+
+
+def _state(directory: str) -> Literal["missing", "half-made", "complete", "other"]:
+    """What is at the place of a worktree. While git makes one it is locked, and the lock says
+    ``initializing``; a git that was killed at it leaves that lock."""
+    if not os.path.lexists(directory):
+        return "missing"
+    try:
+        link = Path(directory, ".git").read_bytes()
+    except OSError:
+        return "other"
+    lock = Path(os.fsdecode(link.removeprefix(b"gitdir: ").removesuffix(b"\n")), "locked")
+    try:
+        return "half-made" if lock.read_bytes().strip() == b"initializing" else "complete"
+    except OSError:
+        return "complete"

@@ -1,0 +1,121 @@
+"""What a typed value should have been and what it was, in words for people.
+
+One vocabulary for the configuration file and the parameters of a request, so that the same fault
+reads the same everywhere. Names of the decoding library never reach a person.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+from msgspec import inspect
+
+_SHOWN_CHARACTERS: Final = 40
+
+
+def expected(kind: Any) -> str:
+    """Say what values the type annotation ``kind`` takes, for example ``an integer from 1 to 9``.
+
+    A ``msgspec.Meta(description=...)`` on the type is taken as the words for it.
+    """
+    return _describe(inspect.type_info(kind))
+
+
+def shown(value: object) -> str:
+    """Say what a decoded JSON or TOML value is: scalars with their value, cut after 40 characters.
+
+    Control characters come escaped, so the words can go to a terminal or a log.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return f"the number {_number(value)}"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, dict):
+        return "a table of values"
+    return f"a {type(value).__name__}"
+
+
+def quoted(text: str) -> str:
+    """Put quotes around a string of unknown origin, escaped and cut after 40 characters."""
+    rest = "..." if len(text) > _SHOWN_CHARACTERS else ""
+    escaped = text[:_SHOWN_CHARACTERS].encode("unicode_escape").decode("ascii")
+    return f"'{escaped}{rest}'"
+
+
+def convert(value: object, kind: Any) -> Any:
+    """Check ``value`` strictly against the type ``kind``.
+
+    Raises ValueError with the words ``expected ..., got ...``.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except (msgspec.ValidationError, OverflowError):
+        raise ValueError(f"expected {expected(kind)}, got {shown(value)}") from None
+
+
+def _number(value: int | float) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:
+        return "with more than 38 digits"
+    return str(value)
+
+
+def _describe(info: inspect.Type) -> str:
+    if isinstance(info, inspect.Metadata):
+        description = (info.extra_json_schema or {}).get("description")
+        return str(description) if description else _describe(info.type)
+    describe = _WORDS.get(type(info))
+    return describe(info) if describe else "another kind of value"
+
+
+def _describe_number(info: Any) -> str:
+    noun = "an integer" if isinstance(info, inspect.IntType) else "a number"
+    if info.gt is not None:
+        noun += f" above {_bound(info.gt)}"
+    if info.ge is not None and info.le is not None:
+        return f"{noun} from {_bound(info.ge)} to {_bound(info.le)}"
+    if info.ge is not None:
+        noun += f" of at least {_bound(info.ge)}"
+    if info.le is not None:
+        noun += f" of at most {_bound(info.le)}"
+    return noun
+
+
+def _bound(value: float) -> str:
+    return str(math.trunc(value)) if value == math.trunc(value) else str(value)
+
+
+def _describe_string(info: Any) -> str:
+    return "a string that is not empty" if info.min_length else "a string"
+
+
+def _describe_choice(info: Any) -> str:
+    return "one of " + ", ".join(f"'{value}'" for value in info.values)
+
+
+def _describe_union(info: Any) -> str:
+    return " or ".join(_describe(kind) for kind in info.types)
+
+
+_WORDS: Final[dict[type, Callable[[Any], str]]] = {
+    inspect.NoneType: lambda _: "null",
+    inspect.BoolType: lambda _: "true or false",
+    inspect.IntType: _describe_number,
+    inspect.FloatType: _describe_number,
+    inspect.StrType: _describe_string,
+    inspect.LiteralType: _describe_choice,
+    inspect.ListType: lambda info: f"a list, each {_describe(info.item_type)}",
+    inspect.VarTupleType: lambda info: f"a list, each {_describe(info.item_type)}",
+    inspect.DictType: lambda info: f"a table, each value {_describe(info.value_type)}",
+    inspect.StructType: lambda _: "a table",
+    inspect.UnionType: _describe_union,
+    inspect.AnyType: lambda _: "any value",
+}

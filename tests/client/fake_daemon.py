@@ -1,0 +1,246 @@
+"""A daemon of canned answers on a real Unix socket, and the real client against it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 30.0
+RUN_ID = "1a2b3c4d-0000-4000-8000-000000000001"
+SESSION_ID = "5e5510aa-0000-4000-8000-000000000002"
+QUESTION_ID = "9ue5710a-0000-4000-8000-000000000003"
+
+Json = dict[str, Any]
+Handler = Callable[[Json], Any]
+
+
+class Refused(Exception):
+    """Raised by a handler: becomes a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
+        super().__init__(message)
+        self.error = {"code": code, "message": message, "data": data}
+
+
+class HangUp(Exception):
+    """Raised by a handler: these bytes are sent, then the connection is closed."""
+
+    def __init__(self, last_words: bytes = b"") -> None:
+        super().__init__()
+        self.last_words = last_words
+
+
+class FakeDaemon:
+    """Answers calls from ``answers`` (values or handlers) and serves one run's ``events``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.answers: dict[str, Any] = {"questions.list": [], "sessions.locks": []}
+        self.calls: list[tuple[str, Json]] = []
+        self.events: list[Json] = []
+        self.stored_first = 0
+        self._changed = threading.Condition(threading.RLock())
+        self._followers: list[socket.socket] = []
+        self._clients: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._listener: socket.socket | None = None
+
+    def listen(self) -> None:
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(self.path))
+        self._listener.listen(16)
+        self._spawn(self._accept, self._listener)
+
+    def stop(self) -> None:
+        """Close the socket and every connection, as a daemon that ends."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+            self.path.unlink()
+        self.drop()
+
+    def drop(self) -> None:
+        """Close every connection."""
+        with self._changed:
+            for client in self._clients:
+                with contextlib.suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)
+            self._followers.clear()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
+
+    def publish(self, *events: Json) -> None:
+        """Store events and tell the followers."""
+        with self._changed:
+            for event in events:
+                self.events.append(event)
+                for follower in self._followers:
+                    self.notify(follower, event)
+
+    def notify(self, client: socket.socket, event: Json) -> None:
+        line = {"jsonrpc": "2.0", "method": "run.event", "params": event}
+        with contextlib.suppress(OSError):
+            client.sendall(json.dumps(line).encode() + b"\n")
+
+    def wait_for(self, method: str, count: int = 1) -> Json:
+        """Wait until ``method`` was called ``count`` times; the parameters of the last call."""
+
+        def called() -> list[Json]:
+            return [params for name, params in self.calls if name == method]
+
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(called()) >= count, PATIENCE_SECONDS)
+            return called()[-1]
+
+    def params_of(self, method: str) -> list[Json]:
+        with self._changed:
+            return [params for name, params in self.calls if name == method]
+
+    def _spawn(self, target: Callable[[socket.socket], None], sock: socket.socket) -> None:
+        thread = threading.Thread(target=target, args=(sock,))
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            with self._changed:
+                self._clients.append(client)
+            self._spawn(self._serve, client)
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, client.makefile("rb") as lines:
+            try:
+                for line in lines:
+                    self._answer(client, json.loads(line))
+            except HangUp as end:
+                client.sendall(end.last_words)
+            except OSError:
+                pass  # the client has gone
+            with self._changed:
+                self._clients.remove(client)
+                if client in self._followers:
+                    self._followers.remove(client)
+
+    def _answer(self, client: socket.socket, request: Json) -> None:
+        method, params = request["method"], request.get("params", {})
+        with self._changed:
+            answer: Json = {"jsonrpc": "2.0", "id": request["id"]}
+            try:
+                answer["result"] = self._result(client, method, params)
+            except Refused as refused:
+                answer["error"] = refused.error
+            client.sendall(json.dumps(answer).encode() + b"\n")
+            if method == "runs.events" and params.get("follow") and "result" in answer:
+                for event in self._after(answer["result"]["next_seq"]):
+                    self.notify(client, event)
+                self._followers.append(client)
+            self.calls.append((method, params))
+            self._changed.notify_all()
+
+    def _result(self, client: socket.socket, method: str, params: Json) -> Any:
+        canned = self.answers.get(method)
+        if callable(canned):
+            return canned(params)
+        if canned is None and method == "runs.events":
+            page = self._after(params.get("after_seq", 0))
+            if params.get("follow"):
+                page = page[: self.stored_first]
+            last = page[-1]["seq"] if page else params.get("after_seq", 0)
+            return {"events": page, "next_seq": last}
+        if canned is None:
+            raise Refused(-32601, f"There is no method '{method}'.")
+        return canned
+
+    def _after(self, seq: int) -> list[Json]:
+        return [event for event in self.events if event.get("seq", 0) > seq]
+
+
+@contextlib.contextmanager
+def fake_daemon() -> Iterator[FakeDaemon]:
+    """A listening fake on a short path of its own."""
+    with tempfile.TemporaryDirectory(prefix="podium-") as directory:
+        daemon = FakeDaemon(Path(directory) / "podium.sock")
+        daemon.listen()
+        try:
+            yield daemon
+        finally:
+            daemon.stop()
+            daemon.join()
+
+
+def environment(socket_path: Path | str, **more: str) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": "/home/ada",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(ROOT / "client"),
+        "PODIUM_SOCKET": str(socket_path),
+        **more,
+    }
+
+
+def podium(
+    daemon: FakeDaemon | Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+    **more: str,
+) -> subprocess.CompletedProcess[str]:
+    """Run the real client to its end; its output is text."""
+    path = daemon.path if isinstance(daemon, FakeDaemon) else daemon
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", *arguments],
+        input=stdin,
+        capture_output=True,
+        env=environment(path, **more),
+        cwd=cwd,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    assert b"fault of the client" not in done.stderr, done.stderr
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
+    )
+
+
+def start(daemon: FakeDaemon, *arguments: str, **more: str) -> subprocess.Popen[str]:
+    """Start the real client without a terminal, in the background."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "podium", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(daemon.path, **more),
+    )
+
+
+def finish(client: subprocess.Popen[str]) -> tuple[str, str]:
+    """Wait for the client's end; what it said on its two streams."""
+    try:
+        out, err = client.communicate(timeout=PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        client.kill()
+        client.communicate()
+        raise
+    assert "Traceback" not in err
+    return out, err

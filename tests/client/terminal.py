@@ -1,0 +1,80 @@
+"""The real client at a pseudo-terminal, with a person's hands."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from types import TracebackType
+
+from tests.client.fake_daemon import PATIENCE_SECONDS, FakeDaemon, environment
+
+# A session leader that opens a terminal gets it as its controlling one: Ctrl-C then works.
+TAKE_TERMINAL = """
+import os, sys
+os.close(os.open(os.ttyname(0), os.O_RDWR))
+os.execv(sys.executable, [sys.executable, "-m", "podium", *sys.argv[1:]])
+"""
+
+
+class Terminal:
+    """A client whose standard streams are one terminal. ``screen`` is all that was shown."""
+
+    def __init__(self, daemon: FakeDaemon, *arguments: str, **more: str) -> None:
+        self._master, slave = pty.openpty()
+        self.screen = ""
+        self._seen = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", TAKE_TERMINAL, *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            env=environment(daemon.path, **{"TERM": "xterm-256color", **more}),
+        )
+        os.close(slave)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    def type(self, words: str) -> None:
+        os.write(self._master, words.encode())
+
+    def expect(self, words: str) -> None:
+        """Read on until ``words`` are shown after what was expected before."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while (at := self.screen.find(words, self._seen)) < 0:
+            assert self._read(deadline), f"{words!r} not in {self.screen[self._seen :]!r}"
+        self._seen = at + len(words)
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self._read(deadline):
+            pass
+        return self._process.wait(PATIENCE_SECONDS)
+
+    def _read(self, deadline: float) -> bool:
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([self._master], [], [], left)[0]:
+            raise AssertionError(f"nothing more came after {self.screen!r}")
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # the other side is closed
+            return False
+        self.screen += data.decode("utf-8", "replace")
+        return bool(data)

@@ -1,0 +1,184 @@
+"""What goes wrong is one plain sentence and the right exit code, never a traceback."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium import connection, errors
+from tests.client.fake_daemon import (
+    PATIENCE_SECONDS,
+    FakeDaemon,
+    HangUp,
+    Refused,
+    environment,
+    podium,
+)
+
+NEEDING_THE_DAEMON = [
+    ["status"],
+    ["runs", "--all"],
+    ["runs", "show", "1a"],
+    ["runs", "log", "1a"],
+    ["attach", "1a"],
+    ["questions"],
+    ["answer", "9u", "yes"],
+    ["pause", "1a"],
+    ["steer", "1a", "words"],
+    ["run", "fix-it"],
+    ["prompt", "words"],
+    ["recipe", "list"],
+    ["recipe", "show", "fix-it"],
+    ["orchestration", "off"],
+    ["locks"],
+    ["rpc", "daemon.ping"],
+]
+
+
+@pytest.mark.parametrize("command", NEEDING_THE_DAEMON, ids=" ".join)
+def test_without_a_daemon_every_command_names_the_one_that_starts_it(
+    tmp_path: Path, command: list[str]
+) -> None:
+    path = tmp_path / "podium.sock"
+
+    done = podium(path, *command)
+
+    assert done.returncode == 6
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"podium: The daemon is not running (nothing answers at {path}): "
+        "start it with 'podium up'.\n"
+    )
+
+
+def test_a_dead_daemons_socket_is_no_daemon(daemon: FakeDaemon) -> None:
+    assert daemon._listener is not None
+    daemon._listener.shutdown(2)
+
+    assert podium(daemon, "status").returncode == 6
+
+
+def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:
+    done = podium(tmp_path / ("x" * 200), "status")
+
+    assert done.returncode == 1
+    assert "too long" in done.stderr
+    assert "PODIUM_SOCKET" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (b"", "closed the connection"),
+        (b'{"jsonrpc": "2.0", "id": 1, "resu', "closed the connection"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "does not speak Podium's protocol"),
+        (b"\xff\xfe\n", "does not speak Podium's protocol"),
+        (b"[" * 200_000 + b"\n", "does not speak Podium's protocol"),
+        (b"[1]\n", "does not speak Podium's protocol"),
+        (b"{} {}\n", "does not speak Podium's protocol"),
+        (b'{"id": 1, "error": "no"}\n', "refused without a reason"),
+    ],
+)
+def test_what_is_no_answer_is_told_plainly(
+    daemon: FakeDaemon, words: bytes, expected: str
+) -> None:
+    def answer(params: dict[str, Any]) -> None:
+        raise HangUp(words)
+
+    daemon.answers["daemon.status"] = answer
+
+    done = podium(daemon, "status")
+
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert expected in done.stderr
+
+
+def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -> None:
+    def refuse(params: dict[str, Any]) -> None:
+        raise Refused(-32002, "There is no run '1a'.\n\x1b[2J")
+
+    daemon.answers |= {"runs.list": [], "runs.get": refuse}
+
+    done = podium(daemon, "runs", "show", "1a")
+
+    assert (done.returncode, done.stderr) == (1, "podium: There is no run '1a'. \\x1b[2J\n")
+
+
+def test_a_daemon_that_turns_the_client_away_at_the_door_is_quoted(daemon: FakeDaemon) -> None:
+    def turn_away(params: dict[str, Any]) -> None:
+        raise HangUp(b'{"id": null, "error": {"code": -32008, "message": "Too many."}}\n')
+
+    daemon.answers["daemon.status"] = turn_away
+
+    assert podium(daemon, "status").stderr == "podium: Too many.\n"
+
+
+def test_a_call_waits_only_so_long(daemon: FakeDaemon) -> None:
+    daemon.answers["never.answered"] = lambda params: daemon._changed.wait(0)
+    client = connection.Connection(str(daemon.path))
+    try:
+        with daemon._changed, pytest.raises(errors.Failure, match=r"within 0\.01 s"):
+            client.call("never.answered", seconds=0.01)
+    finally:
+        client.close()
+
+
+def test_a_closed_pipe_is_no_error(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.list"] = [{"run_id": "x" * 100_000}]
+    with subprocess.Popen(
+        [sys.executable, "-m", "podium", "runs", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(daemon.path),
+    ) as client:
+        assert client.stdout is not None
+        assert client.stderr is not None
+        client.stdout.close()
+        assert client.stderr.read() == b""
+        assert client.wait(PATIENCE_SECONDS) == 0
+
+
+def test_a_locale_without_the_characters_costs_only_the_characters(daemon: FakeDaemon) -> None:
+    daemon.answers["questions.list"] = [{"text": "Grüße ✓"}]
+
+    done = podium(daemon, "questions", PYTHONIOENCODING="ascii")
+
+    assert done.returncode == 0
+    assert "Gr\\xfc\\xdfe \\u2713" in done.stdout
+
+
+def test_words_that_are_no_text_are_a_usage_error(daemon: FakeDaemon) -> None:
+    done = subprocess.run(
+        [sys.executable.encode(), b"-m", b"podium", b"prompt", b"\xff\xfe"],
+        capture_output=True,
+        env=environment(daemon.path),
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == b"podium: The text is not valid UTF-8: convert it first.\n"
+
+
+def test_a_file_that_is_missing_is_named(daemon: FakeDaemon) -> None:
+    done = podium(daemon, "recipe", "outcome", "fix-it", "fix", "/nowhere/reply.txt")
+
+    assert done.returncode == 1
+    assert done.stderr == "podium: /nowhere/reply.txt: No such file or directory.\n"
+
+
+def test_a_fault_of_the_client_is_a_sentence_too(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.list"] = 7
+
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", "runs"],
+        capture_output=True,
+        text=True,
+        env=environment(daemon.path),
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "PODIUM_DEBUG=1" in done.stderr

@@ -1,0 +1,300 @@
+"""``podium run`` without a terminal: what is told, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.client import stories
+from tests.client.fake_daemon import (
+    PATIENCE_SECONDS,
+    QUESTION_ID,
+    RUN_ID,
+    FakeDaemon,
+    HangUp,
+    Refused,
+    environment,
+    finish,
+    podium,
+    start,
+)
+from tests.client.stories import ended, entered, event, recipe_daemon, said, started, turn_ended
+
+
+def test_the_first_line_names_the_recipe_and_previews_its_first_prompt(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), ended(2))
+
+    done = podium(daemon, "run", "fix-it")
+
+    folded = " ".join(stories.RECIPE["first_prompt"].split())  # type: ignore[attr-defined]
+    expected = f"Starting recipe 'Fix it'. First prompt: {folded[:120]}..."
+    assert done.stdout.splitlines()[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "sign"),
+    [
+        ("completed", 0, "✓"),
+        ("needs-user", 4, "⚠"),
+        ("blocked", 4, "⚠"),
+        ("cancelled", 130, "⚠"),
+        ("guardrail", 3, "⚠"),
+        ("checks-failed", 1, "✗"),
+        ("error", 1, "✗"),
+    ],
+)
+def test_the_end_decides_exit_code_sign_and_the_command_to_run_it_again(
+    daemon: FakeDaemon, kind: str, code: int, sign: str
+) -> None:
+    recipe_daemon(daemon, started(), ended(2, kind))
+
+    done = podium(daemon, "run", "fix-it", "--cwd", "/tmp/a b", "-p", "issue=it's 7")
+
+    lines = done.stdout.splitlines()
+    message, reason = stories.EXITS[kind][2], stories.EXITS[kind][1]
+    last = f"{sign} {message} ({reason})  2 steps · 1:05 · $1.25"
+    again = """Run it again: podium run fix-it --cwd '/tmp/a b' -p 'issue=it'"'"'s 7'"""
+    assert done.returncode == code
+    assert lines[-2:] == ([last, again] if kind != "completed" else [lines[-2], last])
+
+
+def test_steps_words_checks_and_outcomes_are_told_in_order(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    daemon.publish(
+        started(),
+        entered(2),
+        event(3, "turn.intended", turn_id=stories.TURN_ID, purpose="step", attempt=1),
+    )
+    client = start(daemon, "run", "fix-it")
+    daemon.wait_for("runs.events")
+    daemon.publish(
+        said("Reading the "),
+        said("code.\nFixing."),
+        said("Bash make test", kind="tool"),
+        said("Done.", uuid="m2"),
+        turn_ended(4, "Done."),
+        event(5, "outcome.invalid", step="fix", error="no-json", message="no JSON", attempt=1),
+        event(6, "turn.intended", turn_id="t2", purpose="retry", attempt=2),
+        event(7, "outcome.parsed", step="fix", outcome="other", description="two\nways"),
+        event(8, "check.ended", step="fix", run=["make", "test"], passed=False, exit_status=2,
+              seconds=3.25, tail="1 failed\n"),
+        event(9, "edge.taken", step="fix", outcome="checks-failed", to="fix"),
+        ended(10),
+    )
+
+    out, _ = finish(client)
+
+    told = [line.strip() for line in out.splitlines()]
+    for line in (
+        "▸ fix  visit 1 · step 1 of 7",
+        "Reading the code.",
+        "Fixing.",
+        "⚙ Bash make test",
+        "Done.",
+        "turn: 1:02 · $0.50",
+        "! no usable outcome (reply 1 of 4): no JSON",
+        "asking again for the outcome (attempt 2)",
+        "outcome other: two ways",
+        "✗ make test (exit 2, 3.2 s)",
+        "1 failed",
+        "checks-failed → fix · 7.0 s · $0.50 so far",
+    ):
+        told = told[told.index(line) + 1 :]
+
+
+def test_words_that_were_not_streamed_are_told_when_the_turn_has_ended(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2), turn_ended(3, "All\nwell."), ended(4))
+
+    assert "\n  All\n  well.\n" in podium(daemon, "run", "fix-it").stdout
+
+
+def test_json_is_an_event_a_line_and_the_run_at_the_end(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2), ended(3, "guardrail"))
+
+    done = podium(daemon, "run", "fix-it", "--json")
+
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines == daemon.events
+    assert lines[-1]["data"]["run"]["exit"]["class"] == "guardrail"
+    assert done.returncode == 3
+
+
+def test_detach_prints_the_run_and_nothing_else(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+
+    done = podium(daemon, "run", "fix-it", "--detach")
+
+    assert (done.stdout, done.returncode) == (f"{RUN_ID}\n", 0)
+    assert daemon.params_of("runs.events") == []
+
+
+def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+
+    podium(
+        daemon, "run", "fix-it", "--cwd", "/tmp", "--session", "5e55", "-p", "a=1=2", "--param",
+        "b=", "--agent", "scripted", "--worktree", "--on-question", "fail", "--detach",
+    )  # fmt: skip
+
+    (sent,) = daemon.params_of("runs.start")
+    token = sent.pop("client_token")
+    assert len(token) == 32
+    assert sent == {
+        "recipe": "fix-it",
+        "working_directory": "/tmp",
+        "session_id": "5e55",
+        "params": {"a": "1=2", "b": ""},
+        "agent": "scripted",
+        "worktree": True,
+        "on_question": "fail",
+    }
+
+
+def test_without_a_terminal_a_question_is_printed_and_the_run_waits(daemon: FakeDaemon) -> None:
+    asked = event(
+        2, "question.opened", question_id=QUESTION_ID, kind="gate", text="Commit?",
+        choices=[["yes", "Yes"], ["no", "No"]],
+    )  # fmt: skip
+    closed = event(3, "question.closed", question_id=QUESTION_ID, closed="answered", answer="yes",
+                   by="phone")  # fmt: skip
+    recipe_daemon(daemon, started(), asked, closed, ended(4))
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert daemon.params_of("runs.start")[0]["on_question"] == "wait"
+    assert f"answer with: podium answer {QUESTION_ID} yes|no" in done.stdout
+    assert "? answered by phone: yes" in done.stdout
+
+
+def test_a_refused_start_is_one_sentence_and_its_own_exit_code(daemon: FakeDaemon) -> None:
+    def busy(params: stories.Json) -> None:
+        raise Refused(-32001, "The tree is held by run 77; wait, or use --worktree.", {"holder": 1})
+
+    recipe_daemon(daemon).answers["runs.start"] = busy
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert done.stderr == "podium: The tree is held by run 77; wait, or use --worktree.\n"
+    assert (done.returncode, done.stdout) == (5, "")
+
+
+@pytest.mark.parametrize("pair", ["issue", "=7"])
+def test_a_parameter_without_name_or_value_is_a_usage_error(daemon: FakeDaemon, pair: str) -> None:
+    done = podium(daemon, "run", "fix-it", "-p", pair)
+
+    assert (done.returncode, daemon.calls) == (2, [])
+    assert done.stderr == f"podium: '-p {pair}' is no parameter: write -p NAME=VALUE.\n"
+
+
+def test_a_restarted_daemon_is_followed_without_hole_or_repeat(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    client = start(daemon, "run", "fix-it", "--json")
+    daemon.wait_for("runs.events")
+    daemon.publish(started(), entered(2))
+    assert client.stdout is not None
+    first = [client.stdout.readline() for _ in range(2)]
+
+    daemon.stop()
+    daemon.events += [entered(3, visit=2), ended(4)]
+    daemon.stored_first = 1
+    daemon.listen()
+    rest, err = finish(client)
+
+    lines = [json.loads(line) for line in [*first, *rest.splitlines()]]
+    assert [line["seq"] for line in lines] == [1, 2, 3, 4]
+    assert daemon.params_of("runs.events")[-1]["after_seq"] == 2
+    assert "the daemon went away" in err
+    assert client.returncode == 0
+
+
+def test_a_hole_in_the_events_is_asked_for_again(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    client = start(daemon, "run", "fix-it", "--json")
+    daemon.wait_for("runs.events")
+    daemon.publish(started())
+    daemon.events.append(entered(2))
+    daemon.publish(entered(3, visit=2), ended(4))
+
+    out, _ = finish(client)
+
+    assert [json.loads(line)["seq"] for line in out.splitlines()] == [1, 2, 3, 4]
+
+
+def test_a_start_whose_answer_is_lost_is_asked_again_under_the_same_token(
+    daemon: FakeDaemon,
+) -> None:
+    recipe_daemon(daemon, started(), ended(2))
+    tokens = []
+
+    def lose_the_first(params: stories.Json) -> stories.Json:
+        tokens.append(params["client_token"])
+        if len(tokens) == 1:
+            raise HangUp(b'{"jsonrpc": "2.0", "id"')
+        return {"run_id": RUN_ID}
+
+    daemon.answers["runs.start"] = lose_the_first
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert done.returncode == 0
+    assert len(tokens) == 2
+    assert tokens[0] == tokens[1]
+
+
+def test_a_daemon_that_keeps_hanging_up_is_given_up(daemon: FakeDaemon) -> None:
+    def hang_up(params: stories.Json) -> None:
+        raise HangUp
+
+    recipe_daemon(daemon).answers["runs.events"] = hang_up
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert done.returncode == 1
+    assert "The daemon keeps closing the connection" in done.stderr
+
+
+def test_a_reader_that_leaves_ends_only_the_following(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    with subprocess.Popen(
+        [sys.executable, "-m", "podium", "run", "fix-it", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(daemon.path),
+    ) as client:
+        daemon.wait_for("runs.events")
+        assert client.stdout is not None
+        assert client.stderr is not None
+        client.stdout.close()
+        daemon.publish(started())
+        err = client.stderr.read().decode()
+        code = client.wait(PATIENCE_SECONDS)
+
+    assert code == 130
+    assert err.count("\n") == 1
+    assert f"podium attach {RUN_ID}" in err
+
+
+def test_attach_tells_an_ended_run_with_its_exit_code_by_the_beginning_of_its_id(
+    daemon: FakeDaemon,
+) -> None:
+    recipe_daemon(daemon, started(), entered(2), ended(3, "blocked"))
+    daemon.stored_first = 3
+
+    done = podium(daemon, "attach", RUN_ID[:4])
+
+    assert done.returncode == 4
+    assert daemon.params_of("runs.events")[0]["run_id"] == RUN_ID
+    again = """podium run fix-it --cwd '/home/ada/pots and pans' -p 'issue=it'"'"'s 7'"""
+    assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
+
+
+def test_hostile_words_are_shown_and_not_obeyed(daemon: FakeDaemon) -> None:
+    daemon.answers["recipes.list"] = []
+    recipe_daemon(daemon, started(), entered(2), turn_ended(3, "a\x1b]0;x\x07b\u202ec\x9bd"))
+    daemon.publish(ended(4, "error", recipe="\x1b[2J"))
+
+    out = podium(daemon, "run", "fix-it").stdout
+
+    assert "a\\x1b]0;x\\x07b\\u202ec\\x9bd" in out
+    assert "\x1b" not in out

@@ -1,0 +1,174 @@
+"""The client at a terminal: questions, Ctrl-C, colours, the live line."""
+
+import pytest
+
+from tests.client import stories
+from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, Refused
+from tests.client.stories import QUESTION, ended, entered, event, recipe_daemon, said, started
+from tests.client.terminal import Terminal
+
+ASKED = event(3, "question.opened", question_id=QUESTION_ID, kind="gate", text="Commit?")
+CLOSED = event(
+    4, "question.closed", question_id=QUESTION_ID, closed="answered", answer="yes", by="phone"
+)
+
+
+def asking(daemon: FakeDaemon) -> FakeDaemon:
+    recipe_daemon(daemon, started(), entered(2))
+    daemon.answers["questions.list"] = [QUESTION]
+    return daemon
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("1", "yes"), ("no", "no"), ("Y", "yes"), ("yes, commit", "yes")]
+)
+def test_a_question_is_answered_where_it_is_asked(
+    daemon: FakeDaemon, typed: str, answer: str
+) -> None:
+    def answered(params: stories.Json) -> stories.Json:
+        daemon.publish(ended(4))
+        return QUESTION
+
+    asking(daemon).answers["questions.answer"] = answered
+    with Terminal(daemon, "run", "fix-it", NO_COLOR="1") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect("? gate: Commit?")
+        terminal.expect("two files changed")
+        terminal.expect("1) yes  Yes, commit")
+        terminal.expect("> ")
+        terminal.type(f"{typed}\n")
+        terminal.expect("✓")
+
+        assert terminal.end() == 0
+    assert daemon.params_of("runs.start")[0]["on_question"] == "ask"
+    assert daemon.params_of("questions.answer") == [
+        {"question_id": QUESTION_ID, "answer": answer}
+    ]
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again(daemon: FakeDaemon) -> None:
+    def picky(params: stories.Json) -> stories.Json:
+        if params["answer"] != "yes":
+            raise Refused(-32602, "Answer yes or no.")
+        daemon.publish(ended(4))
+        return QUESTION
+
+    asking(daemon).answers["questions.answer"] = picky
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect("> ")
+        terminal.type("perhaps\n")
+        terminal.expect("Answer yes or no.")
+        terminal.expect("> ")
+        terminal.type("yes\n")
+
+        assert terminal.end() == 0
+
+
+def test_a_question_that_someone_else_answers_is_taken_back(daemon: FakeDaemon) -> None:
+    asking(daemon)
+    with Terminal(daemon, "run", "fix-it", NO_COLOR="1") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect("> ")
+        daemon.publish(CLOSED)
+        terminal.expect("answered by phone: yes")
+        daemon.publish(ended(5))
+
+        assert terminal.end() == 0
+    assert daemon.params_of("questions.answer") == []
+
+
+def test_a_person_who_ends_the_input_is_told_how_to_answer_later(daemon: FakeDaemon) -> None:
+    asking(daemon)
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect("> ")
+        terminal.type("\x04")
+        terminal.expect(f"Answer later with: podium answer {QUESTION_ID} yes|no")
+        daemon.publish(CLOSED, ended(5))
+
+        assert terminal.end() == 0
+
+
+def test_a_question_long_answered_is_not_asked_again_on_attach(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2), ASKED, CLOSED, ended(5))
+    with Terminal(daemon, "attach", RUN_ID) as terminal:
+        assert terminal.end() == 0
+    assert "> " not in terminal.screen
+
+
+def test_waiting_leaves_the_answer_to_others_even_at_a_terminal(daemon: FakeDaemon) -> None:
+    asking(daemon)
+    with Terminal(daemon, "run", "fix-it", "--on-question", "wait", NO_COLOR="1") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect(f"answer with: podium answer {QUESTION_ID}")
+        daemon.publish(CLOSED, ended(5))
+
+        assert terminal.end() == 0
+    assert daemon.params_of("runs.start")[0]["on_question"] == "wait"
+
+
+def test_ctrl_c_ends_the_following_and_names_what_to_do(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2))
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        terminal.expect("▸ fix")
+        terminal.type("\x03")
+        terminal.expect("the run goes on")
+
+        assert terminal.end() == 130
+    assert f"podium attach {RUN_ID}" in terminal.screen
+    assert f"podium cancel {RUN_ID}" in terminal.screen
+    assert "Traceback" not in terminal.screen
+    assert daemon.params_of("runs.cancel") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "colour"), [("completed", "32"), ("blocked", "33"), ("guardrail", "33"), ("error", "31")]
+)
+def test_the_end_line_has_the_colour_of_its_class(
+    daemon: FakeDaemon, kind: str, colour: str
+) -> None:
+    recipe_daemon(daemon, started(), ended(2, kind))
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        terminal.end()
+
+    sign = {"32": "✓", "33": "⚠", "31": "✗"}[colour]
+    assert f"\x1b[{colour}m{sign} " in terminal.screen
+
+
+@pytest.mark.parametrize("setting", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_switched_off(daemon: FakeDaemon, setting: dict[str, str]) -> None:
+    recipe_daemon(daemon, started(), ended(2))
+    with Terminal(daemon, "run", "fix-it", **setting) as terminal:
+        terminal.end()
+
+    assert "\x1b[3" not in terminal.screen
+
+
+def test_the_live_line_shows_time_and_cost_and_leaves_no_trace(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2), stories.turn_ended(3))
+    with Terminal(daemon, "run", "fix-it", NO_COLOR="1") as terminal:
+        terminal.expect("$0.50  fix (visit 1)")
+        daemon.publish(said("Words"), ended(4))
+        terminal.expect("\r\x1b[K  Words")
+
+        assert terminal.end() == 0
+
+
+def test_hostile_words_of_an_answer_are_not_obeyed_by_a_terminal(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions.prompt"] = {
+        "run_id": RUN_ID,
+        "turn_id": stories.TURN_ID,
+        "session_id": "5e55",
+    }
+    with Terminal(daemon, "prompt", "hello") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(started(text="hello"), said("a\x1b[2Jb\r\nc\td"), ended(2))
+
+        assert terminal.end() == 0
+    assert "a\\x1b[2Jb\r\nc\td" in terminal.screen

@@ -1,0 +1,151 @@
+"""``status``, ``runs``, ``questions`` and ``locks``."""
+
+import json
+from typing import Any
+
+import pytest
+
+from podium import __version__
+from tests.client import stories
+from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
+
+STATUS: dict[str, Any] = {
+    "version": __version__,
+    "pid": 4711,
+    "started_at": "2026-05-01T10:00:00.000Z",
+    "socket": "/run/user/1000/podium/podium.sock",
+    "gateway": {"enabled": True, "url": "ws://127.0.0.1:8080", "clients": 1},
+    "sessions": 12,
+    "runs_active": 1,
+    "questions_open": 2,
+    "voice": {"state": "off", "model": None},
+    "orchestration": {"enabled": True},
+    "taken_up": 3,
+}
+
+
+def told(output: str) -> dict[str, str]:
+    """``name  words`` lines as a dictionary."""
+    return dict(tuple(line.split("  ", 1)) for line in output.splitlines())  # type: ignore[misc]
+
+
+def test_status_tells_everything_in_one_round_trip(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = STATUS
+
+    done = podium(daemon, "status")
+
+    lines = {name.strip(): words.strip() for name, words in told(done.stdout).items()}
+    assert lines.pop("started").endswith(" ago")
+    assert lines == {
+        "daemon": "running, pid 4711",
+        "version": __version__,
+        "socket": "/run/user/1000/podium/podium.sock",
+        "gateway": "ws://127.0.0.1:8080 (1 client)",
+        "sessions": "12",
+        "active runs": "1",
+        "open questions": "2 ('podium questions')",
+        "voice": "off",
+        "recipes": "on",
+        "turns taken up": "3",
+    }
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert daemon.calls == [("daemon.status", {})]
+
+
+def test_status_tells_of_another_version_with_the_command_that_helps(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = {**STATUS, "version": "0.0.9"}
+
+    done = podium(daemon, "status")
+
+    assert done.stderr == (
+        f"This client is {__version__}, the daemon 0.0.9: "
+        "'podium down && podium up' restarts the daemon with this version.\n"
+    )
+
+
+def test_status_as_json_is_the_answer_and_the_client_version(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = STATUS
+
+    done = podium(daemon, "status", "--json")
+
+    assert json.loads(done.stdout) == {**STATUS, "client_version": __version__}
+
+
+@pytest.mark.parametrize("form", [["runs"], ["runs", "--json"], ["runs", "--all"]])
+def test_the_short_way_and_the_parser_do_the_same(daemon: FakeDaemon, form: list[str]) -> None:
+    daemon.answers["runs.list"] = [stories.ended_run()]
+
+    short = podium(daemon, *form)
+    # An option given twice is nothing for the short way only if it is no known flag: '--' is not.
+    whole = podium(daemon, *form, *form[1:], *(["--json"] if form == ["runs", "--json"] else []))
+
+    assert short.stdout == whole.stdout
+
+
+def test_runs_are_an_aligned_table(daemon: FakeDaemon) -> None:
+    active = stories.ended_run(
+        status="running", exit=None, cost_usd=0.0123, working_directory="/home/ada/pots"
+    )
+    daemon.answers["runs.list"] = [active]
+
+    heading, row = podium(daemon, "runs").stdout.splitlines()
+
+    assert daemon.calls == [("runs.list", {"active": True})]
+    assert heading.split() == ["RUN", "RECIPE", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY"]
+    assert row.startswith(f"{RUN_ID[:8]}  fix-it  running  fix (2)  ")
+    assert row.endswith("  $0.0123  ~/pots")
+    assert row.index("~/pots") == heading.index("DIRECTORY")
+
+
+def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.list"] = [stories.ended_run("guardrail")]
+
+    done = podium(daemon, "runs", "--all")
+
+    assert daemon.calls == [("runs.list", {"limit": 50})]
+    assert "max-total-steps" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "words"),
+    [
+        (["runs"], "runs.list", "No active runs ('podium runs --all' shows ended ones)."),
+        (["runs", "--all"], "runs.list", "No runs yet."),
+        (["questions"], "questions.list", "No open questions."),
+        (["locks"], "sessions.locks", "Nothing is held."),
+    ],
+)
+def test_an_empty_list_is_a_sentence(
+    daemon: FakeDaemon, command: list[str], method: str, words: str
+) -> None:
+    daemon.answers[method] = []
+
+    assert podium(daemon, *command).stdout == f"{words}\n"
+    assert podium(daemon, *command, "--json").stdout == "[]\n"
+
+
+def test_questions_show_what_can_be_answered_and_no_control_characters(daemon: FakeDaemon) -> None:
+    daemon.answers["questions.list"] = [{**stories.QUESTION, "text": "Sure?\n\x1b[31mred"}]
+
+    heading, row = podium(daemon, "questions").stdout.splitlines()
+
+    assert heading.split() == ["QUESTION", "RUN", "KIND", "ASKED", "ANSWERS", "TEXT"]
+    assert row.endswith("  yes|no   Sure? \\x1b[31mred")
+
+
+def test_locks_name_the_holder(daemon: FakeDaemon) -> None:
+    since = "2026-05-01T10:00:00.000Z"
+    daemon.answers["sessions.locks"] = [
+        {"session_id": "5e55", "holder": {"kind": "foreign", "pid": 99, "since": since}},
+        {
+            "working_directory": "/home/ada/pots",
+            "holder": {"kind": "run", "id": RUN_ID, "since": since},
+        },
+    ]
+
+    _, session, tree = podium(daemon, "locks").stdout.splitlines()
+
+    assert session.startswith("session       foreign process 99  ")
+    assert session.endswith("  5e55")
+    assert tree.startswith(f"working tree  run {RUN_ID[:8]}  ")
+    assert tree.endswith("  ~/pots")

@@ -1,0 +1,518 @@
+"""The claude driver with the real ``claude`` against the scripted model server."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.drivers.base import Decision, Output, Turn, TurnEvent, TurnRequest
+from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.formats.claude_transcript import decode_record
+from podiumd.tools.process import Identity, alive
+from tests.drivers.rig import (
+    Reaction,
+    Rig,
+    answering,
+    approvals,
+    follow,
+    in_thread,
+    nothing,
+    started,
+    states,
+    until,
+)
+from tests.fakes.model_server import ModelServer
+
+pytestmark = [pytest.mark.claude, pytest.mark.slow]
+
+ALLOW = Decision("allow")
+
+
+def bash(command: str, text: str = "") -> dict[str, object]:
+    tool = {"name": "Bash", "input": {"command": command, "description": "test"}}
+    return {"text": text, "tools": [tool]} if text else {"tools": [tool]}
+
+
+def write(path: Path, content: str) -> dict[str, object]:
+    return {"tools": [{"name": "Write", "input": {"file_path": str(path), "content": content}}]}
+
+
+async def play(
+    driver: ClaudeDriver, request: TurnRequest, react: Reaction = nothing
+) -> tuple[Turn, list[TurnEvent]]:
+    with trio.fail_after(30):
+        async with driver.turn(request) as turn:
+            events = await follow(turn, react)
+    return turn, events
+
+
+async def test_a_plain_turn_is_done_with_its_words_cost_and_mark(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "Hello there."}]})
+    request = rig.request("hi")
+    turn, events = await play(claude, request)
+    report = turn.report
+    assert (report.kind, report.texts) == ("done", ("Hello there.",))
+    assert states(events, request.prompt_uuid)[-1] == "completed"
+    assert "".join(e.delta for e in events if isinstance(e, Output)) == "Hello there."
+    assert report.cost_usd > 0 and report.exit_status == 0 and report.prompt_recorded
+    transcript = claude.transcript(rig.session_id, str(rig.work), rig.environment)
+    assert transcript is not None and report.mark is not None
+    assert report.mark["size"] == transcript.stat().st_size and report.mark["last_uuid"]
+    assert not alive(Identity(started(events).pid, started(events).proc_start))
+
+
+async def test_an_allowed_tool_runs_a_denied_one_does_not(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    one, two = rig.work / "one.txt", rig.work / "two.txt"
+    server.load({"turns": [write(one, "1"), write(two, "2"), {"text": "ok"}]})
+    turn, events = await play(
+        claude, rig.request(), answering(ALLOW, Decision("deny", "Not that one."))
+    )
+    assert approvals(events) == ["Write", "Write"]
+    assert one.read_text() == "1" and not two.exists()
+    assert turn.report.kind == "done" and [d.tool for d in turn.report.denials] == ["Write"]
+
+
+async def test_always_allows_the_tool_for_the_session_and_writes_nothing_into_the_project(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    files = [rig.work / f"{n}.txt" for n in range(3)]
+    server.load({"turns": [*(write(file, "x") for file in files), {"text": "ok"}]})
+    turn, events = await play(claude, rig.request(), answering(Decision("allow", always=True)))
+    assert approvals(events) == ["Write"] and turn.report.kind == "done"
+    assert sorted(path.name for path in rig.work.iterdir()) == ["0.txt", "1.txt", "2.txt"]
+
+
+async def test_a_tool_in_allow_is_not_asked_for(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [bash("echo hi > a.txt"), {"text": "ok"}]})
+    turn, events = await play(claude, rig.request(allow=("Bash", "Write")))
+    assert approvals(events) == [] and (rig.work / "a.txt").exists()
+    assert turn.report.tool_begun
+
+
+async def test_a_steer_is_taken_at_the_next_boundary(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
+    request, steer = rig.request(), str(uuid.uuid4())
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if approvals([event]):
+            assert await turn.steer("also look at b", steer)
+            assert await turn.answer(event.request_id, ALLOW)  # type: ignore[union-attr]
+
+    turn, events = await play(claude, request, react)
+    assert states(events, steer) == ["queued", "started", "completed"]
+    assert turn.report.kind == "done" and turn.report.undelivered == ()
+    assert "also look at b" in str(server.requests[-1])
+
+
+async def test_a_steer_after_the_end_is_too_late(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "done"}]})
+    async with claude.turn(rig.request()) as turn:
+        await follow(turn)
+        assert not await turn.steer("more", str(uuid.uuid4()))
+        assert not await turn.answer("unknown", ALLOW)
+    assert turn.report.kind == "done" and len(server.requests) == 1
+
+
+async def test_a_steer_while_the_last_answer_streams_makes_one_longer_turn(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "a first answer", "hold": "half"}, {"text": "a second"}]})
+    request, steer = rig.request(), str(uuid.uuid4())
+    async with claude.turn(request) as turn, trio.open_nursery() as nursery:
+
+        async def meddle() -> None:
+            await in_thread(server.wait_holding, "half")
+            assert await turn.steer("more", steer)
+            server.release("half")
+
+        nursery.start_soon(meddle)
+        with trio.fail_after(20):
+            events = await follow(turn)
+    assert states(events, steer)[-1] == "completed"
+    assert turn.report.texts == ("a first answer", "a second")
+
+
+async def test_an_interrupt_ends_the_turn_and_withdraws_a_queued_steer(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "a long answer", "hold": "half"}, {"text": "must not run"}]})
+    steer = str(uuid.uuid4())
+    async with claude.turn(rig.request()) as turn, trio.open_nursery() as nursery:
+
+        async def meddle() -> None:
+            await in_thread(server.wait_holding, "half")
+            assert await turn.steer("more", steer)
+            await turn.interrupt()
+
+        nursery.start_soon(meddle)
+        with trio.fail_after(10):
+            await follow(turn)
+    assert turn.report.kind == "interrupted" and turn.report.undelivered == (steer,)
+    assert len(server.requests) == 1
+    assert turn.report.exit_status in (0, 1), "it was ended in order, by no signal"
+
+
+async def test_leaving_the_context_in_mid_turn_ends_the_agent(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "a long answer", "hold": "half"}]})
+    with trio.move_on_after(60) as scope:
+        async with claude.turn(rig.request()) as turn:
+            await in_thread(server.wait_holding, "half")
+            scope.cancel()
+            await trio.sleep_forever()
+    assert scope.cancelled_caught and turn.report.kind == "interrupted"
+
+
+async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    target = rig.work / "a.txt"
+    server.load({"turns": [{"text": "first", **write(target, "a")}, {"text": "last"}]})
+    request = rig.request()
+    seen: list[TurnEvent] = []
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            seen.append(event)
+            if approvals([event]):
+                await turn.leave()
+        offset = turn.offset
+    pending = rig.pending(request, started(seen), offset=offset)
+    settled = await claude.settle(pending)
+    assert (settled.state, settled.pid) == ("running", started(seen).pid)
+    with trio.fail_after(20):
+        async with claude.take_up(pending) as again:
+            events = await follow(again, answering(ALLOW))
+    assert approvals(events) == ["Write"] and target.read_text() == "a"
+    assert again.report.kind == "done" and again.report.texts == ("first", "last")
+    assert len(server.requests) == 2
+    words = "".join(e.delta for e in [*seen, *events] if isinstance(e, Output) and e.kind == "text")
+    assert words == "firstlast"
+
+
+async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "last"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            if approvals([event]):
+                await turn.leave()
+    settled = await claude.settle(rig.pending(request, None))
+    assert settled.state == "running" and settled.pid is not None
+    with trio.fail_after(20):
+        async with claude.take_up(rig.pending(request, None)) as again:
+            await follow(again, answering(Decision("deny", "no")))
+    assert again.report.kind == "done"
+
+
+async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
+) -> None:
+    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        events = [await anext(turn)]
+        await in_thread(server.wait_holding, "half")
+        await turn.leave()
+    server.release("half")
+    spool = Path(request.directory, "out.jsonl")
+    await until(watch, spool.parent, lambda: b'"idle"' in spool.read_bytes())
+    with trio.fail_after(20):
+        async with claude.take_up(rig.pending(request, started(events))) as again:
+            await follow(again)
+    assert again.report.kind == "done" and again.report.result_text == "the answer"
+
+
+async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "the answer"}]})
+    request = rig.request()
+    _, events = await play(claude, request)
+    settled = await claude.settle(rig.pending(request, started(events)))
+    assert settled.state == "finished" and settled.session_exists and settled.prompt_recorded
+    assert settled.report is not None and settled.report.result_text == "the answer"
+
+
+async def test_a_denial_that_no_person_gave_is_not_adopted(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
+    request = rig.request()
+    turn, events = await play(claude, request, answering(Decision("deny", "no")))
+    denied = frozenset(denial.tool_use_id for denial in turn.report.denials)
+    unknown = await claude.settle(rig.pending(request, started(events)))
+    known = await claude.settle(rig.pending(request, started(events), denied_tool_uses=denied))
+    assert (unknown.state, known.state) == ("broken", "finished")
+
+
+async def test_an_agent_killed_before_it_asked_the_model_is_absent(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "hello"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        await follow(turn)
+    assert turn.report.kind == "failed" and "before it said anything" in turn.report.detail
+    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    assert (settled.state, settled.session_exists) == ("absent", False)
+    again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))
+    assert again.report.kind == "done" and len(server.requests) == 1
+
+
+async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "half an answer", "hold": "half"}, {"text": "whole"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        await in_thread(server.wait_holding, "half")
+        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        await follow(turn)
+    assert turn.report.kind == "broken"
+    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    assert settled.state == "absent" and not settled.tool_begun
+    mode = "resume" if settled.session_exists else "new"
+    again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid, session_mode=mode))
+    assert again.report.kind == "done" and again.report.texts == ("whole",)
+
+
+async def test_an_agent_killed_at_an_approval_is_broken_with_a_tool_begun(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
+    request = rig.request()
+    events: list[TurnEvent] = []
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            events.append(event)
+            if approvals([event]):
+                os.kill(started(events).pid, signal.SIGKILL)
+    assert turn.report.kind == "broken" and turn.report.tool_begun
+    assert turn.report.exit_status == -signal.SIGKILL
+    settled = await claude.settle(rig.pending(request, started(events)))
+    assert (settled.state, settled.tool_begun) == ("broken", True)
+
+
+async def test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
+) -> None:
+    server.load({"turns": [bash("echo x > begun; sleep 1000"), {"text": "done"}]})
+    request = rig.request(allow=("Bash",))
+    events: list[TurnEvent] = []
+    with trio.fail_after(20):
+        async with claude.turn(request) as turn, trio.open_nursery() as nursery:
+
+            async def kill() -> None:
+                await until(watch, rig.work, (rig.work / "begun").exists)
+                os.kill(started(events).pid, signal.SIGKILL)
+
+            nursery.start_soon(kill)
+            async for event in turn:
+                events += [event]
+    assert turn.report.kind == "broken" and turn.report.tool_begun
+    assert any("sleep 1000" in line for line in turn.report.background_stopped)
+
+
+@pytest.mark.parametrize("how", ["nohup {} >/dev/null 2>&1 &", "setsid {} >/dev/null 2>&1 &"])
+async def test_a_server_the_agent_left_running_is_ended_and_reported(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, how: str
+) -> None:
+    server.load({"turns": [bash(how.format("sleep 997")), {"text": "started it"}]})
+    turn, _ = await play(claude, rig.request(allow=("Bash",)))
+    assert turn.report.kind == "done"
+    assert any("sleep 997" in line for line in turn.report.background_stopped)
+
+
+async def test_a_background_task_that_never_ends_does_not_hold_the_turn(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    tool = {"command": "sleep 996", "description": "dev server", "run_in_background": True}
+    server.load({"turns": [{"tools": [{"name": "Bash", "input": tool}]}, {"text": "it runs"}]})
+    turn, _ = await play(claude, rig.request(allow=("Bash",)))
+    assert turn.report.kind == "done" and turn.report.background_stopped
+
+
+async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    lock = rig.root / "lock"
+    mine = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
+    request = rig.request(lease_fd=mine)
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        await in_thread(server.wait_holding, "half")
+        await turn.leave()
+    os.close(mine)
+    other = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        server.release("half")
+        pending = rig.pending(request, first)  # type: ignore[arg-type]
+        async with claude.take_up(pending) as again:
+            await follow(again)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(other)
+
+
+async def test_a_spent_budget_ends_the_turn_as_such_whatever_the_session_cost_before(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    dear = {"input_tokens": 1000, "output_tokens": 50000}
+    server.load({"turns": [{"text": "dear", "usage": dear}]})
+    first, _ = await play(claude, rig.request())
+    assert first.report.cost_usd > 0.5
+    server.load({"turns": [bash("true"), {"text": "cheap"}, {**bash("true"), "usage": dear}]})
+    resumed = {"session_mode": "resume", "allow": ("Bash",), "max_budget_usd": 0.5}
+    second, _ = await play(claude, rig.request(**resumed))
+    third, _ = await play(claude, rig.request(**resumed))
+    assert (second.report.kind, third.report.kind) == ("done", "budget")
+    assert second.report.cost_usd < 0.01
+
+
+async def test_an_error_of_the_models_api_is_reported_with_its_status(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    error = {"status": 529, "type": "overloaded_error", "message": "busy"}
+    server.load({"turns": [{"error": error}]})
+    turn, _ = await play(claude, rig.request())
+    assert (turn.report.kind, turn.report.api_status) == ("api_error", 529)
+
+
+async def test_refused_credentials_are_not_tried_for_a_minute(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    error = {"status": 401, "type": "authentication_error", "message": "invalid x-api-key"}
+    server.load({"default": {"error": error}})
+    rig.environment.pop("CLAUDE_CODE_MAX_RETRIES")
+    turn, _ = await play(claude, rig.request())
+    assert (turn.report.kind, turn.report.api_status) == ("api_error", 401)
+    assert turn.report.seconds < 5
+
+
+async def test_a_prompt_of_900_kb_arrives_whole(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "read it"}]})
+    prompt = "".join(f"line {n}: naïve café ☕\n" for n in range(30000))[:850_000]
+    request = rig.request(prompt)
+    turn, _ = await play(claude, request)
+    assert turn.report.kind == "done" and len(server.requests) == 1
+    transcript = claude.transcript(rig.session_id, str(rig.work), rig.environment)
+    assert transcript is not None
+    records = (decode_record(line) for line in transcript.read_bytes().splitlines())
+    rows = [record for record in records if record and record.uuid == request.prompt_uuid]
+    assert [row.message.text for row in rows if row.message] == [prompt]
+
+
+async def test_a_prompt_too_long_for_the_pipe_is_refused_and_nothing_runs(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    turn, events = await play(claude, rig.request("x" * (1 << 20)))
+    assert turn.report.kind == "failed" and "attach it as a file" in turn.report.detail
+    assert events == [] and server.requests == []
+
+
+async def test_a_model_that_never_answers_ends_in_a_timeout(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"never": True}]})
+    turn, _ = await play(claude, rig.request(idle_timeout_seconds=1.5))
+    assert turn.report.kind == "timeout" and "no output for 1.5 s" in turn.report.detail
+
+
+async def test_an_unknown_session_to_resume_fails_with_the_agents_own_words(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    turn, _ = await play(claude, rig.request(session_mode="resume"))
+    assert turn.report.kind == "failed"
+    assert "No conversation found" in turn.report.detail
+
+
+async def test_a_flag_the_agent_does_not_know_fails_with_its_error_output(
+    claude: ClaudeDriver, rig: Rig
+) -> None:
+    turn, _ = await play(claude, rig.request(command=(*rig.command, "--no-such-flag")))
+    assert turn.report.kind == "failed" and "no-such-flag" in turn.report.detail
+
+
+async def test_a_program_that_is_not_there_fails_and_says_so(
+    claude: ClaudeDriver, rig: Rig
+) -> None:
+    turn, events = await play(claude, rig.request(command=("no-such-agent",)))
+    assert turn.report.kind == "failed" and "no-such-agent" in turn.report.detail
+    assert events == []
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ("read-only", {"Glob", "Grep", "Read", "WebFetch", "WebSearch"}),
+        ("none", set()),
+        (("Bash", "Read"), {"Bash", "Read"}),
+    ],
+)
+async def test_only_the_tools_of_the_step_exist(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, tools: object, expected: set[str]
+) -> None:
+    server.load({"turns": [{"text": "ok"}]})
+    await play(claude, rig.request(tools=tools))
+    assert set(server.requests[0].tools) - {"DeferredToolPlaceholder"} == expected
+
+
+async def test_a_structured_answer_and_a_fork_that_leaves_its_origin_as_it_was(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "first"}, {"structured": {"outcome": "a"}}]})
+    await play(claude, rig.request())
+    origin = claude.transcript(rig.session_id, str(rig.work), rig.environment)
+    assert origin is not None
+    before = origin.read_bytes()
+    schema = {
+        "type": "object",
+        "properties": {"outcome": {"enum": ["a", "b"]}},
+        "required": ["outcome"],
+    }
+    fork = str(uuid.uuid4())
+    request = rig.request(
+        session_id=fork, session_mode="fork", fork_from=rig.session_id, schema=schema
+    )
+    turn, _ = await play(claude, request)
+    assert turn.report.structured == {"outcome": "a"} and origin.read_bytes() == before
+    assert claude.transcript(fork, str(rig.work), rig.environment) is not None
+
+
+async def test_the_agent_is_available_and_a_missing_or_broken_one_says_why(
+    claude: ClaudeDriver, rig: Rig
+) -> None:
+    assert await claude.available(rig.command[:1], rig.environment) is None
+    missing = await claude.available(("no-such-agent",), rig.environment)
+    assert missing is not None and "install Claude Code" in missing
+    broken = await claude.available(("false",), rig.environment)
+    assert broken is not None and "status 1" in broken

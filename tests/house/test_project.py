@@ -1,0 +1,104 @@
+"""Facts that stand in more than one place agree."""
+
+import configparser
+import plistlib
+import re
+import tomllib
+from typing import Any
+
+import podium
+import podiumd
+from tests.house.source import ROOT
+
+PACKAGES = [
+    path.parent
+    for root in ("daemon", "client")
+    for path in sorted((ROOT / root).rglob("__init__.py"))
+]
+
+
+def _project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def _distribution(requirement: str) -> str:
+    match = re.match(r"[\w.-]+", requirement)
+    assert match is not None, requirement
+    return match[0].lower()
+
+
+def test_daemon_client_and_distribution_have_one_version() -> None:
+    version = _project()["project"]["version"]
+
+    assert (podiumd.__version__, podium.__version__) == (version, version)
+
+
+def test_the_changelog_tells_of_this_version_or_of_what_is_to_come() -> None:
+    version = _project()["project"]["version"]
+    headings = re.findall(
+        r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert {"Unreleased", version} & set(headings)
+
+
+def test_every_requirement_is_pinned_for_development() -> None:
+    pinned = {
+        _distribution(line)
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if re.fullmatch(r"[\w.-]+==[\w.]+", line)
+    }
+    project = _project()
+    wanted = {
+        _distribution(requirement)
+        for requirement in (
+            *project["build-system"]["requires"],
+            *project["project"]["dependencies"],
+            *project["dependency-groups"]["dev"],
+        )
+        if "sys_platform" not in requirement
+    }
+
+    assert wanted - pinned == set()
+
+
+def test_the_architecture_page_names_every_package() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    missing = [path.name for path in PACKAGES if not re.search(rf"\b{path.name}\b", page)]
+
+    assert missing == []
+
+
+def test_source_roots_are_no_packages_themselves() -> None:
+    folders = ("daemon", "client", "recipes", "systemd", "launchd")
+
+    assert [name for name in folders if (ROOT / name / "__init__.py").exists()] == []
+
+
+def test_data_is_linked_into_the_package_by_relative_links() -> None:
+    links = {path.name: path for path in (ROOT / "daemon/podiumd/_data").iterdir()}
+
+    assert links.keys() == {"recipes", "systemd", "launchd"}
+    assert {name: str(path.readlink()) for name, path in links.items()} == {
+        name: f"../../../{name}" for name in links
+    }
+
+
+def test_a_stopped_service_leaves_the_agents_running() -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment, method-assign]
+    unit.read(ROOT / "systemd/podiumd.service", encoding="utf-8")
+    agent = plistlib.loads((ROOT / "launchd/podiumd.plist").read_bytes())
+
+    assert unit["Service"]["KillMode"] == "process"
+    assert agent["AbandonProcessGroup"] is True
+
+
+def test_the_service_is_given_more_time_to_stop_than_the_daemon_needs() -> None:
+    promised_seconds = 10
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read(ROOT / "systemd/podiumd.service", encoding="utf-8")
+    agent = plistlib.loads((ROOT / "launchd/podiumd.plist").read_bytes())
+
+    assert int(unit["Service"]["TimeoutStopSec"]) > promised_seconds
+    assert agent["ExitTimeOut"] > promised_seconds

@@ -1,0 +1,187 @@
+"""A small service in memory: enough of a daemon for the edge to talk to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import trio
+
+from podiumd.runtime.api import Json, SendPrompt, StartRun, Subscription
+from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
+
+
+class Feed:
+    """A subscription over a list of events that grows."""
+
+    def __init__(self, service: FakeService, start: int, wanted: Callable[[Json], bool]) -> None:
+        self.start = start
+        self._service = service
+        self._wanted = wanted
+
+    async def __aiter__(self) -> AsyncIterator[Json]:
+        position = 0
+        while True:
+            while position < len(self._service.events):
+                event = self._service.events[position]
+                position += 1
+                if self._wanted(event):
+                    yield event
+                    if event["type"] == "run.ended":
+                        return
+            await self._service.grown.park()
+
+
+class FakeService:
+    """Runs are named; every command is written down in ``calls``."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.runs: dict[str, Json] = {"run-1": {"run_id": "run-1", "status": "running"}}
+        self.events: list[Json] = []
+        self.grown = trio.lowlevel.ParkingLot()
+        self.gate = trio.Event()
+        self.result: Any = []
+        self.failure: BaseException | None = None
+        self.open_feeds = 0
+        self.feed_failure: Exception | None = None
+
+    def publish(self, type: str, **data: Any) -> Json:
+        event: Json = {
+            "seq": len(self.events) + 1,
+            "pos": len(self.events) + 1,
+            "type": type,
+            "run_id": "run-1",
+            "data": data,
+        }
+        self.events.append(event)
+        self.grown.unpark_all()
+        return event
+
+    def _note(self, name: str, detail: Any = None) -> None:
+        self.calls.append((name, detail))
+        if self.failure is not None:
+            raise self.failure
+
+    def _run(self, name: str, run_id: str) -> Json:
+        self._note(name, run_id)
+        if run_id not in self.runs:
+            raise NotFound("run", run_id)
+        return self.runs[run_id]
+
+    def status(self) -> Json:
+        return {
+            "sessions": 0,
+            "runs_active": len(self.runs),
+            "questions_open": 0,
+            "orchestration": {"enabled": True},
+            "taken_up": 0,
+        }
+
+    async def configure(self, orchestration_enabled: bool | None) -> Json:
+        self._note("configure", orchestration_enabled)
+        return {"orchestration": {"enabled": orchestration_enabled is not False}}
+
+    async def recipes_list(self, working_directory: str | None) -> list[Json]:
+        self._note("recipes_list", working_directory)
+        return self.result  # type: ignore[no-any-return]
+
+    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json:
+        self._note("recipes_get", recipe_id)
+        return {"id": recipe_id}
+
+    async def recipes_outcome(
+        self, recipe_id: str, step: str, text: str, working_directory: str | None
+    ) -> Json:
+        self._note("recipes_outcome", text)
+        return {"ok": True}
+
+    async def start_run(self, request: StartRun) -> Json:
+        self._note("start_run", request)
+        return {"run_id": "run-2"}
+
+    async def get_run(self, run_id: str) -> Json:
+        return self._run("get_run", run_id)
+
+    async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
+        self._note("list_runs", (active, limit))
+        return list(self.runs.values())[:limit]
+
+    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+        self._run("run_events", run_id)
+        page = [event for event in self.events if event.get("seq", 0) > after_seq][:limit]
+        return page, page[-1]["seq"] if page else after_seq
+
+    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[Subscription]:
+        return self._feed(after_seq, lambda event: event.get("seq", 2**60) > after_seq)
+
+    @asynccontextmanager
+    async def _feed(
+        self, start: int, wanted: Callable[[Json], bool]
+    ) -> AsyncIterator[Subscription]:
+        if self.feed_failure is not None:
+            raise self.feed_failure
+        self.open_feeds += 1
+        try:
+            yield Feed(self, start, wanted)
+        finally:
+            self.open_feeds -= 1
+
+    async def pause(self, run_id: str) -> Json:
+        return self._run("pause", run_id)
+
+    async def resume(self, run_id: str) -> Json:
+        return self._run("resume", run_id)
+
+    async def cancel(self, run_id: str) -> Json:
+        run = self._run("cancel", run_id)
+        await self.gate.wait()
+        return run
+
+    async def interrupt(self, run_id: str) -> Json:
+        return self._run("interrupt", run_id)
+
+    async def steer(self, run_id: str, text: str) -> Json:
+        self._run("steer", run_id)
+        return {"state": "queued"}
+
+    async def questions(self) -> list[Json]:
+        self._note("questions")
+        return []
+
+    async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
+        self._note("answer", (question_id, answer, note, by))
+        if question_id == "answered":
+            raise AlreadyEnded("It was answered before.", id=question_id, by="phone")
+        if answer not in ("yes", "no"):
+            raise InvalidParameter("answer", "The answer is 'yes' or 'no'.")
+        return {"question_id": question_id, "answer": answer}
+
+    async def prompt(self, request: SendPrompt) -> Json:
+        self._note("prompt", request)
+        if request.session_id == "held":
+            holder = {"kind": "run", "id": "run-1", "since": "2026-01-01T00:00:00.000Z"}
+            raise Busy("The session is in use.", session_id="held", holder=holder)
+        if request.wait:
+            await self.gate.wait()
+        return {"session_id": "s-1", "turn_id": "t-1", "run_id": "run-3"}
+
+    async def interrupt_session(self, session_id: str) -> None:
+        self._note("interrupt_session", session_id)
+
+    async def locks(self) -> list[Json]:
+        self._note("locks")
+        return []
+
+    def subscribe(
+        self, types: frozenset[str] | None, after: int | None
+    ) -> AbstractAsyncContextManager[Subscription]:
+        start = len(self.events) if after is None else after
+        return self._feed(
+            start,
+            lambda event: event.get("pos", 0) > start and (types is None or event["type"] in types),
+        )
+
+    async def stop_turns(self) -> None:
+        self._note("stop_turns")

@@ -1,0 +1,413 @@
+"""The socket: framing, order, feeds, limits, who is let in, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from podiumd.rpc.limits import RpcLimits
+from podiumd.rpc.listener import listening
+from podiumd.rpc.server import RpcServer
+from tests.rpc.harness import served
+
+PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
+
+
+def request(method: str, id: Any = 1, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode()
+
+
+async def wait_until(condition: Any) -> None:
+    """Let other tasks run until the condition holds; the harness bounds the time."""
+    while not condition():
+        await trio.lowlevel.checkpoint()
+
+
+async def test_ping_is_answered_on_one_line(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.send(PING + b"\n")
+        assert await client.line() == b'{"jsonrpc":"2.0","result":{"pong":true},"id":1}'
+
+
+async def test_status_joins_the_daemon_and_the_service(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        status = await client.result("daemon.status")
+        assert status["version"] == "1.2.3" and status["pid"] == os.getpid()
+        assert status["socket"] == str(daemon.path)
+        assert status["gateway"] == {"enabled": False, "url": None, "clients": 0}
+        assert status["voice"] == {"state": "off", "model": None}
+        assert status["runs_active"] == 1 and status["orchestration"] == {"enabled": True}
+
+
+async def test_shutdown_is_answered_and_passed_on(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        assert await client.result("daemon.shutdown") == {}
+        assert await client.result("daemon.shutdown", turns="interrupt") == {}
+        assert daemon.shutdowns == ["leave", "interrupt"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+async def test_a_line_may_arrive_in_pieces_of_any_size(tmp_path: Path, size: int) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        data = (PING + b"\r\n") * 3
+        for start in range(0, len(data), size):
+            await client.send(data[start : start + size])
+        for _ in range(3):
+            assert (await client.message())["result"] == {"pong": True}
+
+
+async def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        methods = ["daemon.ping", "runs.get", "daemon.status", "questions.list"]
+        lines = [
+            request(methods[n % 4], n, **({"run_id": "run-1"} if n % 4 == 1 else {}))
+            for n in range(400)
+        ]
+        await client.send(b"\n".join(lines) + b"\n")
+        assert [(await client.message())["id"] for _ in range(400)] == list(range(400))
+
+
+async def test_a_waiting_request_does_not_hold_up_the_next(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.send(request("runs.cancel", "slow", run_id="run-1") + b"\n")
+        assert (await client.ask(PING))["id"] == 1
+        daemon.service.gate.set()
+        assert (await client.message())["id"] == "slow"
+
+
+async def test_a_half_closed_client_gets_its_answers(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.send(request("sessions.prompt", 1, text="hi", wait=True) + b"\n" + PING)
+        await client.stream.send_eof()
+        assert (await client.message())["result"] == {"pong": True}
+        daemon.service.gate.set()
+        assert (await client.message())["result"]["turn_id"] == "t-1"
+        assert await client.line() is None
+
+
+async def test_a_client_that_leaves_at_once_is_still_obeyed(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon:
+        async with daemon.client() as client:
+            await client.send(request("runs.interrupt", run_id="run-1") + b"\n")
+        await wait_until(lambda: daemon.service.calls and daemon.server.connections == 0)
+        assert daemon.service.calls == [("interrupt", "run-1")]
+
+
+async def test_a_line_over_the_limit_is_answered_and_the_connection_closed(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(line_bytes=100_000)) as daemon:
+        async with daemon.client() as client:
+            await client.send(b'{"x":"' + b"a" * 1_000_000)
+            answer = await client.message()
+            assert answer["error"]["code"] == -32600 and "100000 bytes" in answer["error"]["message"]
+            assert answer["id"] is None
+            assert await client.line() is None
+        async with daemon.client() as other:
+            assert await other.result("daemon.ping") == {"pong": True}
+
+
+async def test_the_contracts_line_limit_is_16_mib(tmp_path: Path) -> None:
+    """One byte over is refused; a line of exactly the limit is read."""
+    limit = RpcLimits().line_bytes
+    assert limit == 16 * 1024 * 1024
+    async with served(tmp_path) as daemon:
+        for extra, code in ((0, -32602), (1, -32600)):
+            async with daemon.client() as client:
+                head = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping","params":{"x":"'
+                body = head + b"a" * (limit - len(head) - 3 + extra) + b'"}}'
+                await client.send(body + b"\n")
+                assert (await client.message())["error"]["code"] == code
+
+
+async def test_following_a_run_has_no_hole_and_no_repeat(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        for n in range(3):
+            daemon.service.publish("step.entered", n=n)
+        page = await client.result("runs.events", run_id="run-1", follow=True)
+        assert [event["seq"] for event in page["events"]] == [1, 2, 3] and page["next_seq"] == 3
+        for n in range(3, 50):
+            daemon.service.publish("step.entered", n=n)
+        daemon.service.publish("run.ended", run={})
+        seen = [await client.message() for _ in range(48)]
+        assert {message["method"] for message in seen} == {"run.event"}
+        assert [message["params"]["seq"] for message in seen] == list(range(4, 52))
+        await wait_until(lambda: daemon.service.open_feeds == 0)
+        assert await client.result("daemon.ping") == {"pong": True}
+
+
+async def test_following_an_ended_run_opens_no_feed(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("run.ended", run={})
+        page = await client.result("runs.events", run_id="run-1", follow=True)
+        assert page["events"][-1]["type"] == "run.ended" and daemon.service.open_feeds == 0
+
+
+async def test_the_answer_comes_before_the_first_notification(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("step.entered")
+        batch = b"[" + request("events.subscribe", 1, after=0) + b"," + PING + b"]"
+        answers = await client.ask(batch)
+        assert {answer["id"] for answer in answers} == {1}
+        assert (await client.message())["method"] == "event"
+
+
+async def test_subscribing_begins_now_and_filters_by_type(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("run.started")
+        assert await client.result("events.subscribe", types=["run.paused"]) == {"pos": 1}
+        daemon.service.publish("run.resumed")
+        daemon.service.publish("run.paused")
+        message = await client.message()
+        assert message["method"] == "event" and message["params"]["pos"] == 3
+
+
+async def test_a_feed_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.feed_failure = ValueError("planted secret")
+        answer = await client.call("events.subscribe")
+        assert answer["error"]["code"] == -32603 and "planted" not in json.dumps(answer)
+
+
+async def test_feeds_of_a_connection_are_bounded(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(feeds=2)) as daemon, daemon.client() as client:
+        await client.result("events.subscribe")
+        await client.result("events.subscribe")
+        assert (await client.call("events.subscribe"))["error"]["code"] == -32008
+
+
+async def test_waiting_requests_of_a_connection_are_bounded(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(requests=2)) as daemon, daemon.client() as client:
+        for n in range(3):
+            await client.send(request("runs.cancel", n, run_id="run-1") + b"\n")
+        refused = await client.message()
+        assert refused["id"] == 2 and refused["error"]["code"] == -32008
+        assert refused["error"]["data"] == {"retry_after_ms": 1000}
+        batch = b"[" + request("daemon.ping", 8) + b"," + request("daemon.ping", 9) + b"]"
+        assert [answer["error"]["code"] for answer in await client.ask(batch)] == [-32008, -32008]
+        daemon.service.gate.set()
+        assert {(await client.message())["id"] for _ in range(2)} == {0, 1}
+
+
+async def test_a_slow_subscriber_is_cut_loose_with_a_reason(tmp_path: Path) -> None:
+    limits = RpcLimits(outbox_bytes=10_000, slow_seconds=0.01, flush_seconds=5)
+    async with served(tmp_path, limits) as daemon, daemon.client() as slow:
+        async with daemon.client() as other:
+            await slow.result("events.subscribe")
+            for _ in range(40):
+                daemon.service.publish("step.entered", text="x" * 20_000)
+            await wait_until(lambda: daemon.service.open_feeds == 0)
+            assert await other.result("daemon.ping") == {"pong": True}
+            seen = []
+            while (line := await slow.line()) is not None:
+                seen.append(json.loads(line))
+            positions = [message["params"]["pos"] for message in seen[:-1]]
+            assert positions == list(range(1, len(positions) + 1)) and len(positions) < 40
+            assert seen[-1]["method"] == "feed.closed"
+            assert seen[-1]["params"] == {"feed": "event", "reason": "slow"}
+
+
+async def test_a_client_that_does_not_read_bounds_the_memory_it_costs(tmp_path: Path) -> None:
+    """Its requests are no longer read once its outbox is full; when it reads again, all come."""
+    async with served(tmp_path, RpcLimits(outbox_bytes=10_000)) as daemon, daemon.client() as client:
+        daemon.service.runs["run-1"]["text"] = "x" * 50_000
+        async with trio.open_nursery() as nursery:
+            data = b"".join(request("runs.get", n, run_id="run-1") + b"\n" for n in range(200))
+            nursery.start_soon(client.send, data)
+            await trio.testing.wait_all_tasks_blocked()
+            assert len(daemon.service.calls) < 50
+            for n in range(200):
+                assert (await client.message())["id"] == n
+
+
+async def test_a_subscriber_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon:
+        async with daemon.client() as client:
+            await client.result("events.subscribe")
+            assert daemon.service.open_feeds == 1
+        await wait_until(lambda: daemon.server.connections == 0)
+        assert daemon.service.open_feeds == 0
+
+
+async def test_a_half_closed_subscriber_that_vanishes_is_noticed_at_the_next_event(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as daemon:
+        async with daemon.client() as client:
+            await client.result("events.subscribe")
+            await client.stream.send_eof()
+            daemon.service.publish("run.started")
+            assert (await client.message())["method"] == "event"
+        daemon.service.publish("run.started")
+        await wait_until(lambda: daemon.server.connections == 0)
+        assert daemon.service.open_feeds == 0
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("planted"), OSError("planted")])
+async def test_a_fault_in_a_feed_ends_that_connection_alone(
+    tmp_path: Path, fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client, daemon.client() as other:
+        await client.result("events.subscribe")
+        daemon.service.events.append({"pos": 1, "type": "x", "data": object()})
+        daemon.service.grown.unpark_all()
+        closed = await client.message()
+        assert closed["params"] == {"feed": "event", "reason": "internal error"}
+        assert await client.line() is None
+        assert await other.result("daemon.ping") == {"pong": True}
+
+
+async def test_a_fault_in_a_connection_ends_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as other:
+        assert await other.result("daemon.ping") == {"pong": True}
+        with monkeypatch.context() as patch:
+
+            def fail(self: object, chunk: bytes) -> list[bytes]:
+                raise RuntimeError("planted")
+
+            patch.setattr("podiumd.rpc.lines.LineSplitter.feed", fail)
+            async with daemon.client() as client:
+                await client.send(PING + b"\n")
+                assert await client.line() is None
+        assert await other.result("daemon.ping") == {"pong": True}
+
+
+async def test_connections_are_bounded(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(connections=1)) as daemon, daemon.client() as first:
+        assert await first.result("daemon.ping") == {"pong": True}
+        async with daemon.client() as second:
+            refused = await second.message()
+            assert refused["error"]["code"] == -32008 and refused["id"] is None
+            assert await second.line() is None
+
+
+async def test_stopping_tells_clients_and_finishes_requests_in_hand(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client, daemon.client() as idle:
+        await client.send(request("runs.cancel", 7, run_id="run-1") + b"\n")
+        assert await idle.result("events.subscribe") == {"pos": 0}
+        await wait_until(lambda: daemon.service.calls)
+        daemon.server.stop()
+        assert await idle.message() == {"jsonrpc": "2.0", "method": "daemon.stopping", "params": {}}
+        assert await idle.line() is None
+        assert (await client.message())["method"] == "daemon.stopping"
+        daemon.service.gate.set()
+        assert (await client.message())["id"] == 7
+        assert await client.line() is None
+
+
+async def test_stopping_does_not_wait_for_ever(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(drain_seconds=0.01)) as daemon:
+        async with daemon.client() as client:
+            await client.send(request("runs.cancel", 7, run_id="run-1") + b"\n")
+            await wait_until(lambda: daemon.service.calls)
+            daemon.server.stop()
+            assert (await client.message())["method"] == "daemon.stopping"
+            assert await client.line() is None
+
+
+async def test_another_user_is_refused(tmp_path: Path) -> None:
+    async with served(tmp_path, own_uid=os.getuid() + 1) as daemon, daemon.client() as client:
+        refused = await client.message()
+        assert refused["error"]["code"] == -32006
+        assert await client.line() is None
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root to become somebody else"
+)
+async def test_another_user_is_refused_by_the_kernels_word(tmp_path: Path) -> None:
+    """Even where file modes would let it in."""
+    async with served(tmp_path) as daemon:
+        for directory in (tmp_path, *tmp_path.parents):
+            if directory.stat().st_uid == os.getuid() and directory != Path("/"):
+                directory.chmod(directory.stat().st_mode | 0o011)
+        daemon.path.chmod(0o666)
+        script = (
+            "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+            "print(s.makefile().read())"
+        )
+        python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+        done = await trio.run_process(
+            ["setpriv", "--reuid=65534", "--clear-groups", python, "-c", script, str(daemon.path)],
+            capture_stdout=True,
+            check=False,
+        )
+        answer = json.loads(done.stdout)
+        assert answer["error"]["code"] == -32006 and daemon.server.connections == 0
+
+
+async def test_a_process_out_of_descriptors_goes_on_accepting_later(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """The listener is asked again after a pause instead of in a tight loop, or never."""
+
+    class Tired:
+        """A listener whose first accept fails as with too many open files."""
+
+        def __init__(self, sock: socket.socket) -> None:
+            self._socket = sock
+            self.failed = 0
+
+        def fileno(self) -> int:
+            return self._socket.fileno()
+
+        def setblocking(self, flag: bool) -> None:
+            self._socket.setblocking(flag)
+
+        def accept(self) -> Any:
+            if not self.failed:
+                self.failed += 1
+                raise OSError(24, "Too many open files")
+            return self._socket.accept()
+
+    from podiumd.rpc.context import DaemonInfo
+    from podiumd.rpc.server import serve_rpc
+    from tests.rpc.fake_service import FakeService
+    from tests.rpc.harness import Client
+
+    info = DaemonInfo(
+        version="1", pid=1, started_at="", socket="", request_shutdown=lambda turns: None
+    )
+    with listening(tmp_path / "s", os.getuid()) as sock:
+        tired: Any = Tired(sock)
+        async with trio.open_nursery() as nursery:
+            server: RpcServer = await nursery.start(serve_rpc, FakeService(), info, tired)
+            async with await trio.open_unix_socket(str(tmp_path / "s")) as stream:
+                assert await Client(stream).result("daemon.ping") == {"pong": True}
+            assert tired.failed == 1
+            server.stop()
+
+
+def test_a_listener_may_be_handed_in_by_a_service_manager(tmp_path: Path) -> None:
+    """Any listening socket will do, whoever bound it."""
+    script = (
+        "import os, socket, sys, trio\n"
+        "from podiumd.rpc.context import DaemonInfo\n"
+        "from podiumd.rpc.server import serve_rpc\n"
+        "from tests.rpc.fake_service import FakeService\n"
+        "info = DaemonInfo(version='1', pid=1, started_at='', socket='',"
+        " request_shutdown=lambda turns: os._exit(0))\n"
+        "trio.run(serve_rpc, FakeService(), info, socket.socket(fileno=int(sys.argv[1])))\n"
+    )
+    root = Path(__file__).parents[2]
+    with listening(tmp_path / "s", os.getuid()) as sock:
+        child = subprocess.Popen(
+            [sys.executable, "-c", script, str(sock.fileno())],
+            pass_fds=[sock.fileno()],
+            env={"PYTHONPATH": f"{root}:{root / 'daemon'}", "PATH": os.environ["PATH"]},
+        )
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(30)
+            client.connect(str(tmp_path / "s"))
+            client.sendall(PING + b"\n" + request("daemon.shutdown") + b"\n")
+            child.wait(timeout=30)
+        assert child.returncode == 0

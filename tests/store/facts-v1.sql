@@ -1,0 +1,51 @@
+PRAGMA journal_mode = WAL;
+PRAGMA application_id = 1349477481;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE facts (
+        pos INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        session_id TEXT,
+        data BLOB NOT NULL,
+        checksum BLOB NOT NULL,
+        UNIQUE (run_id, seq)
+    );
+INSERT INTO "facts" VALUES(1,'run-a',1,'run.started',1,'2026-01-02T03:04:05.678Z','session-1',X'7B2276616C7565223A227374617274227D',X'3755DEC60E0E45D6083FA73A56F88E18');
+INSERT INTO "facts" VALUES(2,'run-b',1,'run.started',1,'2026-01-02T03:04:05.678Z',NULL,X'7B2276616C7565223A227374617274227D',X'9DD103297F46C4C25EAD6C61ED50C117');
+INSERT INTO "facts" VALUES(3,'run-a',2,'turn.ended',1,'2026-01-02T03:04:05.678Z','session-1',X'7B2276616C7565223A5B2264C3A96AC3A0207675222C6E756C6C2C312E355D7D',X'E44E35D0C4404CDDB914E2DE33CF2A6A');
+INSERT INTO "facts" VALUES(4,'run-a',3,'run.ended',1,'2026-01-02T03:04:05.678Z','session-1',X'7B2276616C7565223A22656E64227D',X'9DA2E071483A6FAE69A7A01D11E80324');
+INSERT INTO "facts" VALUES(5,'run-b',2,'turn.intended',1,'2026-01-02T03:04:05.678Z','session-1',X'7B2276616C7565223A227475726E227D',X'64CA99155AE7DC7497EE11EB10D32B30');
+CREATE TABLE marks (session_id TEXT PRIMARY KEY, mark BLOB NOT NULL) WITHOUT ROWID;
+INSERT INTO "marks" VALUES('session-1',X'7B2273697A65223A34327D');
+CREATE TABLE runs (
+        number INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        status TEXT NOT NULL,
+        session_id TEXT,
+        working_directory TEXT NOT NULL,
+        started_at TEXT NOT NULL,
+        ended_at TEXT,
+        last_seq INTEGER NOT NULL,
+        summary BLOB NOT NULL,
+        checksum BLOB NOT NULL
+    );
+INSERT INTO "runs" VALUES(1,'run-a','recipe','ended','session-1','/project','2026-01-02T03:04:05.678Z','2026-01-02T03:04:05.678Z',3,X'7B2272756E5F6964223A2272756E2D61227D',X'A908E8FD1E2F416317E68083280777FF');
+INSERT INTO "runs" VALUES(2,'run-b','prompt','running','session-1','/project','2026-01-02T03:04:05.678Z',NULL,2,X'7B2272756E5F6964223A2272756E2D62227D',X'B02E835CE38FF0A7D52FE4C43332BA13');
+CREATE TABLE settings (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+INSERT INTO "settings" VALUES('orchestration',X'74727565');
+CREATE TABLE tokens (
+        method TEXT NOT NULL,
+        token TEXT NOT NULL,
+        params_digest TEXT NOT NULL,
+        run_id TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (method, token)
+    ) WITHOUT ROWID;
+INSERT INTO "tokens" VALUES('runs.start','token-1','digest-1','run-a','2026-01-02T03:04:05.678Z');
+CREATE INDEX runs_open ON runs (number) WHERE status <> 'ended';
+COMMIT;

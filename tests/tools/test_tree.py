@@ -1,0 +1,126 @@
+"""The digest of a working tree: what changes it and what does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from podiumd.tools import git, tree
+from tests.tools.git_repository import commit, make_repository, run_git
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = make_repository(tmp_path / "repository")
+    (path / "a.txt").write_text("one\n")
+    commit(path, "first")
+    return path
+
+
+async def test_the_digest_sees_every_kind_of_change_and_its_undoing(repository: Path) -> None:
+    clean = await git.tree_digest(repository)
+    seen = {clean}
+
+    async def changed() -> bool:
+        digest = await git.tree_digest(repository)
+        fresh = digest not in seen
+        seen.add(digest)
+        return fresh
+
+    file = repository / "a.txt"
+    file.write_text("two\n")
+    assert await changed()
+    file.write_text("thr\n")  # of the same length
+    assert await changed()
+    run_git(repository, "add", "a.txt")
+    assert await changed()
+    file.chmod(0o755)
+    assert await changed()
+    (repository / "new").mkdir()
+    (repository / "new" / "deep").write_text("1")
+    assert await changed()
+    (repository / "new" / "deep").write_text("2")
+    assert await changed()
+    (repository / "link").symlink_to("a")
+    assert await changed()
+    (repository / "link").unlink()
+    (repository / "link").symlink_to("b")
+    assert await changed()
+    os.mkfifo(repository / "fifo")
+    assert not await changed(), "git does not see a pipe, and it is no content"
+    file.unlink()
+    assert await changed()
+    commit(repository, "second")
+    assert await changed()
+    run_git(repository, "reset", "--quiet", "--hard", "HEAD~1")
+    assert await git.tree_digest(repository) == clean
+
+
+async def test_the_digest_ignores_times_and_ignored_files(repository: Path) -> None:
+    (repository / ".gitignore").write_text("ignored\n")
+    (repository / "a.txt").write_text("changed")
+    before = await git.tree_digest(repository)
+    (repository / "ignored").touch()
+    os.utime(repository / "a.txt", (1, 1))
+    os.utime(repository / ".gitignore", (1, 1))
+    assert await git.tree_digest(repository / ".") == before
+
+
+async def test_the_digest_sees_into_nested_repositories_up_to_a_depth(repository: Path) -> None:
+    path = repository
+    for _ in range(5):
+        path = make_repository(path / "nested")
+        commit(path, "first")
+    (repository / "nested" / "file").write_text("1")
+    before = await git.tree_digest(repository)
+    (repository / "nested" / "file").write_text("2")
+    assert await git.tree_digest(repository) != before
+
+
+async def test_the_digest_of_a_conflict_sees_its_resolution(repository: Path) -> None:
+    run_git(repository, "checkout", "--quiet", "-b", "side")
+    (repository / "a.txt").write_text("side\n")
+    commit(repository, "side")
+    run_git(repository, "checkout", "--quiet", "main")
+    (repository / "a.txt").write_text("main\n")
+    commit(repository, "main")
+    with pytest.raises(subprocess.CalledProcessError):
+        run_git(repository, "merge", "side")
+    assert await git.dirty(repository) == ["a.txt"]
+    before = await git.tree_digest(repository)
+    (repository / "a.txt").write_text("both\n")
+    assert await git.tree_digest(repository) != before
+
+
+async def test_the_digest_is_empty_outside_git(tmp_path: Path) -> None:
+    assert await git.tree_digest(tmp_path) == ""
+
+
+async def test_content_beyond_the_bound_is_told_by_size_and_time(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", 10)
+    large = repository / "large"
+    large.write_text("a" * 11)
+    os.utime(large, (1, 1))
+    before = await git.tree_digest(repository)
+    large.write_text("b" * 11)
+    os.utime(large, (1, 1))
+    assert await git.tree_digest(repository) == before
+    os.utime(large, (2, 2))
+    assert await git.tree_digest(repository) != before
+
+
+def test_a_file_that_is_gone_counts_as_that(tmp_path: Path) -> None:
+    gone = tree.digest(str(tmp_path), b"", [b"a"])
+    (tmp_path / "a").touch()
+    assert tree.digest(str(tmp_path), b"", [b"a"]) != gone
