@@ -41,10 +41,11 @@ def run(arguments: list[str]) -> int:
         given = vars(parser().parse_args(arguments))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
-    module, _, function = given.pop("handler").partition(":")
-    for name in [name for name in given if name.startswith("command ")]:
-        del given[name]
-    code: int = getattr(importlib.import_module(f"podium.{module}"), function)(**given)
+    command = next(one for one in COMMANDS if one.handler == given["handler"])
+    module, _, function = command.handler.partition(":")
+    handler = getattr(importlib.import_module(f"podium.{module}"), function)
+    # The parser also knows the options of the command above (``--all`` of ``runs``).
+    code: int = handler(**{one.dest: given[one.dest] for one in command.arguments})
     return code
 
 

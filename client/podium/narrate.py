@@ -95,13 +95,17 @@ class Narrator:
             "command.ended": self._check_ended,
             "question.opened": self._question_opened,
             "question.closed": self._question_closed,
-            "steer.intended": lambda data: self._note(f"↪ told the agent: {_brief(data.get('text'))}"),
+            "steer.intended": lambda data: self._note(
+                f"↪ told the agent: {_brief(data.get('text'))}"
+            ),
             "aside.noted": lambda data: self._note("an aside went through this session"),
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
             "run.paused": self._run_paused,
             "run.resumed": lambda data: self._note("▶ goes on"),
-            "run.parked": lambda data: self._note(f"⏸ usage limit: parked until {data.get('until')}"),
+            "run.parked": lambda data: self._note(
+                f"⏸ usage limit: parked until {data.get('until')}"
+            ),
             "run.ended": self._run_ended,
         }
         self._at: float | None = None

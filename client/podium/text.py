@@ -42,7 +42,7 @@ def clean(value: object) -> str:
 def fold(value: object, width: int = 0) -> str:
     """Clean text on one line, white space folded; over ``width`` characters (0: any) cut."""
     line = clean(" ".join(str(value).split()))
-    return line if not width or len(line) <= width else line[: max(1, width - 1)] + "…"
+    return line if not width or len(line) <= width else line[: width - 1] + "…"
 
 
 class Style:

@@ -1,7 +1,7 @@
 """The composition root: builds the services in their order and owns the tree of tasks.
 
     serve                         signals, shutdown
-    ├── store                     its writer thread
+    ├── store, index              the store's writer thread
     ├── spool watch               one watch for all turns
     ├── runs                      an actor a run
     └── rpc                       a task a connection
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -40,6 +41,7 @@ from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
 from podiumd.store.facts import Store, open_store
+from podiumd.store.index import INDEX_NAME, open_index
 from podiumd.tools.environment import child_environment
 
 STOP_SECONDS = 8.0
@@ -96,6 +98,7 @@ class Daemon:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async with (
                 open_store(self._places.state, on_facts=bus.publish) as store,
+                _index(self._places.state),
                 watch_spools() as watch,
                 trio.open_nursery() as nursery,
             ):
@@ -191,6 +194,18 @@ class Daemon:
         return (
             Path(chosen) if chosen else Path(environment.get("HOME", "~")).expanduser() / ".claude"
         )
+
+
+@asynccontextmanager
+async def _index(state: Path) -> AsyncIterator[sqlite3.Connection]:
+    """The index of sessions; one that is missing or bad is made anew."""
+    connection, fresh = await trio.to_thread.run_sync(open_index, state)
+    if fresh:
+        log("Index made anew", file=str(state / INDEX_NAME))
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 async def _stop_on_signal(signals: object, stop: Stop) -> None:

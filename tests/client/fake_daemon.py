@@ -142,6 +142,7 @@ class FakeDaemon:
     def _answer(self, client: socket.socket, request: Json) -> None:
         method, params = request["method"], request.get("params", {})
         with self._changed:
+            self.calls.append((method, params))
             answer: Json = {"jsonrpc": "2.0", "id": request["id"]}
             try:
                 answer["result"] = self._result(client, method, params)
@@ -152,7 +153,6 @@ class FakeDaemon:
                 for event in self._after(answer["result"]["next_seq"]):
                     self.notify(client, event)
                 self._followers.append(client)
-            self.calls.append((method, params))
             self._changed.notify_all()
 
     def _result(self, client: socket.socket, method: str, params: Json) -> Any:
@@ -202,15 +202,17 @@ def podium(
     *arguments: str,
     stdin: bytes = b"",
     cwd: Path | None = None,
+    settings: dict[str, str] | None = None,
     **more: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the real client to its end; its output is text."""
+    """Run the real client to its end; its output is text. ``settings`` and ``more`` go into its
+    environment."""
     path = daemon.path if isinstance(daemon, FakeDaemon) else daemon
     done = subprocess.run(
         [sys.executable, "-m", "podium", *arguments],
         input=stdin,
         capture_output=True,
-        env=environment(path, **more),
+        env=environment(path) | (settings or {}) | more,
         cwd=cwd,
         timeout=PATIENCE_SECONDS,
         check=False,

@@ -81,9 +81,7 @@ def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:
         (b'{"id": 1, "error": "no"}\n', "refused without a reason"),
     ],
 )
-def test_what_is_no_answer_is_told_plainly(
-    daemon: FakeDaemon, words: bytes, expected: str
-) -> None:
+def test_what_is_no_answer_is_told_plainly(daemon: FakeDaemon, words: bytes, expected: str) -> None:
     def answer(params: dict[str, Any]) -> None:
         raise HangUp(words)
 

@@ -36,6 +36,7 @@ def test_status_loads_only_these_modules(daemon: FakeDaemon) -> None:
     daemon.answers["daemon.status"] = STATUS
 
     assert loaded(daemon, "status") <= {
+        "__future__",
         "_json",
         "_socket",
         "errno",
@@ -64,5 +65,10 @@ def test_following_a_run_loads_nothing_heavy(daemon: FakeDaemon) -> None:
 
 
 def test_the_version_is_told_with_no_parser(daemon: FakeDaemon) -> None:
-    assert loaded(daemon, "--version") == {"podium", "podium.__main__", "podium.errors"}
+    assert loaded(daemon, "--version") == {
+        "__future__",
+        "podium",
+        "podium.__main__",
+        "podium.errors",
+    }
     assert podium(daemon, "--version").stdout == "podium 0.1.0\n"

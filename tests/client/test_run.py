@@ -77,8 +77,16 @@ def test_steps_words_checks_and_outcomes_are_told_in_order(daemon: FakeDaemon) -
         event(5, "outcome.invalid", step="fix", error="no-json", message="no JSON", attempt=1),
         event(6, "turn.intended", turn_id="t2", purpose="retry", attempt=2),
         event(7, "outcome.parsed", step="fix", outcome="other", description="two\nways"),
-        event(8, "check.ended", step="fix", run=["make", "test"], passed=False, exit_status=2,
-              seconds=3.25, tail="1 failed\n"),
+        event(
+            8,
+            "check.ended",
+            step="fix",
+            run=["make", "test"],
+            passed=False,
+            exit_status=2,
+            seconds=3.25,
+            tail="1 failed\n",
+        ),
         event(9, "edge.taken", step="fix", outcome="checks-failed", to="fix"),
         ended(10),
     )

@@ -42,9 +42,7 @@ def test_a_question_is_answered_where_it_is_asked(
 
         assert terminal.end() == 0
     assert daemon.params_of("runs.start")[0]["on_question"] == "ask"
-    assert daemon.params_of("questions.answer") == [
-        {"question_id": QUESTION_ID, "answer": answer}
-    ]
+    assert daemon.params_of("questions.answer") == [{"question_id": QUESTION_ID, "answer": answer}]
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_again(daemon: FakeDaemon) -> None:
@@ -128,7 +126,8 @@ def test_ctrl_c_ends_the_following_and_names_what_to_do(daemon: FakeDaemon) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "colour"), [("completed", "32"), ("blocked", "33"), ("guardrail", "33"), ("error", "31")]
+    ("kind", "colour"),
+    [("completed", "32"), ("blocked", "33"), ("guardrail", "33"), ("error", "31")],
 )
 def test_the_end_line_has_the_colour_of_its_class(
     daemon: FakeDaemon, kind: str, colour: str

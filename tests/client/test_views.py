@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from podium import __version__
+from podium import __version__, cli
+from podium.__main__ import main
 from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
 
@@ -71,15 +72,22 @@ def test_status_as_json_is_the_answer_and_the_client_version(daemon: FakeDaemon)
     assert json.loads(done.stdout) == {**STATUS, "client_version": __version__}
 
 
-@pytest.mark.parametrize("form", [["runs"], ["runs", "--json"], ["runs", "--all"]])
-def test_the_short_way_and_the_parser_do_the_same(daemon: FakeDaemon, form: list[str]) -> None:
+@pytest.mark.parametrize("form", [["runs"], ["runs", "--json"], ["runs", "--all"], ["locks"]])
+def test_the_short_way_and_the_parser_do_the_same(
+    daemon: FakeDaemon,
+    form: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     daemon.answers["runs.list"] = [stories.ended_run()]
+    monkeypatch.setenv("PODIUM_SOCKET", str(daemon.path))
 
-    short = podium(daemon, *form)
-    # An option given twice is nothing for the short way only if it is no known flag: '--' is not.
-    whole = podium(daemon, *form, *form[1:], *(["--json"] if form == ["runs", "--json"] else []))
+    assert main(form) == 0
+    short = capsys.readouterr().out
+    assert cli.run(form) == 0
 
-    assert short.stdout == whole.stdout
+    assert capsys.readouterr().out == short
+    assert daemon.calls[0] == daemon.calls[1]
 
 
 def test_runs_are_an_aligned_table(daemon: FakeDaemon) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.install_claude import InstallError, install
+from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
 
 
@@ -35,3 +37,25 @@ def model_server() -> Iterator[ModelServer]:
     """A model that listens, with nothing scripted yet: ``load`` a script."""
     with ModelServer() as server:
         yield server
+
+
+@pytest.fixture
+def machine(claude_binary: Path, model_server: ModelServer, tmp_path: Path) -> Machine:
+    """A machine with the default configuration, its daemon not yet started."""
+    made = Machine(tmp_path, claude_binary, model_server)
+    made.set_up()
+    made.configure()
+    return made
+
+
+@pytest.fixture
+async def podium(machine: Machine) -> AsyncIterator[PodiumDaemon]:
+    """The daemon of that machine, ready."""
+    async with PodiumDaemon(machine) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def repo(machine: Machine) -> GitRepo:
+    """A repository to work in."""
+    return machine.repository()

@@ -223,3 +223,15 @@ def test_a_daemon_inside_a_turns_group_moves_out_of_it(
     monkeypatch.setattr(cgroup, "own_directory", lambda: inside)
     assert cgroup.leave_turn_group()
     assert (inside.parent / "cgroup.procs").read_text() == str(os.getpid())
+
+
+async def test_a_process_caught_in_the_middle_of_an_exec_is_swept_too() -> None:
+    """For a moment it has no environment at all: that is not "no marker"."""
+    for _ in range(25):
+        turn = str(uuid.uuid4())
+        environment = {"PATH": os.environ["PATH"], "PODIUM_TURN": turn}
+        chain = "exec 1>&- 2>&-; setsid env env env env sleep 994 & exit 0"
+        subprocess.run(["sh", "-c", chain], env=environment, check=True, start_new_session=True)
+        with trio.fail_after(8):
+            assert len(await sweep(turn)) == 1
+        assert carriers(turn) == []

@@ -232,7 +232,9 @@ def _run_paused(_state: RunState, _fact: f.RunPaused, _at: str) -> dict[str, Any
     return {"paused": True, "parked_until": None, "stop": None}
 
 
-def _run_resumed(_state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, Any]:
+def _run_resumed(_state: RunState, fact: f.RunResumed, _at: str) -> dict[str, Any]:
+    if fact.why == "limit-reset":
+        return {"parked_until": None}
     return {"paused": False, "parked_until": None, "stop": None}
 
 

@@ -159,8 +159,9 @@ class SpoolReader:
         start = 0
         while (newline := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
             self.offset += newline + 1 - start + self._dropped
+            kept = start + KEPT_OF_OVERLONG if self._dropped else newline
             self._dropped = self._searched = 0
-            lines.append(Line(bytes(self._buffer[start:newline]), self.offset))
+            lines.append(Line(bytes(self._buffer[start:kept]), self.offset))
             start = newline + 1
         del self._buffer[:start]
         self._searched = len(self._buffer)

@@ -24,8 +24,9 @@ with warnings.catch_warnings():
     from jsonrpcserver.async_dispatcher import call as call_method
     from jsonrpcserver.dispatcher import create_request, to_response
     from jsonrpcserver.request import Request
-    from jsonrpcserver.response import to_serializable_one
+    from jsonrpcserver.response import SuccessResponse, serialize_success, to_serializable_one
     from jsonrpcserver.sentinels import NODATA, NOID
+    from oslash.either import Right
 
 from podiumd.core.findings import nearest
 from podiumd.logs import log
@@ -76,16 +77,13 @@ class _Entry:
 class Call:
     """One request that is right so far, or the error that answers it."""
 
-    __slots__ = ("entry", "refusal", "request")
+    __slots__ = ("entry", "pace", "refusal", "request")
 
     def __init__(self, request: Request, entry: _Entry | None, refusal: Any = None) -> None:
         self.request = request
         self.entry = entry
         self.refusal = refusal
-
-    @property
-    def pace(self) -> Pace:
-        return self.entry.pace if self.entry else "instant"
+        self.pace: Pace = entry.pace if entry is not None else "instant"
 
 
 class Batch:
@@ -134,10 +132,10 @@ class Adapter(Generic[Context]):
 
     async def run(self, work: Call | Batch, context: Context) -> bytes | None:
         """Run what ``read`` gave; the answer ends with a newline, ``None``: there is none."""
-        if isinstance(work, Batch):
-            return await self._run_batch(work, context)
-        answer = await _run_call(work, context)
-        return None if answer is None else answer + b"\n"
+        if isinstance(work, Call):
+            answer = await _run_call(work, context)
+            return None if answer is None else answer + b"\n"
+        return await self._run_batch(work, context)
 
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
         """The answer of a line that is not run at all; empty where none is expected."""
@@ -232,6 +230,9 @@ async def _run_call(call: Call, context: Any) -> bytes | None:
 
 def _answer(request: Request, result: Any) -> bytes:
     try:
+        if isinstance(result, Right):  # what to_response does, without its detour over a dict
+            response = SuccessResponse(result._value.result, request.id)
+            return _encode(serialize_success(response))
         return _encode(to_serializable_one(to_response(request, result)))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         failure = _internal_error(request.method, error)

@@ -27,6 +27,7 @@ from podiumd.runtime.api import Json, Service, Subscription
 from podiumd.runtime.errors import Overloaded, PodiumError
 
 _CHUNK_BYTES: Final = 64 * 1024
+_ANSWERS_TOGETHER: Final = 8  # the client reads them while we work on the next
 _DISCARD_SECONDS: Final = 2.0
 
 
@@ -109,7 +110,7 @@ class Connection:
 
     async def _handle(self, lines: list[bytes]) -> None:
         """Handle lines in order; the answers of one chunk leave together where none waits."""
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             if self._closing:
                 break
             work = self._adapter.read(line)
@@ -117,10 +118,14 @@ class Connection:
             if work.pace == "waiting":
                 self._run_beside(work, context)
                 continue
+            if work.pace == "ordered":
+                self._outbox.wake()
             answer = await self._adapter.run(work, context)
             if answer is not None:
                 self._outbox.add(answer)
             context.answered()
+            if not number % _ANSWERS_TOGETHER:
+                self._outbox.flush()
             if self._outbox.full:
                 await self._outbox.room()
         self._outbox.flush()

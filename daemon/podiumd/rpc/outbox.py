@@ -31,22 +31,24 @@ class Outbox:
         self.flush()
 
     def add(self, data: bytes) -> None:
-        """Like ``put``, but leave the sending to ``flush``, or to the task if we are held up."""
-        if self.broken:
-            return
-        if self._pending:
-            self._filled.unpark_all()
-        self._pending += data
+        """Like ``put``, but leave the sending to ``flush``, or to the task after ``wake``."""
+        if not self.broken:
+            self._pending += data
 
     def flush(self) -> None:
         """Send at once what the socket takes; the task sends the rest."""
         if self._pending:
             del self._pending[: self._send(self._pending)]
-            if self._pending:
-                self._filled.unpark_all()
+            self.wake()
+
+    def wake(self) -> None:
+        """Have the task send what is pending once the caller is held up."""
+        if self._pending:
+            self._filled.unpark_all()
 
     async def room(self) -> None:
         """Wait until less than the limit is pending, or the client has gone."""
+        self.wake()
         while self.full and not self.broken:
             await self._drained.park()
 

@@ -97,12 +97,12 @@ class RunActor:
             return self.state
 
     async def report(
-        self, make: Callable[[], c.AnyCommand], *, mark: tuple[str, bytes] | None = None
+        self, command: c.AnyCommand, *, mark: tuple[str, bytes] | None = None
     ) -> RunState:
         """Submit what has happened; it cannot be refused, so a full disk is waited out."""
         while True:
             try:
-                return await self.submit(make(), mark=mark)
+                return await self.submit(command, mark=mark)
             except StoreError as error:
                 self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
                 await trio.sleep(RETRY_SECONDS)

@@ -59,4 +59,4 @@ async def run_check(actor: RunActor) -> None:
         tail="\n".join(part for part in (result.tail, result.message) if part),
         log=str(log_file),
     )
-    await actor.report(lambda: over)
+    await actor.report(over)

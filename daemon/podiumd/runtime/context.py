@@ -15,7 +15,6 @@ from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.slots import Slots
 from podiumd.store.facts import Store
 
-
 Level = Literal["debug", "info", "warning", "error"]
 
 

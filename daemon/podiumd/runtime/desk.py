@@ -54,9 +54,14 @@ class Desk:
         self._sessions[session_id] = _Held(run_id, found)
         return None
 
-    def adopt_session(self, session_id: str, run_id: str, kind: str, turn_id: str) -> Holder | None:
-        """Take a session back whose living agent still holds it (after a restart)."""
+    def take_back(
+        self, session_id: str, run_id: str, kind: str, turn_id: str | None
+    ) -> Holder | None:
+        """Take a session again after a restart. A living agent of this daemon's may hold it
+        still: that of the run's own turn, or of an aside in its session."""
         found = self._leases.adopt_session(session_id, self.holder(run_id, kind, turn_id))
+        if isinstance(found, Holder) and found.state_directory == self._state_directory:
+            found = self._leases.adopt_session(session_id, found)
         if isinstance(found, Holder):
             return found
         self._sessions[session_id] = _Held(run_id, found)

@@ -59,7 +59,10 @@ class Effects:
 
     def _may_go_on(self, state: RunState) -> bool:
         actor = self._actor
-        if self._running - {"parked"} or actor.desk.lent(state.session_id):
+        if self._running - {"parked"}:
+            return False
+        if actor.desk.lent(state.session_id):  # an aside goes first
+            actor.desk.when_free(state.session_id, actor.poke)
             return False
         return actor.context.slots.take(actor.run_id, actor.poke)
 
@@ -115,14 +118,15 @@ class Effects:
         )
         at, mono = self._actor.stamp()
         fault = c.Fault(at=at, mono=mono, detail=f"log entry {log_id}")
-        await self._actor.report(lambda: fault)
+        await self._actor.report(fault)
 
     async def _proceed(self) -> None:
         seen = await look(self._actor)
         if seen is None:  # the session is not free yet; the desk calls when it is
+            self._actor.context.slots.give_back(self._actor.run_id)
             await self._actor.changed()
             return
-        await self._actor.report(lambda: seen)
+        await self._actor.report(seen)
 
     async def _check(self) -> None:
         with trio.CancelScope() as scope:
@@ -144,7 +148,7 @@ class Effects:
         failpoint("worktree.after-make")
         at, mono = actor.stamp()
         over = c.EffectOver(at=at, mono=mono, effect="worktree", state=state, detail=detail)
-        await actor.report(lambda: over)
+        await actor.report(over)
 
     async def _wait_for_reset(self) -> None:
         """Sleep until the agent's usage limit is over, or the run goes on for another reason."""
@@ -154,7 +158,7 @@ class Effects:
             if seconds <= 0:
                 at, mono = actor.stamp()
                 reset = c.LimitReset(at=at, mono=mono)
-                await actor.report(lambda: reset)
+                await actor.report(reset)
                 return
             with trio.move_on_after(seconds):
                 await actor.changed()

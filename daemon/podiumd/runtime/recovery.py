@@ -120,4 +120,4 @@ async def ask_about_damage(actor: RunActor, damaged: str) -> None:
         text="A part of this run's log cannot be read any more. How shall it go on?",
         detail=damaged,
     )
-    await actor.report(lambda: ask)
+    await actor.report(ask)

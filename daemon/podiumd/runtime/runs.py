@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import trio
 
@@ -63,27 +62,35 @@ class Runs:
     async def recover(self) -> None:
         """Take up every run that has not ended. Returns when each has its sessions again; what
         became of their turns is found out in their own tasks."""
+        found = []
         for row in await self._context.store.open_runs():
             loaded = await recovery.load(self._context.store, row.run_id)
             if loaded is None:
                 self._context.log("Run unreadable", "error", run_id=row.run_id)
-                continue
-            if loaded.state.exit is None:
-                await self._take_back(loaded.state)
-                self._launch(loaded.state, loaded.damaged, recovered=True)
+            elif loaded.state.exit is None:
+                found.append(loaded)
+        # An aside borrows from its run again, so that run comes first.
+        found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
+        for loaded in found:
+            await self._take_back(loaded.state)
+            self._launch(loaded.state, loaded.damaged, recovered=True)
 
     async def _take_back(self, state: RunState) -> None:
         """Take the leases of a run again; one that a living agent holds is adopted."""
         start, turn = state.start, state.turn
-        if turn is not None:
-            self._desk.adopt_session(
-                turn.intent.session_id, start.run_id, start.kind, turn.intent.turn_id
-            )
-        elif state.begun and start.aside_of is None:
-            self._desk.take_session(state.session_id, start.run_id, start.kind)
+        session_id = turn.intent.session_id if turn is not None else state.session_id
+        turn_id = turn.intent.turn_id if turn is not None else None
+        lent = start.aside_of is not None and self._desk.lend(session_id, start.run_id)
+        if not lent and (turn is not None or state.begun):
+            self._desk.take_back(session_id, start.run_id, start.kind, turn_id)
+        if state.main_session != session_id:
+            self._desk.take_session(state.main_session, start.run_id, start.kind)
         if start.kind == "recipe":
             where = start.working_directory
-            tree = await git.top_level(where) if Path(where).is_dir() else None
+            try:
+                tree = await git.top_level(where)
+            except git.GitError:  # the directory has gone meanwhile
+                tree = None
             self._desk.take_tree(tree or where, start.run_id)
 
     def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
@@ -110,8 +117,8 @@ class Runs:
 
     def _remove_files(self, actor: RunActor) -> None:
         """The spools of a run that is over; after an error they stay, for whoever looks into it."""
-        exit = actor.state.exit
-        if exit is None or exit.category == "error":
+        ending = actor.state.exit
+        if ending is None or ending.category == "error":
             return
         for turn_id in actor.turn_ids:
             shutil.rmtree(self._context.turn_directory(turn_id), ignore_errors=True)

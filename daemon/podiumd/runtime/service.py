@@ -28,10 +28,12 @@ from podiumd.runtime.errors import (
     PodiumError,
 )
 from podiumd.runtime.foreign import all_foreign
+from podiumd.runtime.housekeeping import forget_old_tokens, tidy
 from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter, recipe_entry
+from podiumd.store.errors import TokenTaken
 from podiumd.store.records import StoredFact
 
 BEGIN_SECONDS = 1.0
@@ -81,6 +83,9 @@ class DaemonService:
         if stored is not None:
             self._enabled = bool(msgspec.json.decode(stored))
         await self._runs.recover()
+        live = [actor.state for actor in self._runs.live]
+        turns = [state.turn.intent.turn_id for state in live if state.turn is not None]
+        await tidy(self._context, turns, [state.start.run_id for state in live])
 
     async def configure(self, orchestration_enabled: bool | None) -> Json:
         if orchestration_enabled is not None:
@@ -153,7 +158,7 @@ class DaemonService:
 
     async def start_run(self, request: StartRun) -> Json:
         if not self._enabled:
-            raise OrchestrationDisabled()
+            raise OrchestrationDisabled
         token = self._token("runs.start", request.client_token, request)
         known = await self._known(token)
         if known is not None:
@@ -161,9 +166,12 @@ class DaemonService:
         start = await self._starter.prepare(request)
         try:
             actor = await self._runs.start(start, token)
-        except BaseException:
+        except BaseException as error:
             self._desk.give_back(start.run_id)
-            raise
+            first = await self._known(token) if isinstance(error, TokenTaken) else None
+            if first is None:
+                raise
+            return await self.get_run(first)  # the same start, a moment earlier
         with trio.move_on_after(BEGIN_SECONDS):
             await actor.until(lambda state: state.begun or not self._context.slots.free)
         return views.run_view(actor.state)
@@ -258,6 +266,10 @@ class DaemonService:
             went, actor = await self._prompting.send(request, token)
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
+        except TokenTaken:
+            first = await self._known(token)
+            assert first is not None
+            return await self._prompted(first, wait=request.wait)
         return await ended_turn(actor) if request.wait and actor is not None else went
 
     async def _prompted(self, run_id: str, *, wait: bool) -> Json:
@@ -337,6 +349,7 @@ class DaemonService:
         """The run that this client token has started already."""
         if token is None:
             return None
+        await forget_old_tokens(self._context)
         row = await self._context.store.token(token[0], token[1])
         if row is None:
             return None

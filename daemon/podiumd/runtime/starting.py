@@ -56,7 +56,7 @@ def directory(path: str) -> str:
     Raises:
         InvalidParameter: not absolute, or no directory.
     """
-    if not os.path.isabs(path):
+    if not Path(path).is_absolute():
         raise InvalidParameter("working_directory", f"'{path}' is not an absolute path.")
     if not Path(path).is_dir():
         raise InvalidParameter("working_directory", f"'{path}' is not a directory.")

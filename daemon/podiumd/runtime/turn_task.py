@@ -151,7 +151,7 @@ class TurnTask:
                     proc_start=event.proc_start,
                     group=event.group,
                 )
-                await actor.report(lambda: started)
+                await actor.report(started)
         elif isinstance(event, base.ApprovalRequested):
             self._asked.add(event.request_id)
             asked = c.ApprovalSeen(
@@ -166,11 +166,11 @@ class TurnTask:
                 asks_person=event.asks_person,
             )
             failpoint("turn.approval-raised")
-            await actor.report(lambda: asked)
+            await actor.report(asked)
             actor.poke()
         elif isinstance(event, base.ApprovalWithdrawn):
             gone = c.ApprovalGone(at=at, mono=mono, request_id=event.request_id)
-            await actor.report(lambda: gone)
+            await actor.report(gone)
         else:
             await self._on_prompt_state(event, at, mono)
 
@@ -185,7 +185,7 @@ class TurnTask:
         else:
             state = "too_late"
         over = c.EffectOver(at=at, mono=mono, effect=f"steer:{event.uuid}", state=state)
-        await self._actor.report(lambda: over)
+        await self._actor.report(over)
 
     def deliver(self, question: Question) -> Callable[[], Awaitable[None]]:
         """The task that hands a person's answer to the agent; harmless to do again."""
@@ -200,7 +200,7 @@ class TurnTask:
             at, mono = self._actor.stamp()
             name = f"answer:{question.question_id}"
             over = c.EffectOver(at=at, mono=mono, effect=name, state="delivered")
-            await self._actor.report(lambda: over)
+            await self._actor.report(over)
 
         return task
 
@@ -217,7 +217,7 @@ class TurnTask:
                 effect=f"steer:{steer.uuid}",
                 state="queued" if taken else "too_late",
             )
-            await self._actor.report(lambda: over)
+            await self._actor.report(over)
 
         return task
 
@@ -261,21 +261,30 @@ class TurnTask:
             asked += max(0.0, now - turn.asking_since)
         return min(limits) - (now - turn.started.mono - asked)
 
+    def _seconds_unwatched(self) -> float:
+        """How long ago the agent last wrote: a turn that ended while no daemon looked is not
+        charged for the daemon's absence."""
+        directory = self._actor.context.turn_directory(self.intent.turn_id)
+        try:
+            last = max(path.stat().st_mtime for path in directory.iterdir())
+        except (OSError, ValueError):
+            return 0.0
+        return max(0.0, self._actor.context.clock.wall().timestamp() - last)
+
     async def _report(self, report: TurnReport, delivered: tuple[str, ...]) -> None:
         if self._overdue is not None:
             report = replace(report, kind="timeout", detail=self._overdue)
         failpoint("turn.before-ended")
         at, mono = self._actor.stamp()
-        started = self._active.started
-        if self._settled is not None and self._settled.state != "running" and started is not None:
-            mono = min(mono, started.mono + report.seconds)  # it ended while no daemon looked
+        if self._settled is not None and self._settled.state != "running":
+            mono -= self._seconds_unwatched()
         over = c.TurnOver(
             at=at, mono=mono, turn_id=self.intent.turn_id, report=report, delivered=delivered
         )
         mark = None
         if report.mark is not None:
             mark = (self.intent.session_id, msgspec.json.encode(report.mark))
-        await self._actor.report(lambda: over, mark=mark)
+        await self._actor.report(over, mark=mark)
 
 
 def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.PendingTurn:

@@ -28,29 +28,33 @@ async def look(actor: RunActor) -> c.Proceed | None:
         seen["dirty"] = await _dirty(state)
     else:
         agent = agent_of(actor)
+        if agent is None:
+            at, mono = actor.stamp()
+            return c.Proceed(at=at, mono=mono, problem="its agent is not configured any more")
         locked = _take_session(actor, agent)
         if locked is not None and not state.begun:
             actor.desk.when_free(state.session_id, actor.poke)
             return None
         seen["locked"] = locked
-        seen["problem"] = await agent.driver.available(agent.command, agent.environment(""))
         seen["foreign_rows"] = await _foreign_rows(actor, agent)
         seen["tree"] = await _tree(state)
     at, mono = actor.stamp()
     return c.Proceed(at=at, mono=mono, **seen)
 
 
-def agent_of(actor: RunActor) -> Agent:
-    """The agent of the run's present step."""
+def agent_of(actor: RunActor) -> Agent | None:
+    """The agent of the run's present step, if there still is one of its name."""
     state = actor.state
     step = state.current
     name = state.start.agent_override or (step.agent if step is not None else None)
-    return actor.context.agents[name or state.start.agent]
+    return actor.context.agents.get(name or state.start.agent)
 
 
 async def _dirty(state: RunState) -> tuple[str, ...] | None:
     recipe = state.recipe
-    if recipe is None or not any(step.commits for step in recipe.steps.values()):
+    if recipe is None or state.step_count or state.restart or state.accepted_dirty:
+        return None  # only the start of a run that commits wants a clean tree
+    if not any(step.commits for step in recipe.steps.values()):
         return None
     if await git.top_level(state.start.working_directory) is None:
         return None

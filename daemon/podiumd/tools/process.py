@@ -26,6 +26,9 @@ MARKER = "PODIUM_TURN"
 TERMINATE_SECONDS = 0.5
 KILL_SECONDS = 1.0
 SWEEP_SECONDS = 8.0
+UNDECIDED_SECONDS = 0.002
+MOST_UNDECIDED = 100
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of Linux's include/linux/sched.h
 
 log = logging.getLogger(__name__)
 
@@ -96,9 +99,23 @@ if sys.platform == "linux":
         finally:
             os.close(descriptor)
 
-    def _environment_holds(pid: int, entry: bytes) -> bool:
+    def _environment_holds(pid: int, entry: bytes) -> bool | None:
+        """Whether the process carries ``entry``; ``None`` while that cannot be said.
+
+        In the middle of an exec a process has no environment for a moment: the new program's
+        memory is there, its strings are not (``env_start`` is still 0, which it is for good only
+        in kernel threads and in the dead).
+        """
         with open(f"/proc/{pid}/environ", "rb") as file:
-            return entry in file.read().split(b"\0")
+            environment = file.read()
+        if environment:
+            return entry in environment.split(b"\0")
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            data = file.read()
+        fields = data[data.rindex(b")") + 2 :].split()
+        state, flags, env_start = fields[0], int(fields[6]), int(fields[47])
+        settled = env_start != 0 or state in b"ZXx" or flags & _KERNEL_THREAD
+        return False if settled else None
 
     def _all_pids() -> list[int]:
         return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
@@ -166,7 +183,7 @@ else:
             return False
         return True
 
-    def _environment_holds(pid: int, entry: bytes) -> bool:
+    def _environment_holds(pid: int, entry: bytes) -> bool | None:
         name, _, value = entry.decode().partition("=")
         try:
             return psutil.Process(pid).environ().get(name) == value
@@ -196,8 +213,14 @@ def carriers(turn_id: str) -> list[Identity]:
     This process is left out, and so are those whose environment may not be read (other users')
     or is gone (zombies). Costs some microseconds a process of the machine.
     """
+    return _scan(turn_id)[0]
+
+
+def _scan(turn_id: str) -> tuple[list[Identity], bool]:
+    """The carriers, and whether some process could be one without showing it at this moment."""
     entry = f"{MARKER}={turn_id}".encode()
     found = []
+    undecided = False
     for pid in _all_pids():
         if pid == os.getpid():
             continue
@@ -205,10 +228,11 @@ def carriers(turn_id: str) -> list[Identity]:
             carries = _environment_holds(pid, entry)
         except OSError:
             continue
+        undecided = undecided or carries is None
         identity = identity_of(pid) if carries else None
         if identity is not None and alive(identity):
             found.append(identity)
-    return found
+    return found, undecided
 
 
 async def end_processes(identities: Iterable[Identity]) -> None:
@@ -226,14 +250,17 @@ async def sweep(turn_id: str) -> list[str]:
     being ended), at most 8 seconds. What could not be ended by then is logged.
     """
     ended: dict[Identity, str] = {}
-    empty_scans = 0
+    empty_scans = undecided_scans = 0
     with trio.move_on_after(SWEEP_SECONDS) as scope:
         while empty_scans < 2:
-            found = carriers(turn_id)
+            found, undecided = _scan(turn_id)
             if found:
                 empty_scans = 0
                 ended.update({one: command_line(one.pid) for one in found if one not in ended})
                 await end_processes(found)
+            elif undecided and undecided_scans < MOST_UNDECIDED:
+                undecided_scans += 1
+                await trio.sleep(UNDECIDED_SECONDS)
             else:
                 empty_scans += 1
                 await trio.lowlevel.checkpoint()

@@ -1,0 +1,103 @@
+"""``podiumd``: the daemon in the foreground, and its configuration shown.
+
+``podiumd config show`` and ``podiumd config path`` are what ``podium config`` runs; they need no
+running daemon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from podiumd import __version__
+from podiumd.config_load import ConfigError, Loaded, flatten, load
+from podiumd.instance import AlreadyRunning
+from podiumd.logs import Format, set_up
+from podiumd.paths import PlaceError, prepare
+from podiumd.tools.environment import reexec_without_turn
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code: 0, 1 for an error, 2 for wrong usage."""
+    options = _parser().parse_args(arguments)
+    try:
+        loaded = load(os.environ, sys.platform, Path.home(), options.config)
+        if options.command == "config":
+            _print_config(options.action, loaded, as_json=options.json)
+            return 0
+        return _serve(loaded, options.log_format, detached=options.detached)
+    except (ConfigError, PlaceError, AlreadyRunning) as error:
+        print(f"podiumd: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint at exit
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="podiumd", description="The Podium daemon: conducts coding agents on this machine."
+    )
+    parser.add_argument("--version", action="version", version=f"podiumd {__version__}")
+    parser.add_argument("--config", metavar="FILE", help="the configuration file")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--detached", action="store_true", help="log to a file in the state directory"
+    )
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(metavar="COMMAND")
+    config = commands.add_parser("config", help="show the configuration, or where it is")
+    config.set_defaults(command="config")
+    config.add_argument("action", choices=("show", "path"))
+    config.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def _print_config(action: str, loaded: Loaded, *, as_json: bool) -> None:
+    path = str(loaded.places.config)
+    if action == "path":
+        print(json.dumps({"path": path}) if as_json else path)
+        return
+    values = flatten(loaded.config)
+    if as_json:
+        listed = [
+            {"key": key, "value": value, "source": loaded.sources[key]}
+            for key, value in values.items()
+        ]
+        print(json.dumps({"path": path, "values": listed}))
+        return
+    lines = [(f"{key} = {_toml(value)}", loaded.sources[key]) for key, value in values.items()]
+    width = max(len(line) for line, _ in lines)
+    for line, source in lines:
+        print(f"{line:<{width}}  # {source}")
+
+
+def _toml(value: Any) -> str:
+    """A value as the file would have it; JSON's scalars and lists are TOML's."""
+    if isinstance(value, dict):
+        pairs = (f"{name} = {json.dumps(item)}" for name, item in value.items())
+        return "{ " + ", ".join(pairs) + " }" if value else "{}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _serve(loaded: Loaded, log_format: Format, *, detached: bool) -> int:
+    reexec_without_turn(
+        os.environ, [sys.executable, "-m", "podiumd", *sys.argv[1:]], os.execve
+    )
+    prepare(loaded.places, os.getuid())
+    try:
+        set_up(log_format, file=loaded.places.log if detached else None)
+    except OSError as error:
+        raise PlaceError(f"Cannot write {loaded.places.log}: {error.strerror}.") from None
+    from podiumd.app import run  # only now: 'config show' must not load the whole daemon
+
+    return run(loaded)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

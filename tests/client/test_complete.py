@@ -1,0 +1,120 @@
+"""Completion: what may follow, and the bash script that asks."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from podium.commands import COMMANDS
+from podium.complete import SCRIPTS
+from tests.client.fake_daemon import (
+    QUESTION_ID,
+    RUN_ID,
+    FakeDaemon,
+    environment,
+    podium,
+)
+from tests.client.stories import QUESTION, RECIPE, ended_run
+
+
+@pytest.fixture
+def full(daemon: FakeDaemon) -> FakeDaemon:
+    daemon.answers |= {
+        "runs.list": [ended_run()],
+        "questions.list": [QUESTION],
+        "recipes.list": [RECIPE],
+        "recipes.get": {"steps": {"fix": {}, "commit": {}}},
+    }
+    return daemon
+
+
+def offered(daemon: FakeDaemon, *words: str) -> list[str]:
+    lines = podium(daemon, "__complete", *words).stdout.splitlines()
+    return [line.partition("\t")[0] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["sta"], ["status"]),
+        (["--v"], ["--version"]),
+        (["runs", "s"], ["show"]),
+        (["runs", "--"], ["--all", "--json", "--help"]),
+        (["runs", "--all", "--"], ["--json"]),
+        (["attach", ""], [RUN_ID]),
+        (["attach", "1a"], [RUN_ID]),
+        (["attach", "zz"], []),
+        (["attach", RUN_ID, ""], []),
+        (["answer", ""], [QUESTION_ID]),
+        (["answer", QUESTION_ID, ""], ["yes", "no"]),
+        (["run", ""], ["fix-it"]),
+        (["run", "--agent", "claude", ""], ["fix-it"]),
+        (["run", "fix-it", "--on-question", ""], ["ask", "wait", "fail"]),
+        (["run", "fix-it", "--cwd", ""], [":directories"]),
+        (["run", "-p", "a=b", "-"], ["--cwd", "--session", "-p", "--param", "--agent",
+                                     "--worktree", "--detach", "--on-question", "--json"]),
+        (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
+        (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["nonsense", ""], []),
+    ],
+)  # fmt: skip
+def test_what_may_follow(full: FakeDaemon, words: list[str], expected: list[str]) -> None:
+    assert offered(full, *words) == expected
+
+
+def test_every_command_is_offered(full: FakeDaemon) -> None:
+    assert offered(full, "") == [one.path[0] for one in COMMANDS if len(one.path) == 1]
+
+
+def test_without_a_daemon_nothing_is_offered_and_nothing_is_said(tmp_path: Path) -> None:
+    done = podium(tmp_path / "podium.sock", "__complete", "attach", "")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (["podium", "qu"], ["questions"]),
+        (["podium", "attach", ""], [RUN_ID]),
+        (["podium", "recipe", "outcome", "fix-it", "fix", "rep"], ["reply one.txt"]),
+        (["podium", "run", "fix-it", "--cwd", ""], ["sub dir"]),
+    ],
+)
+def test_bash_completes_with_the_script(
+    full: FakeDaemon, tmp_path: Path, line: list[str], expected: list[str]
+) -> None:
+    (tmp_path / "reply one.txt").touch()
+    (tmp_path / "sub dir").mkdir()
+    program = f"""
+        podium() {{ {sys.executable} -m podium "$@"; }}
+        source <(podium completion bash)
+        COMP_WORDS=({" ".join(f"'{word}'" for word in line)}); COMP_CWORD={len(line) - 1}
+        _podium
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+
+    done = subprocess.run(
+        ["bash", "-c", program],
+        capture_output=True,
+        text=True,
+        env=environment(full.path),
+        cwd=tmp_path,
+        check=True,
+    )
+
+    assert (done.stdout.splitlines(), done.stderr) == (expected, "")
+
+
+@pytest.mark.parametrize("shell", sorted(SCRIPTS))
+def test_each_shell_that_is_here_accepts_its_script(daemon: FakeDaemon, shell: str) -> None:
+    script = podium(daemon, "completion", shell).stdout
+
+    assert script == SCRIPTS[shell].lstrip("\n")
+    assert script.endswith("\n")
+    if shutil.which(shell):
+        check = subprocess.run([shell, "-n"], input=script, text=True, check=False)
+        assert check.returncode == 0

@@ -1,0 +1,160 @@
+"""Recipes: list, show, outcome, the switch; and raw calls."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.client.fake_daemon import FakeDaemon, Refused, podium
+from tests.client.stories import RECIPE, Json
+
+WHOLE: Json = {
+    "id": "fix-it",
+    "label": "Fix it",
+    "description": "Fix one thing",
+    "initial": "fix",
+    "params": {"issue": {"type": "string", "description": "which"}},
+    "limits": {"max_total_steps": 7, "max_cost_usd": None, "on_limit": "exit"},
+    "steps": {
+        "fix": {
+            "kind": "turn",
+            "prompt": "Fix {{issue}}.\nDo not commit.",
+            "checks": [{"run": ["make", "test"]}],
+            "on": {"complete": {"to": "commit"}, "checks-failed": {"to": "fix"}},
+        },
+        "commit": {
+            "kind": "turn",
+            "gate": "Commit?",
+            "session": "fresh",
+            "tools": "read-only",
+            "commits": True,
+            "prompt": "Commit.",
+            "on": {"committed": {"exit": "changes-committed", "class": "completed"}},
+        },
+    },
+}
+
+DRAWN = """\
+Fix it (fix-it)
+Fix one thing
+
+Parameters
+  -p issue=...  string, required  which
+
+At most: total steps 7
+
+fix  turn, start
+  says: Fix {{issue}}. Do not commit.
+  checks: make test
+  complete      ─→ commit
+  checks-failed ─→ fix
+
+commit  turn, fresh session, tools read-only, commits
+  asks first: Commit?
+  says: Commit.
+  committed ─→ exit changes-committed (completed)
+"""
+
+
+def test_the_list_says_where_a_recipe_is_from_and_what_is_not_trusted(daemon: FakeDaemon) -> None:
+    daemon.answers["recipes.list"] = [RECIPE, {**RECIPE, "source": "project", "trusted": False}]
+
+    heading, first, second = podium(daemon, "recipe", "list", "--cwd", "/tmp").stdout.splitlines()
+
+    assert daemon.calls == [("recipes.list", {"working_directory": "/tmp"})]
+    assert heading.split() == ["RECIPE", "LABEL", "SOURCE", "DESCRIPTION"]
+    assert first == "fix-it  Fix it  builtin             Fix one thing"
+    assert second == "fix-it  Fix it  project, untrusted  Fix one thing"
+
+
+def test_an_empty_list_names_the_switch(daemon: FakeDaemon) -> None:
+    daemon.answers["recipes.list"] = []
+
+    assert "podium orchestration on" in podium(daemon, "recipe", "list").stdout
+
+
+def test_a_recipe_is_drawn_with_its_edges(daemon: FakeDaemon) -> None:
+    daemon.answers["recipes.get"] = WHOLE
+
+    assert podium(daemon, "recipe", "show", "fix-it").stdout == DRAWN
+    assert json.loads(podium(daemon, "recipe", "show", "fix-it", "--json").stdout) == WHOLE
+
+
+@pytest.mark.parametrize("how", ["file", "dash", "nothing"])
+def test_a_reply_is_read_from_a_file_or_standard_input(
+    daemon: FakeDaemon, tmp_path: Path, how: str
+) -> None:
+    reply = 'Done.\n{"outcome": "other", "otherDescription": "x"}\n'
+    (tmp_path / "reply.txt").write_text(reply)
+    daemon.answers["recipes.outcome"] = {
+        "ok": True,
+        "outcome": "other",
+        "description": "x",
+        "source": "text",
+        "repaired": True,
+    }
+    last = {"file": [str(tmp_path / "reply.txt")], "dash": ["-"], "nothing": []}[how]
+
+    done = podium(daemon, "recipe", "outcome", "fix-it", "fix", *last, stdin=reply.encode())
+
+    assert (done.stdout, done.returncode) == ("other: x (text, repaired)\n", 0)
+    assert daemon.calls[0][1]["text"] == reply
+
+
+def test_a_reply_without_an_outcome_is_exit_code_1_with_the_reason(daemon: FakeDaemon) -> None:
+    answer = {"ok": False, "error": "no-json", "message": "no JSON in it", "excerpt": "bye\x1b"}
+    daemon.answers["recipes.outcome"] = answer
+
+    done = podium(daemon, "recipe", "outcome", "fix-it", "fix", stdin=b"bye")
+    as_json = podium(daemon, "recipe", "outcome", "fix-it", "fix", "--json", stdin=b"bye")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "podium: no-json: no JSON in it\nbye\\x1b\n"
+    assert (as_json.returncode, json.loads(as_json.stdout)) == (1, answer)
+
+
+def test_a_reply_that_is_no_utf8_is_a_usage_error(daemon: FakeDaemon, tmp_path: Path) -> None:
+    (tmp_path / "reply.txt").write_bytes(b"\xff")
+
+    done = podium(daemon, "recipe", "outcome", "fix-it", "fix", str(tmp_path / "reply.txt"))
+
+    assert (done.returncode, daemon.calls) == (2, [])
+    assert "is not valid UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(("state", "enabled"), [("on", True), ("off", False)])
+def test_recipes_are_switched(daemon: FakeDaemon, state: str, enabled: bool) -> None:
+    daemon.answers["daemon.configure"] = {"enabled": enabled}
+
+    done = podium(daemon, "orchestration", state)
+
+    assert done.stdout.startswith(f"Recipes are {state}")
+    assert daemon.calls == [("daemon.configure", {"orchestration_enabled": enabled})]
+
+
+@pytest.mark.parametrize("way", ["argument", "stdin"])
+def test_a_raw_call_prints_the_raw_result(daemon: FakeDaemon, way: str) -> None:
+    daemon.answers["runs.get"] = {"text": "\x1b[2J\x9b", "n": [1, None]}
+    params = '{"run_id": "1a"}'
+    last, stdin = (params, b"") if way == "argument" else ("-", params.encode())
+
+    done = podium(daemon, "rpc", "runs.get", last, stdin=stdin)
+
+    assert json.loads(done.stdout) == daemon.answers["runs.get"]
+    assert done.stdout.isascii()
+    assert "\x1b" not in done.stdout
+    assert daemon.calls == [("runs.get", {"run_id": "1a"})]
+
+
+def test_a_raw_call_that_is_refused_tells_code_and_data(daemon: FakeDaemon) -> None:
+    def refuse(params: Json) -> None:
+        raise Refused(-32002, "There is no run '1a'.", {"kind": "run", "id": "1a"})
+
+    daemon.answers["runs.get"] = refuse
+
+    done = podium(daemon, "rpc", "runs.get", '{"run_id": "1a"}')
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        'podium: There is no run \'1a\' (code -32002, data {"kind":"run","id":"1a"})\n'
+    )

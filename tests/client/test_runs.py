@@ -1,0 +1,188 @@
+"""One run: show, log, control, steer, answer."""
+
+import json
+
+import pytest
+
+from tests.client import stories
+from tests.client.fake_daemon import (
+    QUESTION_ID,
+    RUN_ID,
+    SESSION_ID,
+    FakeDaemon,
+    Refused,
+    finish,
+    podium,
+    start,
+)
+from tests.client.stories import QUESTION, ended, ended_run, entered, said, started
+
+
+@pytest.fixture
+def busy(daemon: FakeDaemon) -> FakeDaemon:
+    """A daemon with one run and one question."""
+    daemon.answers |= {
+        "runs.list": [ended_run()],
+        "runs.get": ended_run(),
+        "questions.list": [QUESTION],
+    }
+    return daemon
+
+
+def test_a_run_is_shown_with_its_steps_and_its_end(busy: FakeDaemon) -> None:
+    done = podium(busy, "runs", "show", RUN_ID[:6])
+
+    lines = done.stdout.splitlines()
+    assert busy.params_of("runs.get") == [{"run_id": RUN_ID}]
+    assert f"session    {SESSION_ID}" in lines
+    assert "step       fix (visit 2), step 2 of 7" in lines
+    assert "params     issue=it's 7" in lines
+    assert "cost       $1.25" in lines
+    headings = ["VISIT", "STEP", "OUTCOME", "SOURCE", "REPLIES", "AT", "DESCRIPTION"]
+    table = [line.split() for line in lines].index(headings)
+    assert lines[table + 1].split()[:5] == ["1", "fix", "complete", "text", "1"]
+    assert lines[-1].startswith("✓ Task implementation committed successfully")
+
+
+def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
+    busy.answers["runs.get"] = ended_run(exit=None, status="waiting", questions=[QUESTION])
+
+    assert podium(busy, "runs", "show", RUN_ID).stdout.endswith(
+        f"\n? Commit?\n  podium answer {QUESTION_ID} yes|no\n"
+    )
+
+
+def test_a_run_as_json_is_the_daemons_own(busy: FakeDaemon) -> None:
+    assert json.loads(podium(busy, "runs", "show", RUN_ID, "--json").stdout) == ended_run()
+
+
+def test_an_ambiguous_beginning_is_refused_with_the_candidates(busy: FakeDaemon) -> None:
+    busy.answers["runs.list"] = [{"run_id": "1a2b3c4d"}, {"run_id": "1a2b9999"}]
+
+    done = podium(busy, "runs", "show", "1a2b")
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "podium: More than one run begins so (1a2b3c4d, 1a2b9999): give more of the id.\n"
+    )
+
+
+def test_a_plain_prompt_is_found_by_what_it_holds(busy: FakeDaemon) -> None:
+    busy.answers["sessions.locks"] = [{"holder": {"kind": "prompt", "id": "77aa"}}]
+    busy.answers["runs.cancel"] = ended_run("cancelled")
+
+    podium(busy, "cancel", "77")
+
+    assert busy.params_of("runs.cancel") == [{"run_id": "77aa"}]
+
+
+def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:
+    events = [started(), entered(2, step="fix\x1b"), ended(3)]
+
+    def paged(params: stories.Json) -> stories.Json:
+        page = events[params["after_seq"] :][:2]
+        return {"events": page, "next_seq": page[-1]["seq"] if page else params["after_seq"]}
+
+    busy.answers["runs.events"] = paged
+
+    lines = podium(busy, "runs", "log", RUN_ID).stdout.splitlines()
+
+    assert [line.split()[:3] for line in lines] == [
+        ["1", "10:00:01.000", "run.started"],
+        ["2", "10:00:02.000", "step.entered"],
+        ["3", "10:00:03.000", "run.ended"],
+    ]
+    assert lines[1].endswith("step=fix\\x1b visit=1 step_count=1 session_id=s")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_log_can_be_followed_to_the_end(busy: FakeDaemon, form: str) -> None:
+    extra = ["--json"] if form == "json" else []
+    client = start(busy, "runs", "log", RUN_ID, "--follow", *extra)
+    busy.wait_for("runs.events")
+    busy.publish(started(), said("words"), ended(2, "error"))
+
+    out, _ = finish(client)
+
+    assert client.returncode == 0
+    if form == "json":
+        assert [json.loads(line) for line in out.splitlines()] == busy.events
+    else:
+        assert [line.split()[2] for line in out.splitlines()] == ["run.started", "run.ended"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "word"),
+    [
+        ("pause", "Pausing"),
+        ("resume", "Resumed"),
+        ("cancel", "Cancelled"),
+        ("interrupt", "Interrupted"),
+    ],
+)
+def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
+    busy.answers[f"runs.{verb}"] = ended_run(status="paused")
+
+    done = podium(busy, verb, RUN_ID)
+
+    assert busy.params_of(f"runs.{verb}") == [{"run_id": RUN_ID}]
+    assert done.stdout == f"{word} fix-it {RUN_ID[:8]}, step fix: now paused.\n"
+    assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == "paused"
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("queued", "The agent has the message.\n"),
+        ("too_late", "The turn was over: the message goes into the next prompt.\n"),
+    ],
+)
+def test_a_steer_says_where_the_message_went(busy: FakeDaemon, state: str, words: str) -> None:
+    busy.answers["runs.steer"] = {"state": state}
+
+    done = podium(busy, "steer", RUN_ID, "-", stdin=b"be kind")
+
+    assert done.stdout == words
+    assert busy.params_of("runs.steer") == [{"run_id": RUN_ID, "text": "be kind"}]
+
+
+def test_a_question_is_answered_with_a_note(busy: FakeDaemon) -> None:
+    busy.answers["questions.answer"] = {**QUESTION, "answer": "no"}
+
+    done = podium(busy, "answer", QUESTION_ID[:5], "no", "--note", "later")
+
+    assert done.stdout == "Answered: no.\n"
+    assert busy.params_of("questions.answer") == [
+        {"question_id": QUESTION_ID, "answer": "no", "note": "later"}
+    ]
+
+
+def test_without_a_value_the_choices_are_shown(busy: FakeDaemon) -> None:
+    done = podium(busy, "answer", QUESTION_ID)
+
+    assert done.stdout == (
+        "gate: Commit?\ntwo files changed\n\n"
+        "ANSWER  MEANING\nyes     Yes, commit\nno      No\n\n"
+        f"Answer with: podium answer {QUESTION_ID} yes|no\n"
+    )
+    assert json.loads(podium(busy, "answer", QUESTION_ID, "--json").stdout) == QUESTION
+
+
+def test_a_question_that_is_not_open_is_told_from_one_that_is(busy: FakeDaemon) -> None:
+    done = podium(busy, "answer", "0000")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "podium: There is no open question '0000': 'podium questions' lists them.\n"
+    )
+
+
+def test_a_late_answer_is_an_error(busy: FakeDaemon) -> None:
+    def late(params: stories.Json) -> None:
+        raise Refused(-32004, "Already answered by phone.", {"by": "phone"})
+
+    busy.answers["questions.answer"] = late
+
+    done = podium(busy, "answer", QUESTION_ID, "yes")
+
+    assert (done.returncode, done.stderr) == (1, "podium: Already answered by phone.\n")

@@ -1,0 +1,161 @@
+"""Words for people: harmless, folded, aligned, and times as people say them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium import paths, text, wire
+
+
+@given(st.text())
+def test_clean_text_holds_no_control_character_but_newline_and_tab(words: str) -> None:
+    shown = text.clean(words)
+
+    assert not [c for c in shown if (ord(c) < 32 or 127 <= ord(c) < 160) and c not in "\n\t"]
+    assert not set(shown) & set("\u202a\u202e\u2066\u2069\u200e\u2028")
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"])))
+def test_harmless_text_stays_as_it_is(words: str) -> None:
+    assert text.clean(words) == words
+
+
+@given(st.text(), st.integers(1, 50))
+def test_folded_text_is_one_line_no_wider_than_asked(words: str, width: int) -> None:
+    line = text.fold(words, width)
+
+    assert "\n" not in line
+    assert "\t" not in line
+    assert len(line) <= width
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(2400, 12, 31)))  # noqa: DTZ001
+def test_times_are_read_as_the_calendar_says(moment: datetime) -> None:
+    exact = moment.replace(tzinfo=UTC, microsecond=moment.microsecond // 1000 * 1000)
+    stamp = exact.strftime("%Y-%m-%dT%H:%M:%S.") + f"{exact.microsecond // 1000:03}Z"
+
+    assert text.epoch(stamp) == pytest.approx(exact.timestamp(), abs=1e-4)
+
+
+@pytest.mark.parametrize("stamp", [None, "", "yesterday", 7])
+def test_what_is_no_time_is_none(stamp: object) -> None:
+    assert text.epoch(stamp) is None
+    assert text.ago(stamp) == "-"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "now"),
+        (0.5, "now"),
+        (59, "59 s ago"),
+        (60, "1 min ago"),
+        (3600, "1 h ago"),
+        (172799, "47 h ago"),
+        (172800, "2 days ago"),
+    ],
+)
+def test_the_past_is_told_as_people_do(seconds: float, words: str) -> None:
+    assert text.ago("1970-01-02T00:00:00.000Z", 86400 + seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(4.25, "4.2 s"), (42.9, "42 s"), (187, "3:07"), (3723, "1:02:03"), (None, "-")],
+)
+def test_durations(seconds: float | None, words: str) -> None:
+    assert text.duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("dollars", "words"), [(0, "$0.00"), (0.0123, "$0.0123"), (12.345, "$12.35"), (None, "-")]
+)
+def test_money(dollars: float | None, words: str) -> None:
+    assert text.money(dollars) == words
+
+
+def test_a_table_is_aligned_and_its_last_column_cut_to_the_width() -> None:
+    shown = text.table(("A", "LONG"), [("x\ny", "abcdefghijklmnop"), ("", "b")], width=15)
+
+    assert shown == "A    LONG\nx y  abcdefghi…\n     b\n"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_what_is_written_is_read_again_and_is_ascii(value: object) -> None:
+    line = wire.encode(value)
+
+    assert line.isascii()
+    assert "\n" not in line
+    assert wire.decode(line.encode()) == value
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        wire.decode(data)
+    except ValueError:
+        pass
+
+
+@pytest.mark.parametrize("line", [b'{"a": [1, "\xc3\xbc"]}', b" 7 ", b"[", b"", b"1 2", b"\xff"])
+def test_an_interpreter_without_the_c_scanner_reads_the_same(
+    line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> object:
+        try:
+            return wire.decode(line)
+        except ValueError:
+            return "refused"
+
+    fast = read()
+    monkeypatch.setattr(wire, "_scan", None)
+
+    assert read() == fast
+
+
+@pytest.mark.parametrize(
+    ("settings", "platform", "expected"),
+    [
+        ({"PODIUM_SOCKET": "/s", "PODIUM_HOME": "/h"}, "linux", "/s"),
+        ({"PODIUM_HOME": "/h", "XDG_RUNTIME_DIR": "/r"}, "linux", "/h/podium.sock"),
+        ({"XDG_RUNTIME_DIR": "/r"}, "linux", "/r/podium/podium.sock"),
+        ({"XDG_RUNTIME_DIR": "r"}, "linux", "/home/ada/.local/state/podium/podium.sock"),
+        ({"XDG_STATE_HOME": "/x"}, "linux", "/x/podium/podium.sock"),
+        ({}, "linux", "/home/ada/.local/state/podium/podium.sock"),
+        (
+            {"XDG_RUNTIME_DIR": "/r"},
+            "darwin",
+            "/home/ada/Library/Application Support/podium/podium.sock",
+        ),
+    ],
+)
+def test_the_socket_is_where_the_environment_says(
+    settings: dict[str, str], platform: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PODIUM_SOCKET", "PODIUM_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setattr("sys.platform", platform)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+    assert paths.socket_path() == expected
+
+
+def test_a_child_in_another_directory_gets_absolute_places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PODIUM_HOME", "own")
+    monkeypatch.delenv("PODIUM_SOCKET", raising=False)
+
+    assert paths.for_child()["PODIUM_HOME"] == str(tmp_path / "own")
+    assert "PODIUM_SOCKET" not in paths.for_child()

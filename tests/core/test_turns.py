@@ -1,0 +1,394 @@
+"""What is sent to an agent, and what follows from the way its turn ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core import prompts, turns
+from podiumd.core.outcome import outcome_block
+from podiumd.core.recipe import Limits
+from podiumd.core.report import EndKind
+from tests.core.builders import SESSION, TREE, Play, a_recipe, a_step, review_loop
+
+IRREVERSIBLE = {"work": a_step(irreversible=True)}
+BLOCK = outcome_block(("complete", "other"))
+
+
+def detail_of(play: Play) -> str | None:
+    assert play.state.exit is not None
+    return play.state.exit.detail
+
+
+# Sending.
+
+
+def test_a_turn_is_sent_with_all_that_its_step_says() -> None:
+    step = a_step(
+        "Look only.",
+        agent="native",
+        model="small",
+        tools=("Read", "Grep"),
+        allow=("Read",),
+        permission_mode="plan",
+        timeout_minutes=1.5,
+    )
+    play = Play(a_recipe({"work": step}, Limits(max_minutes=2.0, max_cost_usd=3.0)))
+    turn = play.begin(tree=TREE).turn
+
+    assert (turn.agent, turn.model) == ("native", "small")
+    assert (turn.tools, turn.allow) == (("Read", "Grep"), ("Read",))
+    assert (turn.permission_mode, turn.timeout_seconds) == ("plan", 90.0)
+    assert (turn.seconds_left, turn.budget_usd) == (120.0, 3.0)
+    assert (turn.step, turn.visit, turn.attempt, turn.purpose) == ("work", 1, 1, "step")
+    assert (turn.session_id, turn.outcomes, turn.tree) == (SESSION, ("complete", "other"), TREE)
+    assert turn.prompt == f"Look only.\n\n{BLOCK}"
+
+
+@pytest.mark.parametrize(
+    ("own", "override", "used"),
+    [(None, None, "claude"), ("native", None, "native"), ("native", "scripted", "scripted")],
+)
+def test_the_runs_agent_is_overruled_by_the_steps_and_that_by_the_persons(
+    own: str | None, override: str | None, used: str
+) -> None:
+    play = Play(a_recipe({"work": a_step(agent=own)}), agent_override=override)
+
+    assert play.begin().turn.agent == used
+
+
+def test_a_plain_prompt_goes_out_byte_for_byte_and_ends_turn_complete() -> None:
+    text = ' {{issue}}\r\n{"outcome": "x"}\n\n '
+    play = Play(text=text).begin()
+
+    assert play.turn.prompt == text
+    assert (play.turn.outcomes, play.turn.step, play.turn.purpose) == ((), None, "prompt")
+    assert play.reply('{"outcome": "complete"}') == ["turn.ended", "run.ended"]
+    assert (play.reason, play.state.history) == ("turn-complete", ())
+
+
+def test_a_lost_session_ends_the_run() -> None:
+    play = Play(a_recipe()).go(locked="held by pid 7")
+
+    assert (play.reason, detail_of(play)) == ("session-locked", "held by pid 7")
+
+
+def test_an_agent_that_cannot_be_run_ends_the_run() -> None:
+    play = Play(a_recipe()).go(problem="claude: not found")
+
+    assert (play.reason, detail_of(play)) == ("error", "claude: not found")
+
+
+@pytest.mark.parametrize("prompt", ["", "  {{last.work.detail}}\n"])
+def test_a_step_with_nothing_to_say_ends_the_run(prompt: str) -> None:
+    play = Play(a_recipe({"work": a_step(prompt)})).go()
+
+    assert (play.reason, detail_of(play)) == ("no-prompt", "Step 'work' has nothing to say.")
+    assert play.all(f.TurnIntended) == []
+
+
+@pytest.mark.parametrize("answer", ["retry", "continue"])
+def test_foreign_rows_are_asked_about_before_each_prompt(answer: str) -> None:
+    play = Play(review_loop()).go(foreign_rows=2)
+
+    assert (play.question.kind, play.question.detail) == ("recover", "2 rows")
+    play.answer(answer)
+    assert play.begin(foreign_rows=2).turn.purpose == "step"
+    play.say("complete")
+    assert play.go(foreign_rows=1).state.status == "waiting"
+
+
+def test_foreign_rows_in_a_queued_prompts_session_leave_it_queued() -> None:
+    play = Play().go(foreign_rows=1)
+    play.answer("continue")
+
+    assert play.state.status == "queued"
+    assert play.begin(foreign_rows=1).turn.prompt == "Say hello."
+
+
+# What is recorded.
+
+
+def test_the_words_of_a_turn_are_kept_once_and_within_a_bound() -> None:
+    play = Play()
+    play.reply("a" * turns.TEXT_LIMIT, "the end")
+    ended = play.last(f.TurnEnded)
+
+    assert (ended.report.texts, ended.report.result_text) == ((), "")
+    assert len(ended.text) == turns.TEXT_LIMIT and ended.text.endswith("a\n\nthe end")
+
+
+def test_words_that_come_only_as_the_result_are_kept() -> None:
+    play = Play().begin()
+    play.over(result_text="Hello.")
+
+    assert play.last(f.TurnEnded).text == "Hello."
+
+
+def test_a_turn_counts_from_its_start_less_the_time_that_a_question_was_open() -> None:
+    play = Play(a_recipe()).begin()
+    play.wait(9).approve(request="r1")  # 10 seconds of work so far
+    first = play.question.question_id
+    play.wait(49).approve(request="r2")
+    second = next(q.question_id for q in play.state.open_questions if q.question_id != first)
+    play.wait(49).do(c.Answer, question_id=first, answer="allow")
+    play.wait(49).do(c.Answer, question_id=second, answer="allow")
+    play.wait(4).approve(request="r3")  # 5 more
+    play.wait(99).say("complete", cost_usd=0.25)
+
+    assert play.last(f.TurnEnded).seconds == 15.0
+    assert (play.state.seconds, play.state.cost_usd) == (15.0, 0.25)
+
+
+def test_a_question_of_the_run_itself_stops_the_clock_of_its_turn_too() -> None:
+    play = Play(a_recipe()).begin()
+    play.do(c.AskRecovery, about="damage", text="How shall it go on?")
+    play.wait(99).say("complete")
+
+    assert play.last(f.TurnEnded).seconds == 1.0
+
+
+def test_a_turn_that_never_started_took_no_time() -> None:
+    play = Play(a_recipe()).go().wait(99)
+    play.over("failed", detail="no such program")
+
+    assert play.last(f.TurnEnded).seconds == 0.0
+
+
+def test_a_clock_that_went_back_counts_as_no_time() -> None:
+    play = Play(a_recipe()).begin().wait(-50)
+    play.say("complete")
+
+    assert play.state.seconds == 0.0
+
+
+def test_the_end_of_another_turn_changes_nothing() -> None:
+    play = Play(review_loop())
+    stale = {"report": play.begin() and play.state.last_turn, "turn_id": play.turn.turn_id}
+    play.say("complete")
+    stale["report"] = play.last(f.TurnEnded).report
+
+    assert play.do(c.TurnOver, **stale) == []
+    play.begin()
+    assert play.do(c.TurnOver, **stale) == []
+
+
+# Retries.
+
+
+def test_a_reply_without_an_outcome_is_asked_for_again_in_the_same_visit() -> None:
+    play = Play(a_recipe())
+
+    assert play.reply("All done!") == ["turn.ended", "outcome.invalid"]
+    invalid = play.last(f.OutcomeInvalid)
+    assert (invalid.step, invalid.error, invalid.attempt) == ("work", "no-json", 1)
+    assert invalid.expected == ("complete", "other")
+    assert play.begin().turn.purpose == "retry"
+    assert (play.turn.attempt, play.turn.visit, play.turn.session_id) == (2, 1, SESSION)
+    assert play.state.step_count == 1
+    play.say("complete")
+    assert play.state.history[0].attempts == 2
+
+
+@pytest.mark.parametrize(("retries", "replies"), [(3, 4), (1, 2)])
+def test_retries_are_bounded(retries: int, replies: int) -> None:
+    play = Play(a_recipe(limits=Limits(max_retries=retries)))
+    for _ in range(replies - 1):
+        play.reply("No idea.")
+        assert play.state.exit is None
+
+    assert play.reply("No idea.") == ["turn.ended", "outcome.invalid", "run.ended"]
+    assert play.reason == "orchestration-error"
+    assert len(play.all(f.TurnIntended)) == replies
+    assert detail_of(play) == "it holds no JSON object with an outcome"
+
+
+def test_an_unknown_outcome_is_retried_too_and_stands_in_the_detail_at_the_end() -> None:
+    play = Play(a_recipe(limits=Limits(max_retries=1)))
+    play.say("finished")
+    assert play.last(f.OutcomeInvalid).returned == "finished"
+    play.say("perfect")
+
+    assert (play.reason, detail_of(play)) == ("orchestration-error", "perfect")
+
+
+def test_each_visit_has_all_its_retries() -> None:
+    play = Play(review_loop(Limits(max_retries=1)))
+    for outcome in ("complete", "issues-found", "complete", "no-issues", "committed"):
+        play.reply("Hm.")
+        play.say(outcome)
+
+    assert play.reason == "changes-committed"
+
+
+# Ends that are not the agent's own.
+
+
+@pytest.mark.parametrize(
+    ("kind", "report", "detail"),
+    [
+        ("api_error", {"detail": "529 overloaded"}, "529 overloaded"),
+        ("failed", {"detail": "exit status 3"}, "exit status 3"),
+        ("timeout", {"detail": "silent for 600 s"}, "silent for 600 s"),
+        ("usage_limit", {"detail": "until nobody knows when"}, "until nobody knows when"),
+        ("budget", {}, "budget"),
+    ],
+)
+def test_an_end_that_is_no_answer_ends_the_run(
+    kind: EndKind, report: dict[str, Any], detail: str
+) -> None:
+    play = Play(a_recipe()).begin()
+
+    assert play.over(kind, **report) == ["turn.ended", "run.ended"]
+    assert (play.reason, detail_of(play)) == ("error", detail)
+
+
+def test_a_usage_limit_parks_the_run_which_goes_on_by_itself() -> None:
+    play = Play(review_loop()).begin()
+    play.reply("Hm.")
+    play.begin()
+    before = (play.state.visits, play.state.step_count, play.turn.attempt)
+    until = "2026-01-02T05:00:00.000Z"
+
+    assert play.over("usage_limit", resets_at=until) == ["turn.ended", "run.parked"]
+    assert (play.state.status, play.state.parked_until) == ("parked", until)
+    assert not play.state.ready
+    assert play.do(c.LimitReset) == ["run.resumed"]
+    assert play.do(c.LimitReset) == []
+    play.begin()
+    assert (play.state.visits, play.state.step_count, play.turn.attempt) == before
+    assert (play.turn.purpose, play.state.parked_until) == ("go-on", None)
+
+
+def test_a_pause_holds_beyond_the_agents_limit_and_resuming_tries_at_once() -> None:
+    play = Play(a_recipe()).begin()
+    play.do(c.Pause)
+
+    assert play.over("usage_limit", resets_at="2026-01-02T05:00:00.000Z") == [
+        "turn.ended",
+        "run.parked",
+        "run.paused",
+    ]
+    assert play.do(c.LimitReset) == []
+    assert play.state.status == "paused"
+    play.do(c.Resume)
+    assert play.begin().turn.purpose == "go-on"
+
+
+def test_a_parked_run_is_resumed_by_a_person_before_its_time() -> None:
+    play = Play().begin()
+    play.over("usage_limit", resets_at="2026-01-02T05:00:00.000Z")
+
+    assert play.do(c.Resume) == ["run.resumed"]
+    assert play.begin().turn.prompt == prompts.PLAIN_GO_ON
+
+
+# Cut off.
+
+
+@pytest.mark.parametrize("kind", ["broken", "interrupted"])
+def test_a_turn_that_was_cut_off_goes_on_twice_by_itself_and_then_asks(kind: EndKind) -> None:
+    play = Play(a_recipe()).begin()
+    for _ in range(turns.MAX_BREAKS):
+        assert play.over(kind) == ["turn.ended"]
+        assert play.begin().turn.purpose == "interrupted"
+        assert play.turn.visit == 1
+
+    assert play.over(kind, detail="the process died") == ["turn.ended", "question.opened"]
+    assert (play.question.kind, play.question.about) == ("recover", "broken-off")
+    assert (play.question.text, play.question.detail) == (
+        "The turn was cut off 3 times.",
+        "the process died",
+    )
+
+
+def test_a_new_visit_may_be_cut_off_again() -> None:
+    play = Play(review_loop())
+    for outcome in ("complete", "no-issues", "committed"):
+        for _ in range(turns.MAX_BREAKS):
+            play.begin().over("broken")
+        play.say(outcome)
+
+    assert play.reason == "changes-committed"
+
+
+def test_a_prompt_that_the_agent_never_recorded_is_told_again() -> None:
+    play = Play(a_recipe()).begin()
+    play.over("broken", prompt_recorded=False)
+
+    assert play.begin().turn.prompt == (
+        f"{prompts.INTERRUPTED}\n\n{prompts.ORIGINAL}\n\nDo the work.\n\n{BLOCK}"
+    )
+    again = play.turn.prompt
+    play.over("broken", prompt_recorded=False)
+    assert play.begin().turn.prompt == again
+
+
+def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=TREE)
+
+    assert play.over("broken") == ["turn.ended", "question.opened"]
+    assert play.question.text == "Step 'work' was cut off and must not be repeated unseen."
+    assert play.question.detail == "Before it HEAD was c0ffee, tree d1."
+
+
+@pytest.mark.parametrize(
+    ("tree", "detail"),
+    [
+        (None, "Before it there was no git repository."),
+        (f.TreeMark(head=None, digest="d0"), "Before it HEAD was unborn, tree d0."),
+    ],
+)
+def test_the_question_says_what_the_tree_was(tree: f.TreeMark | None, detail: str) -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=tree)
+    play.over("broken")
+
+    assert play.question.detail == detail
+
+
+@pytest.mark.parametrize(
+    ("answer", "purpose", "prompt"),
+    [("retry", "again", "Do the work."), ("continue", "go-on", prompts.GO_ON)],
+)
+def test_a_person_decides_how_a_step_goes_on(answer: str, purpose: str, prompt: str) -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken")
+    play.answer(answer)
+    play.begin()
+
+    assert (play.turn.purpose, play.turn.prompt) == (purpose, f"{prompt}\n\n{BLOCK}")
+    assert (play.turn.visit, play.turn.attempt) == (1, 1)
+    assert play.say("complete")[-1] == "run.ended"
+
+
+def test_going_on_tells_the_prompt_that_the_agent_never_recorded() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken", prompt_recorded=False)
+    play.answer("continue")
+
+    assert "Do the work." in play.begin().turn.prompt
+
+
+def test_a_person_stops_a_step_that_was_cut_off() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken")
+
+    assert play.answer("stop") == ["question.closed", "run.ended"]
+    assert play.reason == "user-requested"
+
+
+@pytest.mark.parametrize(
+    ("answer", "prompt"), [("retry", "Say hello."), ("continue", prompts.PLAIN_GO_ON)]
+)
+def test_a_plain_prompt_that_was_cut_off_goes_on_as_a_person_says(answer: str, prompt: str) -> None:
+    play = Play().begin()
+    for _ in range(turns.MAX_BREAKS):
+        play.over("broken")
+        assert play.begin().turn.prompt == prompts.INTERRUPTED
+    play.over("broken")
+    play.answer(answer)
+
+    assert play.begin().turn.prompt == prompt

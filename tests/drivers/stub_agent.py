@@ -1,0 +1,79 @@
+"""A small stand-in agent that misbehaves on purpose, for what the real one does not do on cue.
+
+Speaks just enough of stream-json. Its words on the command line say how it behaves: ``deaf``
+ignores SIGTERM, ``stays`` ignores the end of session, ``unstoppable`` ignores interrupts, ``idle``
+answers at once and is idle, ``open`` never closes its prompt, ``torn`` ends within a line,
+``asks`` asks for an approval first, ``garbage`` writes a line that is not JSON, ``silent`` says
+nothing but waits, ``exits`` ends before the turn does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+WORDS = set(sys.argv[1:])
+
+
+def say(**message: object) -> None:
+    """Write one line."""
+    os.write(1, json.dumps(message).encode() + b"\n")
+
+
+def lifecycle(uuid: str, state: str) -> None:
+    """Tell what became of a message."""
+    say(type="command_lifecycle", command_uuid=uuid, state=state)
+
+
+def finish(uuid: str) -> None:
+    """Answer and be idle."""
+    content = [{"type": "text", "text": "hello"}]
+    message = {"id": "m1", "model": "stub", "content": content}
+    say(type="assistant", uuid="a1", message=message, parent_tool_use_id=None)
+    say(type="result", subtype="success", is_error=False, terminal_reason="completed", result="hi")
+    if "open" not in WORDS:
+        lifecycle(uuid, "completed")
+    say(type="system", subtype="session_state_changed", state="idle")
+
+
+def prompted(uuid: str) -> None:
+    """Take a prompt."""
+    lifecycle(uuid, "started")
+    if "garbage" in WORDS:
+        os.write(1, b"{torn in the mid\n")
+    if "exits" in WORDS:
+        sys.exit(7)
+    if "torn" in WORDS:
+        os.write(1, b'{"type": "assis')
+        sys.exit(0)
+    if "asks" in WORDS:
+        request = {"subtype": "can_use_tool", "tool_name": "Write", "input": {}, "tool_use_id": "t"}
+        say(type="control_request", request_id="r1", request=request)
+    elif "idle" in WORDS:
+        finish(uuid)
+
+
+def main() -> None:
+    """Read lines until told to end."""
+    if "deaf" in WORDS:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    uuid = ""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["type"] == "user" and "silent" not in WORDS:
+            uuid = uuid or message["uuid"]
+            prompted(message["uuid"])
+        elif message["type"] == "control_response":
+            finish(uuid)
+        elif message["type"] == "control_request":
+            subtype = message["request"]["subtype"]
+            if subtype == "end_session" and "stays" not in WORDS:
+                sys.exit(0)
+            if subtype == "interrupt" and "unstoppable" not in WORDS:
+                lifecycle(uuid, "cancelled")
+                say(type="system", subtype="session_state_changed", state="idle")
+
+
+main()

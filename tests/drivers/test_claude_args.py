@@ -1,0 +1,80 @@
+"""The command line of a turn of Claude Code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podiumd.drivers.claude_args import claude_arguments
+from tests.drivers.rig import Rig
+
+
+def arguments(tmp_path: Path, **changes: Any) -> list[str]:
+    rig = Rig(tmp_path, command=("claude", "--own"), session_id="s-1")
+    return claude_arguments(rig.request("a secret prompt", **changes))
+
+
+def test_a_new_session_speaks_stream_json_both_ways_and_asks_over_stdio(tmp_path: Path) -> None:
+    line = " ".join(arguments(tmp_path))
+    assert line.startswith("claude --own -p --input-format stream-json --output-format stream-json")
+    assert "--permission-prompt-tool stdio" in line and line.endswith("--session-id s-1")
+    assert "secret" not in line
+
+
+def test_resume_and_fork(tmp_path: Path) -> None:
+    assert arguments(tmp_path, session_mode="resume")[-2:] == ["--resume", "s-1"]
+    forked = arguments(tmp_path, session_mode="fork", fork_from="s-0")
+    assert forked[-5:] == ["--resume", "s-0", "--fork-session", "--session-id", "s-1"]
+    with pytest.raises(ValueError, match="session to fork from"):
+        arguments(tmp_path, session_mode="fork")
+
+
+def test_model_budget_mode_and_schema(tmp_path: Path) -> None:
+    line = arguments(
+        tmp_path,
+        model="opus",
+        max_budget_usd=0.25,
+        permission_mode="acceptEdits",
+        schema={"type": "object", "title": "é"},
+    )
+    assert line[-8:] == [
+        "--json-schema",
+        '{"type": "object", "title": "é"}',
+        "--model",
+        "opus",
+        "--max-budget-usd",
+        "0.250000",
+        "--permission-mode",
+        "acceptEdits",
+    ]
+
+
+def test_a_spent_budget_is_still_a_budget(tmp_path: Path) -> None:
+    assert arguments(tmp_path, max_budget_usd=0.0)[-1] == "0.000001"
+
+
+def test_allowed_tools_come_last_because_the_option_takes_any_number(tmp_path: Path) -> None:
+    line = arguments(tmp_path, allow=("Bash(git commit:*)", "Edit"), model="x")
+    assert line[-3:] == ["--allowedTools", "Bash(git commit:*)", "Edit"]
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ("all", []),
+        ("none", ["--tools", "", "--strict-mcp-config"]),
+        ("read-only", ["--tools", "Read,Grep,Glob,WebFetch,WebSearch", "--strict-mcp-config"]),
+        (("Bash", "Read"), ["--tools", "Bash,Read", "--strict-mcp-config"]),
+        (("Read", "mcp__db__query"), ["--tools", "Read"]),
+    ],
+)
+def test_tools(tmp_path: Path, tools: Any, expected: list[str]) -> None:
+    line = arguments(tmp_path, tools=tools)
+    assert line[line.index("s-1") + 1 :] == expected
+
+
+def test_an_unknown_word_for_tools_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected all, read-only, none or a list"):
+        arguments(tmp_path, tools="readonly")

@@ -1,0 +1,408 @@
+"""The scripted driver: plays files of turns, really writes and runs, and tells after a crash."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent, TurnRequest
+from podiumd.drivers.registry import make_drivers
+from podiumd.drivers.script import (
+    ScriptError,
+    demo_script,
+    load_script,
+    parse_script,
+)
+from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.drivers.spool import watch_spools
+from podiumd.tools.process import carriers
+from tests.drivers.rig import (
+    Reaction,
+    Rig,
+    answering,
+    approvals,
+    follow,
+    nothing,
+    states,
+)
+
+ALLOW = Decision("allow")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+def driver(*turns: dict[str, Any]) -> ScriptedDriver:
+    return ScriptedDriver(parse_script({"turns": turns}, "test"))
+
+
+async def play(
+    driver: ScriptedDriver, request: TurnRequest, react: Reaction = nothing
+) -> tuple[Turn, list[TurnEvent]]:
+    async with driver.turn(request) as turn:
+        events = await follow(turn, react)
+    return turn, events
+
+
+async def test_a_turn_says_its_text_and_has_its_outcome(bench: Rig) -> None:
+    request = bench.request()
+    spoken = {"text": "Hello.", "outcome": {"outcome": "complete"}, "cost_usd": 0.5}
+    turn, events = await play(driver(spoken), request)
+    report = turn.report
+    assert (report.kind, report.texts, report.cost_usd) == ("done", ("Hello.",), 0.5)
+    assert report.structured == {"outcome": "complete"} and not report.tool_begun
+    assert states(events, request.prompt_uuid) == ["started", "completed"]
+    assert [e.delta for e in events if isinstance(e, Output)] == ["Hello."]
+
+
+async def test_files_are_written_and_commands_run_in_the_working_directory(bench: Rig) -> None:
+    turns = {
+        "write": [{"path": "src/a.py", "content": "print(6 * 7)\n"}],
+        "run": [["python3", "src/a.py"]],
+    }
+    turn, events = await play(driver(turns), bench.request())
+    outputs = [(e.kind, e.delta) for e in events if isinstance(e, Output)]
+    assert outputs[1:] == [
+        ("tool", "write src/a.py"),
+        ("tool", "python3 src/a.py"),
+        ("tool_result", "42\n"),
+    ]
+    assert turn.report.tool_begun and (bench.work / "src" / "a.py").exists()
+
+
+async def test_a_failing_command_fails_the_turn_with_its_output(bench: Rig) -> None:
+    code = "import sys; print('no good'); sys.exit(3)"
+    turn, _ = await play(driver({"run": [["python3", "-c", code]]}), bench.request())
+    assert turn.report.kind == "failed"
+    assert "status 3" in turn.report.detail and "no good" in turn.report.detail
+
+
+async def test_otherwise_stands_for_the_turn_when_a_command_ends_with_its_status(
+    bench: Rig,
+) -> None:
+    other = {"status": 1, "text": "Nothing to do.", "outcome": {"outcome": "nothing"}}
+    scripted = driver({"text": "Doing.", "run": [["false"], ["touch", "x"]], "otherwise": other})
+    turn, _ = await play(scripted, bench.request())
+    assert turn.report.kind == "done" and turn.report.structured == {"outcome": "nothing"}
+    assert turn.report.result_text == "Nothing to do." and not (bench.work / "x").exists()
+
+
+async def test_a_program_that_is_not_there_fails_the_turn(bench: Rig) -> None:
+    turn, _ = await play(driver({"run": [["no-such-program"]]}), bench.request())
+    assert turn.report.kind == "failed" and "no-such-program" in turn.report.detail
+
+
+async def test_a_link_out_of_the_working_directory_is_not_followed(bench: Rig) -> None:
+    (bench.work / "out").symlink_to(bench.home)
+    scripted = driver({"write": [{"path": "out/a", "content": "x"}]})
+    turn, _ = await play(scripted, bench.request())
+    assert turn.report.kind == "failed" and "leads out" in turn.report.detail
+    assert not (bench.home / "a").exists()
+
+
+async def test_a_file_that_cannot_be_written_fails_the_turn(bench: Rig) -> None:
+    (bench.work / "a").mkdir()
+    scripted = driver({"write": [{"path": "a", "content": "x"}]})
+    turn, _ = await play(scripted, bench.request())
+    assert turn.report.kind == "failed" and "cannot be written" in turn.report.detail
+
+
+async def test_an_error_and_a_usage_limit_end_the_turn_as_such(bench: Rig) -> None:
+    until = "2030-01-01T00:00:00Z"
+    scripted = driver({"error": "overloaded"}, {"usage_limit": until})
+    first, events = await play(scripted, bench.request())
+    second, _ = await play(scripted, bench.request())
+    assert (first.report.kind, first.report.detail) == ("api_error", "overloaded")
+    assert (second.report.kind, second.report.resets_at) == ("usage_limit", until)
+    assert events[-1].state == "cancelled"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("behavior", "written"), [("allow", True), ("deny", False)])
+async def test_it_acts_only_when_its_question_is_allowed(
+    bench: Rig, behavior: Any, written: bool
+) -> None:
+    asking = {"ask": {"tool": "Write"}, "write": [{"path": "a", "content": "x"}]}
+    turn, events = await play(driver(asking), bench.request(), answering(Decision(behavior)))
+    assert approvals(events) == ["Write"] and (bench.work / "a").exists() is written
+    assert [denial.tool for denial in turn.report.denials] == ([] if written else ["Write"])
+    assert not any(isinstance(event, ApprovalWithdrawn) for event in events)
+
+
+async def test_a_tool_in_allow_is_not_asked_for(bench: Rig) -> None:
+    _, events = await play(driver({"ask": {"tool": "Write"}}), bench.request(allow=("Write",)))
+    assert approvals(events) == []
+
+
+async def test_the_first_answer_holds_and_one_after_the_end_is_too_late(bench: Rig) -> None:
+    asking = driver({"ask": {"tool": "Write"}, "write": [{"path": "a", "content": "x"}]})
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if approvals([event]):
+            assert not await turn.answer("unknown", ALLOW)
+            assert await turn.answer(event.request_id, Decision("deny"))  # type: ignore[union-attr]
+            assert await turn.answer(event.request_id, ALLOW)  # type: ignore[union-attr]
+
+    turn, events = await play(asking, bench.request(), react)
+    assert not (bench.work / "a").exists()
+    assert not await turn.answer(f"{approvals(events)}", ALLOW)
+
+
+async def test_a_steer_is_taken_between_actions_and_too_late_after_the_end(bench: Rig) -> None:
+    acting = driver({"ask": {"tool": "Write"}, "write": [{"path": "a", "content": "x"}]})
+
+    async def react(turn: Turn, event: TurnEvent) -> None:
+        if approvals([event]):
+            assert await turn.steer("more", "steer-1")
+            assert await turn.steer("more", "steer-1")
+            assert await turn.answer(event.request_id, ALLOW)  # type: ignore[union-attr]
+
+    turn, events = await play(acting, bench.request(), react)
+    assert states(events, "steer-1") == ["started", "completed"]
+    assert turn.report.undelivered == ()
+    assert not await turn.steer("again", "steer-2")
+
+
+async def test_an_interrupt_stops_a_command_and_reports_what_was_not_delivered(bench: Rig) -> None:
+    scripted = driver({"run": [["sleep", "1000"]]})
+    request = bench.request()
+    with trio.fail_after(10):
+        async with scripted.turn(request) as turn:
+            async for event in turn:
+                if isinstance(event, Output) and event.kind == "tool":
+                    assert await turn.steer("more", "steer-1")
+                    await turn.interrupt()
+    assert turn.report.kind == "interrupted" and turn.report.undelivered == ("steer-1",)
+    assert carriers(request.turn_id) == []
+
+
+async def test_what_a_command_left_running_is_ended_and_reported(bench: Rig) -> None:
+    request = bench.request()
+    code = "exec 1>&- 2>&-; setsid sleep 995 & exit 0"
+    scripted = driver({"run": [["sh", "-c", code]]})
+    with trio.fail_after(10):
+        turn, _ = await play(scripted, request)
+    assert turn.report.kind == "done" and carriers(request.turn_id) == []
+    assert any("sleep 995" in line for line in turn.report.background_stopped)
+
+
+async def test_a_delay_over_the_idle_timeout_times_out(
+    bench: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    scripted = driver({"delay_ms": 5000, "text": "a"}, {"delay_ms": 15000, "text": "b"})
+    first, _ = await play(scripted, bench.request(idle_timeout_seconds=10.0))
+    second, _ = await play(scripted, bench.request(idle_timeout_seconds=10.0))
+    assert (first.report.kind, first.report.seconds) == ("done", pytest.approx(5))
+    assert second.report.kind == "timeout" and "silent for 10 s" in second.report.detail
+
+
+async def test_a_command_over_the_idle_timeout_times_out(bench: Rig) -> None:
+    scripted = driver({"run": [["sleep", "1000"]]})
+    turn, _ = await play(scripted, bench.request(idle_timeout_seconds=0.1))
+    assert turn.report.kind == "timeout" and "sleep 1000" in turn.report.detail
+
+
+async def test_turns_are_chosen_in_order_by_prompt_and_use_for_each_run(bench: Rig) -> None:
+    scripted = driver(
+        {"when": "review", "text": "r1"},
+        {"when": "review", "text": "r2", "times": 2},
+        {"text": "any", "times": 0},
+    )
+
+    async def said(prompt: str, run: str = "run-1") -> str:
+        turn, _ = await play(scripted, bench.request(prompt, run_id=run))
+        return turn.report.result_text
+
+    assert [await said("a review") for _ in range(4)] == ["r1", "r2", "r2", "any"]
+    assert [await said("a review", "run-2"), await said("hi", "run-2")] == ["r1", "any"]
+
+
+async def test_a_new_driver_goes_on_where_the_last_stopped(bench: Rig) -> None:
+    turns = ({"text": "one"}, {"text": "two"})
+    await play(driver(*turns), bench.request())
+    turn, _ = await play(driver(*turns), bench.request())
+    assert turn.report.result_text == "two"
+
+
+async def test_a_script_without_a_turn_for_the_prompt_fails_and_says_so(bench: Rig) -> None:
+    turn, _ = await play(driver({"when": "never", "text": "x"}), bench.request())
+    assert turn.report.kind == "failed" and "no turn left" in turn.report.detail
+
+
+async def test_a_turns_own_script_wins(bench: Rig) -> None:
+    turn, _ = await play(
+        driver({"text": "default"}), bench.request(script={"turns": [{"text": "own"}]})
+    )
+    assert turn.report.result_text == "own"
+    with pytest.raises(ScriptError, match="the turn's script"):
+        await play(driver(), bench.request(script={"turns": 1}))
+
+
+async def test_an_error_of_the_code_around_the_turn_comes_out_as_it_was(bench: Rig) -> None:
+    with pytest.raises(KeyError):
+        async with driver({"ask": {"tool": "Write"}}).turn(bench.request()):
+            raise KeyError("mine")
+
+
+# -- after a crash -------------------------------------------------------------------------------
+
+
+async def test_an_unbegun_turn_is_absent(bench: Rig) -> None:
+    assert (await driver().settle(bench.pending(bench.request(), None))).state == "absent"
+
+
+async def test_a_finished_turn_whose_end_was_not_recorded_is_adopted(bench: Rig) -> None:
+    request = bench.request()
+    turn, _ = await play(driver({"text": "Done.", "outcome": {"outcome": "ok"}}), request)
+    settled = await driver().settle(bench.pending(request, None))
+    assert settled.state == "finished" and settled.report == turn.report
+
+
+@pytest.mark.parametrize("acts", [True, False])
+async def test_a_turn_that_was_left_in_the_middle_is_broken(bench: Rig, acts: bool) -> None:
+    scripted = driver({"run": [["sleep", "1000"]]} if acts else {"ask": {"tool": "x"}})
+    request = bench.request()
+    async with scripted.turn(request) as turn:
+        async for event in turn:
+            if approvals([event]) or (isinstance(event, Output) and event.kind == "tool"):
+                await turn.leave()
+    with pytest.raises(RuntimeError, match="no report"):
+        turn.report  # noqa: B018
+    settled = await scripted.settle(bench.pending(request, None))
+    assert (settled.state, settled.tool_begun) == ("broken", acts)
+    with pytest.raises(RuntimeError, match="ended with its daemon"):
+        scripted.take_up(bench.pending(request, None))
+
+
+async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> None:
+    request = bench.request()
+    await play(driver({"text": "Done."}), request)
+    journal = Path(request.directory, "journal.jsonl")
+    journal.write_bytes(journal.read_bytes()[:-10])
+    assert (await driver().settle(bench.pending(request, None))).state == "broken"
+
+
+# -- the file ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("turn", "complaint"),
+    [
+        ({"txt": "x"}, "unknown field `txt`"),
+        ({"times": "one"}, r"`int`, got `str` - at `\$\.turns\[0\]\.times`"),
+        ({"when": "("}, "not a regular expression"),
+        ({"times": -1}, "`times`"),
+        ({"delay_ms": -1}, "`delay_ms`"),
+        ({"cost_usd": -1.0}, "`cost_usd`"),
+        ({"write": [{"path": "/etc/x", "content": ""}]}, "below the working directory"),
+        ({"write": [{"path": "../x", "content": ""}]}, "below the working directory"),
+        ({"run": [[]]}, "empty command"),
+        ({"error": "x", "usage_limit": "y"}, "exclude each other"),
+    ],
+)
+def test_a_script_that_cannot_be_meant_is_refused_with_its_place(
+    turn: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ScriptError, match=complaint) as caught:
+        parse_script({"turns": [turn]}, "file.toml")
+    assert str(caught.value).startswith("file.toml: ")
+
+
+def test_scripts_are_toml_or_json_and_a_bad_file_is_named(tmp_path: Path) -> None:
+    toml, data, bad = (tmp_path / name for name in ("a.toml", "a.json", "bad.toml"))
+    toml.write_text('[[turns]]\ntext = "x"\n')
+    data.write_text(json.dumps({"turns": [{"text": "x"}]}))
+    bad.write_text("turns = [\n")
+    assert load_script(toml) == load_script(data)
+    with pytest.raises(ScriptError, match=r"bad\.toml: not TOML"):
+        load_script(bad)
+    with pytest.raises(ScriptError, match=r"gone\.json: cannot be read"):
+        load_script(tmp_path / "gone.json")
+
+
+async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Path) -> None:
+    script = tmp_path / "a.toml"
+    script.write_text('[[turns]]\ntext = "from the file"\n')
+    async with watch_spools() as watch:
+        drivers = make_drivers(watch, script=str(script))
+        assert {name: made.name for name, made in drivers.items()} == {
+            "claude": "claude",
+            "scripted": "scripted",
+        }
+        bench = Rig(tmp_path / "rig")
+        async with drivers["scripted"].turn(bench.request()) as turn:
+            await follow(turn)
+        assert turn.report.result_text == "from the file"
+        with pytest.raises(ScriptError):
+            make_drivers(watch, script=str(tmp_path / "gone.toml"))
+    assert await drivers["scripted"].available((), {}) is None
+    assert drivers["scripted"].transcript("x", "/", {}) is None
+
+
+# -- the demo ------------------------------------------------------------------------------------
+
+STEPS = {
+    "implement": "complete, no-tasks, blocked, other",
+    "code-review": "no-issues, issues-found, other",
+    "fix": "complete, other",
+    "commit": "committed, nothing-to-commit, other",
+}
+
+
+@pytest.mark.slow
+async def test_the_demo_plays_implement_and_review_for_real(bench: Rig) -> None:
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=bench.work, check=True, capture_output=True, text=True
+        ).stdout
+
+    def tests_pass() -> bool:
+        command = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "demo"]
+        return (
+            subprocess.run(command, cwd=bench.work, capture_output=True, check=False).returncode
+            == 0
+        )
+
+    def slug() -> str:
+        code = "from slug import slug; print(slug('Hello, World!'))"
+        command = [sys.executable, "-B", "-c", code]
+        return subprocess.run(
+            command, cwd=bench.work / "demo", check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    scripted = ScriptedDriver(demo_script())
+
+    async def step(name: str, run: str) -> Any:
+        block = f"Your possible outcomes for this step: {STEPS[name]}"
+        turn, _ = await play(scripted, bench.request(f"...\n\n{block}", run_id=run))
+        assert turn.report.kind == "done", turn.report.detail
+        return turn.report.structured and turn.report.structured["outcome"]
+
+    git("init", "--quiet")
+    assert await step("implement", "a") == "complete"
+    assert tests_pass() and slug() == "hello--world-"
+    assert await step("code-review", "a") == "issues-found"
+    assert await step("fix", "a") == "complete"
+    assert tests_pass() and slug() == "hello-world"
+    assert await step("code-review", "a") == "no-issues"
+    assert await step("commit", "a") == "committed"
+    assert git("log", "--format=%s") == "Add URL slugs\n" and git("status", "--porcelain") == ""
+
+    again = [await step(name, "b") for name in ("implement", "code-review", "fix", "code-review")]
+    assert again == ["complete", "issues-found", "complete", "no-issues"]
+    assert await step("commit", "b") == "nothing-to-commit"
+
+
+async def test_the_demo_answers_anything_else_too(
+    bench: Rig, autojump_clock: trio.testing.MockClock
+) -> None:
+    turn, _ = await play(ScriptedDriver(demo_script()), bench.request("hello"))
+    assert turn.report.kind == "done" and "demo agent" in turn.report.result_text

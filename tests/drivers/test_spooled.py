@@ -1,0 +1,236 @@
+"""How a spooled turn ends when its agent does not do as it should."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.drivers import fifo as fifo_module
+from podiumd.drivers import spooled
+from podiumd.drivers.base import ApprovalRequested, Decision, Turn, TurnEvent
+from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.fifo import LineTooLong
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.tools.process import Identity, alive, carriers
+from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
+
+STUB = Path(__file__).with_name("stub_agent.py")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Rig]:
+    """A workbench whose agent is the stub; the steps of an ending take 0.2 s, not 2."""
+    monkeypatch.setattr(spooled, "STEP_SECONDS", 0.2)
+    return lambda *words: Rig(tmp_path, command=(sys.executable, "-S", str(STUB), *words, "--"))
+
+
+async def test_an_agent_that_obeys_ends_with_its_session(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench("idle").request()) as turn:
+        await follow(turn)
+    assert (turn.report.kind, turn.report.exit_status) == ("done", 0)
+
+
+async def test_one_that_ignores_the_end_of_session_is_terminated(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench("idle", "stays").request()) as turn:
+        await follow(turn)
+    assert (turn.report.kind, turn.report.exit_status) == ("done", -signal.SIGTERM)
+
+
+async def test_one_that_ignores_that_too_is_killed_within_the_bound(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    rig = bench("stays", "deaf", "unstoppable")
+    request = rig.request()
+    began = trio.current_time()
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            if states([event], request.prompt_uuid):
+                await turn.interrupt()
+    assert (turn.report.kind, turn.report.exit_status) == ("interrupted", -signal.SIGKILL)
+    assert trio.current_time() - began < 4 and carriers(request.turn_id) == []
+
+
+async def test_a_prompt_that_is_never_closed_is_broken_once_the_agent_idles(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench("idle", "open").request()) as turn:
+        await follow(turn)
+    assert turn.report.kind == "broken" and "never said what became" in turn.report.detail
+
+
+@pytest.mark.parametrize("word", ["torn", "garbage"])
+async def test_a_hole_in_the_output_is_counted_and_the_turn_broken(
+    claude: ClaudeDriver, bench: Callable[..., Rig], word: str
+) -> None:
+    async with claude.turn(bench("idle", word).request()) as turn:
+        await follow(turn)
+    assert (turn.report.kind, turn.report.bad_lines) == ("broken", 1)
+
+
+async def test_one_that_exits_in_mid_turn_is_broken_with_its_status(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench("exits").request()) as turn:
+        await follow(turn)
+    assert (turn.report.kind, turn.report.exit_status) == ("broken", 7)
+
+
+async def test_silence_ends_the_turn_but_not_while_a_person_is_asked(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench("silent").request(idle_timeout_seconds=0.3)) as turn:
+        await follow(turn)
+    assert turn.report.kind == "timeout"
+
+    async with claude.turn(bench("asks").request(idle_timeout_seconds=0.3)) as turn:
+        events: list[TurnEvent] = []
+        while not approvals(events):
+            events += [await anext(turn)]
+        with trio.move_on_after(0.6) as scope:
+            await anext(turn)
+        assert scope.cancelled_caught, "it waits on, for the person"
+        assert await turn.answer(events[-1].request_id, Decision("allow"))
+        await follow(turn)
+    assert turn.report.kind == "done"
+
+
+async def test_an_answer_is_sent_again_but_never_changed(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async def twice(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            assert await turn.answer(event.request_id, Decision("allow"))
+            assert await turn.answer(event.request_id, Decision("deny"))
+
+    async with claude.turn(bench("asks").request()) as turn:
+        events = await follow(turn, twice)
+    assert approvals(events) == ["Write"] and turn.report.kind == "done"
+
+
+async def test_a_cut_line_ends_the_turn_as_broken_and_nothing_more_is_sent(
+    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = bench().request()
+    real = os.write
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            if states([event], request.prompt_uuid):
+                monkeypatch.setattr(fifo_module.os, "write", lambda fd, data: real(fd, data[:9]))
+                assert not await turn.steer("more", "steer-1")
+                monkeypatch.undo()
+    assert turn.report.kind == "broken" and turn.report.exit_status == -signal.SIGTERM
+    assert turn.report.undelivered == ()
+
+
+async def test_a_steer_too_long_is_refused_and_the_turn_goes_on(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async def long(turn: Turn, event: TurnEvent) -> None:
+        if isinstance(event, ApprovalRequested):
+            with pytest.raises(LineTooLong, match="attach it as a file"):
+                await turn.steer("x" * (1 << 20), "steer-1")
+            assert await turn.answer(event.request_id, Decision("allow"))
+
+    async with claude.turn(bench("asks").request()) as turn:
+        await follow(turn, long)
+    assert turn.report.kind == "done" and turn.report.undelivered == ()
+
+
+async def test_an_agent_that_writes_without_end_is_stopped(
+    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spooled, "MAX_SPOOL_BYTES", 10)
+    async with claude.turn(bench("asks").request()) as turn:
+        await follow(turn)
+    assert turn.report.kind == "failed" and "output" in turn.report.detail
+
+
+async def test_an_error_around_a_turn_comes_out_as_it_was_and_the_agent_is_ended(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    request = bench().request()
+
+    async def failing() -> None:
+        async with claude.turn(request) as turn:
+            await anext(turn)
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        await failing()
+    assert carriers(request.turn_id) == []
+
+
+async def test_leaving_holds_also_in_a_cancelled_task(
+    claude: ClaudeDriver, bench: Callable[..., Rig], watch: SpoolWatch
+) -> None:
+    rig = bench("asks", "idle")
+    request = rig.request()
+    with trio.CancelScope() as scope:
+        async with claude.turn(request) as turn:
+            first = await anext(turn)
+            scope.cancel()
+            await turn.leave()
+    assert alive(Identity(first.pid, first.proc_start))
+    with pytest.raises(RuntimeError, match="no report"):
+        turn.report  # noqa: B018
+    spool = Path(request.directory, "out.jsonl")
+    await until(watch, spool.parent, lambda: b"can_use_tool" in spool.read_bytes())
+    async with claude.take_up(rig.pending(request, first)) as again:
+        events = await follow(again, answering(Decision("allow")))
+    assert started(events) == first and approvals(events) == ["Write"]
+    assert again.report.kind == "done" and again.report.exit_status is None
+
+
+async def test_what_was_told_before_is_not_told_again_but_open_approvals_are(
+    claude: ClaudeDriver, bench: Callable[..., Rig], watch: SpoolWatch
+) -> None:
+    rig = bench("asks")
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = []
+        while not approvals(first):
+            first += [await anext(turn)]
+        offset = turn.offset
+        await turn.leave()
+    async with claude.take_up(rig.pending(request, started(first), offset=offset)) as again:
+        events = await follow(again, answering(Decision("allow")))
+    assert states(first, request.prompt_uuid) == ["started"]
+    assert states(events, request.prompt_uuid) == ["completed"]
+    assert approvals(events) == ["Write"]
+
+
+async def test_a_turn_whose_agent_is_gone_cannot_be_taken_up(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    rig = bench("idle")
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        events = await follow(turn)
+    with pytest.raises(LookupError, match="no living agent"):
+        async with claude.take_up(rig.pending(request, started(events))):
+            pytest.fail("must not be entered")
+    assert (await claude.settle(rig.pending(request, None))).state == "finished"
+
+
+async def test_the_files_of_a_turn_are_private(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    request = bench("idle").request()
+    async with claude.turn(request) as turn:
+        await follow(turn)
+    modes = {
+        path.name: path.stat().st_mode & 0o777
+        for path in Path(request.directory).iterdir()
+        if path.name != "cgroup"
+    }
+    assert modes == {"in": 0o600, "out.jsonl": 0o600, "err.log": 0o600}

@@ -1,0 +1,223 @@
+"""The real daemon as a child process, with everything of its own below one directory.
+
+``async with PodiumDaemon(machine) as podium`` starts it and returns when it is ready. At the end
+it is stopped with its turns, and nothing that belongs to the machine's home may live.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import trio
+
+from podiumd.tools.process import Identity, alive, command_line, start_of, wait_gone
+from tests.e2e.machine import Machine
+from tests.e2e.rpc_client import Feed, Json, Refused, connected, following
+
+READY_SECONDS = 15.0
+STOP_SECONDS = 15.0
+END_SECONDS = 30.0
+
+
+class Said(NamedTuple):
+    """How a run of the command-line client ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+class PodiumDaemon:
+    """One daemon of a machine; it can be killed, stopped and started again."""
+
+    def __init__(self, machine: Machine, **environment: str | None) -> None:
+        self.machine = machine
+        self._environment = environment
+        self._process: trio.Process | None = None
+        self._log = machine.root / "podiumd.log"
+
+    # -- its life ----------------------------------------------------------------------------
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+            left = await self._end()
+            if kind is None:
+                assert left == [], "nothing of the daemon and its turns may live on"
+            elif isinstance(error, Exception):
+                error.add_note(f"The daemon's log:\n{self.log_text()[-6000:]}")
+
+    async def start(self) -> None:
+        """Start it and return once it answers."""
+        reading, writing = os.pipe()
+        try:
+            with self._log.open("ab") as log:
+                self._process = await trio.lowlevel.open_process(
+                    self._command(writing),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(writing,),
+                    cwd=self.machine.root,
+                    env=self.machine.environment(**self._environment),
+                )
+            os.close(writing)
+            writing = -1
+            with trio.fail_after(READY_SECONDS):
+                await trio.lowlevel.wait_readable(reading)
+            assert os.read(reading, 64), f"it did not start:\n{self.log_text()[-3000:]}"
+        finally:
+            for descriptor in (reading, writing):
+                if descriptor >= 0:
+                    os.close(descriptor)
+
+    def _command(self, ready: int) -> list[str]:
+        program = [sys.executable, "-P", "-m", "podiumd"]
+        if not (Path(__file__).parents[2] / "daemon/podiumd/__main__.py").exists():
+            program = [sys.executable, "-P", str(Path(__file__).with_name("launch.py"))]
+        return [*program, "--log-format", "json", "--ready-fd", str(ready)]
+
+    @property
+    def pid(self) -> int:
+        """The process of the daemon that was started last."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def kill9(self) -> None:
+        """Kill it without a word, and wait until it is gone."""
+        assert self._process is not None
+        self._process.kill()
+        await self._process.wait()
+
+    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop; returns its exit status once it is gone."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        return await self.wait()
+
+    async def wait(self) -> int:
+        """Wait until it is gone; returns its exit status."""
+        assert self._process is not None
+        with trio.fail_after(STOP_SECONDS):
+            return await self._process.wait()
+
+    async def restart(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """End it by a signal and start the next one."""
+        await self.stop(number)
+        await self.start()
+
+    async def _end(self) -> list[str]:
+        """Stop it with its turns; end what lives on nevertheless and name it."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            with trio.move_on_after(STOP_SECONDS):
+                try:
+                    await self.rpc("daemon.shutdown", turns="interrupt")
+                except (OSError, trio.BrokenResourceError, Refused):
+                    process.terminate()
+                await process.wait()
+        left = list(self.living())
+        for identity, _ in left:
+            if alive(identity):
+                os.kill(identity.pid, signal.SIGKILL)
+        if process is not None:
+            await process.wait()
+        return [line for _, line in left]
+
+    def living(self) -> Iterator[tuple[Identity, str]]:
+        """Every process of this machine's home: the daemon, agents, and what those started."""
+        mark = f"HOME={self.machine.home}".encode()
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdecimal():
+                continue
+            try:
+                environ = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            start = start_of(int(entry.name))
+            if mark in environ and start is not None:
+                identity = Identity(int(entry.name), start)
+                if alive(identity):
+                    yield identity, command_line(identity.pid)
+
+    def children(self) -> list[str]:
+        """The command lines of all that lives beside the daemon itself."""
+        return [line for identity, line in self.living() if identity.pid != self.pid]
+
+    # -- talking to it -----------------------------------------------------------------------
+
+    async def rpc(self, method: str, **params: Any) -> Any:
+        """Call a method on a connection of its own. Raises ``Refused``."""
+        async with connected(self.machine.socket) as connection:
+            return await connection.call(method, params)
+
+    async def refused(self, method: str, **params: Any) -> Refused:
+        """Call a method that has to be refused and return the refusal."""
+        try:
+            result = await self.rpc(method, **params)
+        except Refused as refusal:
+            return refusal
+        raise AssertionError(f"{method} was not refused: {result}")
+
+    def follow(self, run_id: str, after_seq: int = 0) -> AbstractAsyncContextManager[Feed]:
+        """Follow a run."""
+        return following(self.machine.socket, run_id, after_seq)
+
+    async def ended(self, run_id: str) -> Json:
+        """Wait for a run's end and return it."""
+        async with self.follow(run_id) as feed:
+            return await feed.end()
+
+    @asynccontextmanager
+    async def running(self, recipe: str, where: Path, **more: Any) -> AsyncIterator[Feed]:
+        """Start a recipe and follow it; the first event is read."""
+        run = await self.rpc("runs.start", recipe=recipe, working_directory=str(where), **more)
+        async with self.follow(run["run_id"]) as feed:
+            await feed.until("run.started")
+            yield feed
+
+    async def cli(self, *arguments: str, cwd: Path | None = None, stdin: bytes = b"") -> Said:
+        """Run the command-line client."""
+        done = await trio.run_process(
+            [sys.executable, "-m", "podium", *arguments],
+            cwd=cwd or self.machine.root,
+            env=self.machine.environment(**self._environment),
+            stdin=stdin,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+        )
+        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    # -- what it wrote -----------------------------------------------------------------------
+
+    def log_text(self) -> str:
+        """Its log, of all its lives."""
+        return self._log.read_text(encoding="utf-8")
+
+    def logged(self, event: str) -> list[Json]:
+        """The lines of an event in its log."""
+        lines = [line for line in self.log_text().splitlines() if line.startswith("{")]
+        return [line for line in map(json.loads, lines) if line["event"] == event]
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended, collected or not."""
+    start = start_of(pid)
+    if start is not None:
+        with trio.fail_after(STOP_SECONDS):
+            await wait_gone(Identity(pid, start))

@@ -1,0 +1,108 @@
+"""The model's API fails, refuses, is used up, or never answers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.stories import LOOP, when, word
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+
+def failing(status: int, kind: str, message: str = "No.") -> dict[str, Any]:
+    """An answer that is an error of the API."""
+    return {"error": {"status": status, "type": kind, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, "invalid_request_error"), (529, "overloaded_error")]
+)
+async def test_an_error_of_the_api_ends_the_run_and_is_named(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, status: int, kind: str
+) -> None:
+    model_server.load({"default": failing(status, kind, "The model says no.")})
+    said = await podium.cli("run", podium.machine.recipe("loop", LOOP), cwd=repo.path)
+    (run,) = await podium.rpc("runs.list")
+    assert said.code == 1 and "✗ Recipe failed: agent invocation error (error)" in said.out
+    assert (run["exit"]["reason"], run["exit"]["category"]) == ("error", "error")
+    assert str(status) in run["exit"]["detail"], run["exit"]
+    assert run["turns"] == 1 and run["history"] == []
+
+
+async def test_the_agents_own_retries_are_shown_while_they_go_on(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "1"})
+    turns = [failing(529, "overloaded_error"), word("blocked")]
+    model_server.load({"turns": turns})
+    async with PodiumDaemon(machine) as podium:
+        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
+            run = await feed.end()
+    told = [data["delta"] for data in feed.data("turn.output") if data["kind"] == "status"]
+    assert len(told) == 1 and told[0].startswith("529 ") and "trying again" in told[0]
+    assert run["exit"]["reason"] == "implementation-blocked"
+
+
+async def test_refused_credentials_are_not_tried_for_minutes(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """The CLI would go on with a 401 for more than a minute; its first retry is enough."""
+    machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "10"})
+    model_server.load({"default": failing(401, "authentication_error", "invalid x-api-key")})
+    async with PodiumDaemon(machine) as podium:
+        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
+            run = await feed.end()
+    assert run["exit"]["reason"] == "error" and "401" in run["exit"]["detail"]
+    assert len(model_server.requests) <= 2
+
+
+async def test_a_used_up_account_parks_the_run_until_it_goes_on_by_itself(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    reset = int(time.time()) + 3
+    headers = {
+        "anthropic-ratelimit-unified-status": "rejected",
+        "anthropic-ratelimit-unified-reset": str(reset),
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+    }
+    used_up = {"status": 429, "type": "rate_limit_error", "message": "x", "headers": headers}
+    model_server.load({"turns": [{"error": used_up}, word("blocked")]})
+    login = {"CLAUDE_CODE_OAUTH_TOKEN": "dummy", "ANTHROPIC_API_KEY": None}
+    async with PodiumDaemon(machine, **login) as podium:
+        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
+            await feed.until("run.parked")
+            parked = await podium.rpc("runs.get", run_id=feed.seen[0]["run_id"])
+            assert parked["status"] == "parked" and parked["parked_until"].endswith("Z")
+            assert (await feed.until("run.resumed"))["why"] == "limit-reset"
+            assert time.time() >= reset
+            run = await feed.end()
+    assert run["exit"]["reason"] == "implementation-blocked"
+    assert (run["step_count"], run["visits"]) == (1, {"work": 1})
+    assert [visit["attempts"] for visit in run["history"]] == [1]
+    assert run["seconds"] < 2, "the wait is no time of the run's"
+
+
+async def test_a_model_that_never_answers_ends_the_turn_and_frees_everything(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    machine.configure(idle_timeout_seconds=1.5)
+    model_server.load({"default": {"never": True}})
+    async with PodiumDaemon(machine) as podium:
+        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
+            run = await feed.end()
+        assert run["exit"]["reason"] == "error"
+        assert run["exit"]["detail"] == "no output for 1.5 s"
+        assert len(model_server.requests) == 1
+        assert podium.children() == []
+        assert await podium.rpc("sessions.locks") == []
+        model_server.load({"rules": [when("Go on", {"text": "Here."})]})
+        turn = await podium.rpc(
+            "sessions.prompt", text="Go on.", session_id=run["session_id"], wait=True
+        )
+        assert turn["text"] == "Here.", "the session can be used at once"
