@@ -24,6 +24,8 @@ DAEMON = (sys.executable, "-P", "-m", "podiumd")
 READY_SECONDS = 15.0
 """How long ``up`` waits: a daemon with a thousand runs to take up is ready in about a second."""
 
+RETRY_SECONDS = 0.02
+
 GONE_SECONDS = 30.0
 """How long ``down`` waits: ending an agent in order takes up to some ten seconds."""
 
@@ -43,13 +45,13 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
         sys.stdout.flush()
         os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
     try:
-        _start(options)
+        started = _start(options)
     except Failure:
         rival = _status_of_rival()
         if rival is None:
             raise
         return _report(rival, "already running", json)
-    return _report(call("daemon.status"), "running", json)
+    return _report(started, "running", json)
 
 
 def _status() -> Json | None:
@@ -73,40 +75,43 @@ def _report(status: Json, how: str, json: bool) -> int:
     return OK
 
 
-def _start(options: list[str]) -> None:
-    """Start a daemon of its own session and wait until it says that it is ready.
+def _start(options: list[str]) -> Json:
+    """Start a daemon in a session of its own and return its status once it answers.
 
-    It holds the writing end of a pipe: a line means ready, an end without one that it is gone.
+    Its socket takes connections before it is ready and answers them when it is: only until there
+    is a socket does anything have to be tried again.
 
     Raises:
         Failure: it ended, or was not ready in time; the message holds its own reason.
     """
-    reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as words, open(reading, "rb", buffering=0) as ready:
-        try:
-            child = subprocess.Popen(
-                [*DAEMON, "--detached", "--ready-fd", str(writing), *options],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=words,
-                start_new_session=True,
-                pass_fds=(writing,),
-                cwd="/",
-                env=paths.for_child(),
-            )
-        finally:
-            os.close(writing)
-        if not select.select([ready], [], [], READY_SECONDS)[0]:
-            child.returncode = 0  # it lives on: not ours to wait for
-            raise Failure(
-                f"The daemon (pid {child.pid}) is not ready after {READY_SECONDS:g} s: "
-                f"'podium status' tells when it is; its log is {paths.log_file()}."
-            )
-        if ready.read(64):
-            child.returncode = 0
-            return
-        child.wait()
-        raise Failure(f"The daemon did not start: {_reason(words, child.returncode)}")
+    deadline = time.monotonic() + READY_SECONDS
+    with tempfile.TemporaryFile() as words:
+        child = subprocess.Popen(
+            [*DAEMON, "--detached", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=words,
+            start_new_session=True,
+            cwd="/",
+            env=paths.for_child(),
+        )
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                status: Json = Connection().call("daemon.status", seconds=left)
+            except (DaemonDown, ConnectionLost):
+                try:
+                    ended = child.wait(RETRY_SECONDS)
+                except subprocess.TimeoutExpired:
+                    continue
+                raise Failure(f"The daemon did not start: {_reason(words, ended)}") from None
+            else:
+                child.returncode = 0  # it lives on: not ours to wait for
+                return status
+    child.returncode = 0
+    raise Failure(
+        f"The daemon (pid {child.pid}) is not ready after {READY_SECONDS:g} s: "
+        f"'podium status' tells when it is; its log is {paths.log_file()}."
+    )
 
 
 def _reason(words: IO[bytes], status: int) -> str:
@@ -198,8 +203,8 @@ class _Exit:
 def config(action: str, config: str | None, json: bool) -> int:
     """``podium config``: the daemon's own module answers, so that it works with none running."""
     options = [] if config is None else ["--config", os.path.abspath(config)]
-    options += ["--json"] if json else []
-    return subprocess.run([*DAEMON, "config", action, *options], check=False).returncode
+    command = [*DAEMON, *options, "config", action, *(["--json"] if json else [])]
+    return subprocess.run(command, check=False).returncode
 
 
 def rpc(method: str, params: str | None, json: bool) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from podium import follow, identify, text
+from podium import follow, text
 from podium.commands_start import given_text
-from podium.connection import Connection
+from podium.connection import Connection, call
+from podium.errors import Failure
 from podium.narrate import answer_command, choices_of, end_line
 from podium.views import home_relative
 
@@ -19,8 +20,7 @@ DONE = {"pause": "Pausing", "resume": "Resumed", "cancel": "Cancelled", "interru
 
 def show(run_id: str, json: bool) -> int:
     """``podium runs show``."""
-    connection = Connection()
-    run: Json = connection.call("runs.get", {"run_id": identify.run(connection, run_id)})
+    run: Json = call("runs.get", {"run_id": run_id})
     if json:
         text.emit_json(run)
         return 0
@@ -81,18 +81,17 @@ def _history_row(entry: Json) -> tuple[str, ...]:
 def log(run_id: str, follow_on: bool, json: bool) -> int:
     """``podium runs log``: one line an event."""
     connection = Connection()
-    full = identify.run(connection, run_id)
     view = follow.JsonView() if json else LogView()
     if follow_on:
 
         def following() -> int:
-            follow.follow(follow.Feed(connection, full), view)
+            follow.follow(follow.Feed(connection, run_id), view)
             return 0
 
-        return follow.guarded(full, following)
+        return follow.guarded(run_id, following)
     after = 0
     while True:
-        page = connection.call("runs.events", {"run_id": full, "after_seq": after})
+        page = connection.call("runs.events", {"run_id": run_id, "after_seq": after})
         for event in page["events"]:
             view.event(event)
         if not page["events"] or page["next_seq"] <= after:
@@ -121,8 +120,7 @@ class LogView(follow.JsonView):
 
 def control(verb: str, run_id: str, json: bool) -> int:
     """``podium pause``, ``resume``, ``cancel`` and ``interrupt``."""
-    connection = Connection()
-    run: Json = connection.call(f"runs.{verb}", {"run_id": identify.run(connection, run_id)})
+    run: Json = call(f"runs.{verb}", {"run_id": run_id})
     if json:
         text.emit_json(run)
         return 0
@@ -156,9 +154,7 @@ def interrupt(run_id: str, json: bool) -> int:
 def steer(run_id: str, words: str, json: bool) -> int:
     """``podium steer``."""
     said = given_text(words)
-    connection = Connection()
-    params = {"run_id": identify.run(connection, run_id), "text": said}
-    answer: Json = connection.call("runs.steer", params)
+    answer: Json = call("runs.steer", {"run_id": run_id, "text": said})
     if json:
         text.emit_json(answer)
     elif answer.get("state") == "too_late":
@@ -170,14 +166,12 @@ def steer(run_id: str, words: str, json: bool) -> int:
 
 def answer(question_id: str, value: str | None, note: str | None, json: bool) -> int:
     """``podium answer``: without a value the choices are shown."""
-    connection = Connection()
-    full = identify.question(connection, question_id)
     if value is None:
-        return _show_question(connection, full, json)
-    params = {"question_id": full, "answer": value}
+        return _show_question(question_id, json)
+    params = {"question_id": question_id, "answer": value}
     if note is not None:
         params["note"] = note
-    question: Json = connection.call("questions.answer", params)
+    question: Json = call("questions.answer", params)
     if json:
         text.emit_json(question)
     else:
@@ -185,19 +179,20 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     return 0
 
 
-def _show_question(connection: Connection, full: str, json: bool) -> int:
-    for question in connection.call("questions.list"):
-        if question.get("question_id") == full:
-            break
-    else:
-        identify.missing_question(full)
+def _show_question(beginning: str, json: bool) -> int:
+    listed: list[Json] = call("questions.list")
+    found = [one for one in listed if str(one.get("question_id")).startswith(beginning)]
+    if len(found) != 1:
+        many = "More than one open question begins with" if found else "There is no open question"
+        raise Failure(f"{many} '{text.fold(beginning)}': 'podium questions' lists them.")
+    (question,) = found
     if json:
         text.emit_json(question)
         return 0
     said = f"{text.fold(question.get('kind'))}: {text.clean(question.get('text'))}\n"
     if question.get("detail"):
         said += f"{text.clean(question['detail'])}\n"
-    choices = [(value, label) for value, label in choices_of(question)]
+    choices = choices_of(question)
     if choices:
         said += "\n" + text.table(("ANSWER", "MEANING"), choices)
     text.emit(f"{said}\nAnswer with: {answer_command(question)}\n")

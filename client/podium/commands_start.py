@@ -7,7 +7,7 @@ import shlex
 import sys
 from typing import Any
 
-from podium import follow, identify, text
+from podium import follow, text
 from podium.ask import Asker
 from podium.connection import Connection
 from podium.errors import USAGE, Failure
@@ -15,8 +15,6 @@ from podium.narrate import Narrator
 from podium.screen import Screen
 
 Json = dict[str, Any]
-
-PREVIEW_CHARACTERS = 120
 
 
 def run(
@@ -42,14 +40,13 @@ def run(
     request |= {name: value for name, value in given.items() if value}
     if worktree:
         request["worktree"] = True
-    first = "" if json else _first_line(recipe, directory)
     connection, started = follow.start("runs.start", request)
     run_id = str(started["run_id"])
     if detach:
-        _detached(started, json, first)
+        _detached(started, json)
         return 0
-    if not json:
-        text.emit(first)
+    if started.get("status") == "queued":
+        text.tell("podium: queued until another agent is done.")
     again = _again(request)
     asking = person and request["on_question"] == "ask"
     return _follow_run(connection, run_id, json, again, asking)
@@ -57,9 +54,7 @@ def run(
 
 def attach(run_id: str, json: bool) -> int:
     """``podium attach``: what happened so far, then live to the end."""
-    connection = Connection()
-    full = identify.run(connection, run_id)
-    return _follow_run(connection, full, json, "", at_terminal() and not json)
+    return _follow_run(Connection(), run_id, json, "", at_terminal() and not json)
 
 
 def _follow_run(connection: Connection, run_id: str, json: bool, again: str, asking: bool) -> int:
@@ -96,7 +91,7 @@ def prompt(
     connection, started = follow.start("sessions.prompt", request)
     run_id = str(started["run_id"])
     if detach:
-        _detached(started, json, "")
+        _detached(started, json)
         return 0
     turn_id = started.get("turn_id")
 
@@ -160,26 +155,10 @@ def parse_params(pairs: list[str]) -> Json:
     return params
 
 
-def _first_line(recipe: str, directory: str) -> str:
-    connection = Connection()
-    try:
-        listed = connection.call("recipes.list", {"working_directory": directory})
-    finally:
-        connection.close()
-    for known in listed:
-        if known.get("id") == recipe:
-            preview = " ".join(str(known.get("first_prompt") or "").split())[:PREVIEW_CHARACTERS]
-            label = text.fold(known.get("label"))
-            return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}...\n"
-    return ""
-
-
-def _detached(started: Json, json: bool, first: str) -> None:
+def _detached(started: Json, json: bool) -> None:
     if json:
         text.emit_json(started)
         return
-    if first:
-        text.tell(first.rstrip("\n"))
     run_id = text.fold(started["run_id"])
     text.emit(f"{run_id}\n")
     if text.is_terminal(sys.stderr):

@@ -114,6 +114,7 @@ class Feed:
         self.run_id = run_id
         self._seq = after_seq
         self._fruitless = 0
+        self._hole = -1
         self._ready: list[Json] = []
         try:
             self._ready = self._subscribe()
@@ -163,14 +164,23 @@ class Feed:
             if isinstance(seq, int):
                 if seq <= self._seq:
                     continue
-                if seq > self._seq + 1:
+                if seq > self._seq + 1 and self._hole != self._seq:
+                    self._hole = self._seq  # still there when asked again: stored facts are lost
                     if whole:
-                        self._reconnect()
+                        self._ask_again()
                     break
                 self._seq = seq
                 self._fruitless = 0
             taken.append(event)
         return taken
+
+    def _ask_again(self) -> None:
+        self.connection.close()
+        try:
+            self.connection = Connection(self.connection.path)
+            self._ready = self._subscribe()
+        except (DaemonDown, ConnectionLost):
+            self._reconnect()
 
     def _reconnect(self) -> None:
         self.connection.close()

@@ -13,6 +13,9 @@ from podium.screen import Screen
 Json = dict[str, Any]
 
 TAIL_LINES = 10
+
+PREVIEW_CHARACTERS = 120
+
 PURPOSES = {
     "retry": "asking again for the outcome",
     "again": "asking again",
@@ -140,6 +143,7 @@ class Narrator:
     def _run_started(self, data: Json) -> None:
         self._started = self._at
         self._limits = data.get("limits") or {}
+        self._screen.line(first_line(data))
         place = text.fold(data.get("working_directory"))
         session = text.fold(data.get("session_id"))
         self._note(f"run {text.fold(data.get('run_id'))} · session {session} · {place}")
@@ -225,7 +229,9 @@ class Narrator:
         self._note(f"? {said}")
 
     def _limit_hit(self, data: Json) -> None:
-        self._note(f"⚠ limit {data.get('limit')} ({data.get('count')})", "yellow")
+        count = data.get("count")
+        bound = f"{count:g}" if isinstance(count, (int, float)) else str(count)
+        self._note(f"⚠ limit {data.get('limit')} ({bound})", "yellow")
 
     def _edge_taken(self, data: Json) -> None:
         target = data.get("to") or f"exit {data.get('exit')}"
@@ -248,6 +254,15 @@ class Narrator:
             self._block(ended["detail"])
         if ended.get("class") != "completed":
             self._screen.line(f"Run it again: {text.clean(self._again or again_command(run))}")
+
+
+def first_line(started: Json) -> str:
+    """The first line about a run, from its ``run.started``."""
+    preview = " ".join(str(started.get("first_prompt") or "").split())[:PREVIEW_CHARACTERS]
+    if started.get("kind") == "prompt":
+        return f"Prompt: {text.clean(preview)}..."
+    label = text.fold(started.get("label") or started.get("recipe"))
+    return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}..."
 
 
 def _brief(words: object) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from podiumd import __version__
 from podiumd.config_load import ConfigError, Loaded, flatten, load
 from podiumd.instance import AlreadyRunning
-from podiumd.logs import Format, set_up
+from podiumd.logs import set_up
 from podiumd.paths import PlaceError, prepare
 from podiumd.tools.environment import reexec_without_turn
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "config":
             _print_config(options.action, loaded, as_json=options.json)
             return 0
-        return _serve(loaded, options.log_format, detached=options.detached)
+        return _serve(loaded, options)
     except (ConfigError, PlaceError, AlreadyRunning) as error:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
@@ -48,6 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--detached", action="store_true", help="log to a file in the state directory"
+    )
+    parser.add_argument(
+        "--ready-fd", type=int, metavar="FD", help="write a line to this descriptor once ready"
     )
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND")
@@ -85,18 +88,27 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _serve(loaded: Loaded, log_format: Format, *, detached: bool) -> int:
-    reexec_without_turn(
-        os.environ, [sys.executable, "-m", "podiumd", *sys.argv[1:]], os.execve
-    )
+def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
+    command = [sys.executable, *sys.orig_argv[1:]]
+    reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))
     prepare(loaded.places, os.getuid())
     try:
-        set_up(log_format, file=loaded.places.log if detached else None)
+        set_up(options.log_format, file=loaded.places.log if options.detached else None)
     except OSError as error:
         raise PlaceError(f"Cannot write {loaded.places.log}: {error.strerror}.") from None
-    from podiumd.app import run  # only now: 'config show' must not load the whole daemon
+    from podiumd import app  # only now: 'config show' must not load the whole daemon
 
-    return run(loaded)
+    def ready() -> None:
+        if options.ready_fd is not None:
+            os.write(options.ready_fd, b"ready\n")
+            os.close(options.ready_fd)
+
+    try:
+        app.run(loaded.config, loaded.places, os.environ, ready)
+    except app.CannotStart as error:
+        print(f"podiumd: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

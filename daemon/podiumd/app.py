@@ -24,6 +24,7 @@ import trio
 from podiumd import __version__
 from podiumd.config import Config
 from podiumd.drivers.registry import make_drivers
+from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.instance import hold_lock
 from podiumd.logs import log
@@ -37,9 +38,11 @@ from podiumd.runtime.clock import Clock
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
+from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
 from podiumd.store.index import INDEX_NAME, open_index
 from podiumd.tools.environment import child_environment
@@ -74,14 +77,32 @@ def run(
 ) -> None:
     """Run the daemon until it is told to stop.
 
-    ``ready`` is called once it answers. Raises what keeps it from starting: ``AlreadyRunning``,
-    ``PlaceError``, ``StoreError``, ``LeaseError``, ``ScriptError``.
+    ``ready`` is called once it answers.
+
+    Raises:
+        AlreadyRunning: another daemon has this STATE or this socket.
+        PlaceError: the socket cannot be made.
+        CannotStart: the store, the leases or the scripted agent's file cannot be used.
     """
     with ExitStack() as stack:
         stack.enter_context(hold_lock(places.instance_lock))
         listener = stack.enter_context(listening(places.socket, os.getuid()))
         daemon = Daemon(config, places, environ)
-        trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
+        try:
+            trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
+        except* (StoreError, LeaseError, ScriptError) as group:
+            raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
+
+
+class CannotStart(Exception):
+    """What the daemon needs cannot be used; the text says which, why, and what to do."""
+
+
+def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
+    found: list[Exception] = []
+    for error in group.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found
 
 
 class Daemon:

@@ -9,12 +9,13 @@ from tests.client.fake_daemon import QUESTION_ID, RUN_ID, SESSION_ID, FakeDaemon
 Json = dict[str, Any]
 
 TURN_ID = "7u2n0000-0000-4000-8000-000000000004"
+FIRST_PROMPT = "Fix  the\nthing " + "and more " * 20
 RECIPE = {
     "id": "fix-it",
     "label": "Fix it",
     "description": "Fix one thing",
     "source": "builtin",
-    "first_prompt": "Fix  the\nthing " + "and more " * 20,
+    "first_prompt": FIRST_PROMPT[:120],
     "trusted": True,
 }
 EXITS = {
@@ -102,6 +103,9 @@ def started(seq: int = 1, **more: Any) -> Json:
         "working_directory": "/home/ada/pots",
         "agent": "claude",
         "limits": {"max_total_steps": 7, "max_retries": 3},
+        "recipe": "fix-it",
+        "label": "Fix it",
+        "first_prompt": FIRST_PROMPT,
         **more,
     }
     return event(seq, "run.started", **data)
@@ -133,8 +137,6 @@ def ended(seq: int, kind: str = "completed", **more: Any) -> Json:
 
 def recipe_daemon(daemon: FakeDaemon, *events: Json) -> FakeDaemon:
     """Make the fake one that starts the recipe ``fix-it`` and tells these events."""
-    daemon.answers["recipes.list"] = [RECIPE]
     daemon.answers["runs.start"] = {"run_id": RUN_ID, "status": "running"}
-    daemon.answers["runs.list"] = [ended_run()]
     daemon.events = list(events)
     return daemon

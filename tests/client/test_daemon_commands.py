@@ -39,9 +39,6 @@ if mood == "logged":
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(os.environ["PODIUM_HOME"] + "/podium.sock")
 listener.listen()
-if "--ready-fd" in sys.argv:
-    os.write(int(sys.argv[sys.argv.index("--ready-fd") + 1]), b"ready\\n")
-    os.close(int(sys.argv[sys.argv.index("--ready-fd") + 1]))
 status = {"pid": os.getpid(), "socket": "S", "argv": sys.argv[1:], "cwd": os.getcwd(),
           "sid": os.getsid(0), "version": "0",
           "gateway": {"enabled": True, "url": "ws://127.0.0.1:8080"}}
@@ -74,7 +71,8 @@ class Home:
         }
 
     def podium(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return podium(self.path / "podium.sock", *arguments, settings=self.settings, **more)
+        settings = self.settings | more
+        return podium(self.path / "podium.sock", *arguments, settings=settings)
 
 
 @pytest.fixture
@@ -189,7 +187,7 @@ def test_a_package_in_the_current_directory_is_not_run_as_the_daemon(
 def test_config_is_answered_by_the_daemons_module_with_none_running(home: Home) -> None:
     done = home.podium("config", "show", "--config", "/tmp/c.toml", "--json")
 
-    assert json.loads(done.stdout) == ["config", "show", "--config", "/tmp/c.toml", "--json"]
+    assert json.loads(done.stdout) == ["--config", "/tmp/c.toml", "config", "show", "--json"]
     assert done.returncode == 7
 
 

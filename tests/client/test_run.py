@@ -27,7 +27,7 @@ def test_the_first_line_names_the_recipe_and_previews_its_first_prompt(daemon: F
 
     done = podium(daemon, "run", "fix-it")
 
-    folded = " ".join(stories.RECIPE["first_prompt"].split())  # type: ignore[attr-defined]
+    folded = " ".join(stories.FIRST_PROMPT.split())
     expected = f"Starting recipe 'Fix it'. First prompt: {folded[:120]}..."
     assert done.stdout.splitlines()[0] == expected
 
@@ -229,6 +229,15 @@ def test_a_hole_in_the_events_is_asked_for_again(daemon: FakeDaemon) -> None:
     assert [json.loads(line)["seq"] for line in out.splitlines()] == [1, 2, 3, 4]
 
 
+def test_an_event_that_is_lost_for_good_does_not_stop_the_following(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(3), ended(4))
+
+    done = podium(daemon, "run", "fix-it", "--json")
+
+    assert [json.loads(line)["seq"] for line in done.stdout.splitlines()] == [1, 3, 4]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_start_whose_answer_is_lost_is_asked_again_under_the_same_token(
     daemon: FakeDaemon,
 ) -> None:
@@ -292,13 +301,12 @@ def test_attach_tells_an_ended_run_with_its_exit_code_by_the_beginning_of_its_id
     done = podium(daemon, "attach", RUN_ID[:4])
 
     assert done.returncode == 4
-    assert daemon.params_of("runs.events")[0]["run_id"] == RUN_ID
+    assert daemon.params_of("runs.events")[0]["run_id"] == RUN_ID[:4]
     again = """podium run fix-it --cwd '/home/ada/pots and pans' -p 'issue=it'"'"'s 7'"""
     assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
 
 
 def test_hostile_words_are_shown_and_not_obeyed(daemon: FakeDaemon) -> None:
-    daemon.answers["recipes.list"] = []
     recipe_daemon(daemon, started(), entered(2), turn_ended(3, "a\x1b]0;x\x07b\u202ec\x9bd"))
     daemon.publish(ended(4, "error", recipe="\x1b[2J"))
 

@@ -22,7 +22,6 @@ from tests.client.stories import QUESTION, ended, ended_run, entered, said, star
 def busy(daemon: FakeDaemon) -> FakeDaemon:
     """A daemon with one run and one question."""
     daemon.answers |= {
-        "runs.list": [ended_run()],
         "runs.get": ended_run(),
         "questions.list": [QUESTION],
     }
@@ -33,7 +32,7 @@ def test_a_run_is_shown_with_its_steps_and_its_end(busy: FakeDaemon) -> None:
     done = podium(busy, "runs", "show", RUN_ID[:6])
 
     lines = done.stdout.splitlines()
-    assert busy.params_of("runs.get") == [{"run_id": RUN_ID}]
+    assert busy.params_of("runs.get") == [{"run_id": RUN_ID[:6]}]
     assert f"session    {SESSION_ID}" in lines
     assert "step       fix (visit 2), step 2 of 7" in lines
     assert "params     issue=it's 7" in lines
@@ -54,26 +53,6 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
 
 def test_a_run_as_json_is_the_daemons_own(busy: FakeDaemon) -> None:
     assert json.loads(podium(busy, "runs", "show", RUN_ID, "--json").stdout) == ended_run()
-
-
-def test_an_ambiguous_beginning_is_refused_with_the_candidates(busy: FakeDaemon) -> None:
-    busy.answers["runs.list"] = [{"run_id": "1a2b3c4d"}, {"run_id": "1a2b9999"}]
-
-    done = podium(busy, "runs", "show", "1a2b")
-
-    assert done.returncode == 1
-    assert done.stderr == (
-        "podium: More than one run begins so (1a2b3c4d, 1a2b9999): give more of the id.\n"
-    )
-
-
-def test_a_plain_prompt_is_found_by_what_it_holds(busy: FakeDaemon) -> None:
-    busy.answers["sessions.locks"] = [{"holder": {"kind": "prompt", "id": "77aa"}}]
-    busy.answers["runs.cancel"] = ended_run("cancelled")
-
-    podium(busy, "cancel", "77")
-
-    assert busy.params_of("runs.cancel") == [{"run_id": "77aa"}]
 
 
 def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:
@@ -153,7 +132,7 @@ def test_a_question_is_answered_with_a_note(busy: FakeDaemon) -> None:
 
     assert done.stdout == "Answered: no.\n"
     assert busy.params_of("questions.answer") == [
-        {"question_id": QUESTION_ID, "answer": "no", "note": "later"}
+        {"question_id": QUESTION_ID[:5], "answer": "no", "note": "later"}
     ]
 
 
@@ -174,6 +153,17 @@ def test_a_question_that_is_not_open_is_told_from_one_that_is(busy: FakeDaemon) 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "podium: There is no open question '0000': 'podium questions' lists them.\n"
+    )
+
+
+def test_an_ambiguous_beginning_of_a_question_is_refused(busy: FakeDaemon) -> None:
+    busy.answers["questions.list"] = [QUESTION, {**QUESTION, "question_id": "9ue5"}]
+
+    done = podium(busy, "answer", "9u")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "podium: More than one open question begins with '9u': 'podium questions' lists them.\n"
     )
 
 

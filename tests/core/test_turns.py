@@ -167,13 +167,12 @@ def test_a_clock_that_went_back_counts_as_no_time() -> None:
 
 def test_the_end_of_another_turn_changes_nothing() -> None:
     play = Play(review_loop())
-    stale = {"report": play.begin() and play.state.last_turn, "turn_id": play.turn.turn_id}
     play.say("complete")
-    stale["report"] = play.last(f.TurnEnded).report
+    stale = play.last(f.TurnEnded)
 
-    assert play.do(c.TurnOver, **stale) == []
+    assert play.do(c.TurnOver, turn_id=stale.turn_id, report=stale.report) == []
     play.begin()
-    assert play.do(c.TurnOver, **stale) == []
+    assert play.do(c.TurnOver, turn_id=stale.turn_id, report=stale.report) == []
 
 
 # Retries.

@@ -30,6 +30,8 @@ SMALL = (
     "--disable-slash-commands",
 )
 
+STEER = "00000000-0000-4000-8000-00000000000a"
+
 Reaction = Callable[[Turn, TurnEvent], Awaitable[None]]
 
 

@@ -154,9 +154,12 @@ async def test_an_aborted_result_is_broken(scene: Scene) -> None:
     assert (await scene.settled()).state == "broken"
 
 
+@pytest.mark.parametrize("messages", [[said(TOOL)], [said(TEXT), DONE]])
 @pytest.mark.parametrize("tail", [b'{"type": "resu', b"not json\n"])
-async def test_a_hole_in_the_spool_is_not_adopted(scene: Scene, tail: bytes) -> None:
-    scene.spool(said(TOOL), closed=False, tail=tail)
+async def test_a_hole_in_the_spool_is_not_adopted(
+    scene: Scene, tail: bytes, messages: list[dict[str, Any]]
+) -> None:
+    scene.spool(*messages, closed=False, tail=tail)
     settled = await scene.settled()
     assert settled.state == "broken" and settled.report is not None
     assert settled.report.bad_lines == 1

@@ -48,18 +48,21 @@ class PodiumDaemon:
     # -- its life ----------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            await self._ended()
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
-            left = await self._end()
-            if kind is None:
-                assert left == [], "nothing of the daemon and its turns may live on"
-            elif isinstance(error, Exception):
-                error.add_note(f"The daemon's log:\n{self.log_text()[-6000:]}")
+        left = await self._ended()
+        if kind is None:
+            assert left == [], "nothing of the daemon and its turns may live on"
+        elif error is not None:
+            error.add_note(f"The daemon's log:\n{self.log_text()[-6000:]}")
 
     async def start(self) -> None:
         """Start it and return once it answers."""
@@ -120,8 +123,13 @@ class PodiumDaemon:
         await self.stop(number)
         await self.start()
 
-    async def _end(self) -> list[str]:
+    async def _ended(self) -> list[str]:
         """Stop it with its turns; end what lives on nevertheless and name it."""
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+            return await self._end()
+        return ["it could not be ended"]
+
+    async def _end(self) -> list[str]:
         process = self._process
         if process is not None and process.returncode is None:
             with trio.move_on_after(STOP_SECONDS):

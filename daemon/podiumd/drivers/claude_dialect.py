@@ -22,6 +22,7 @@ from podiumd.formats import claude_control
 from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
+    BadLine,
     ControlCancel,
     ControlRequest,
     Event,
@@ -111,6 +112,8 @@ class ClaudeDialect:
         return claude_control.end_session(self._request_id("end"))
 
     def report(self, ending: Ending) -> TurnReport:
+        if ending.torn and not self.over:
+            self.reader.feed(BadLine("cut at the end", 0))
         forced = None if ending.kind is None else (ending.kind, ending.detail)
         if forced is None and not self._heard:
             status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
@@ -131,7 +134,6 @@ class ClaudeDialect:
                     (*self._stopped, *report.background_stopped, *ending.background_stopped)
                 )
             ),
-            bad_lines=report.bad_lines + (0 if self.over else ending.torn_lines),
             undelivered=tuple(uuid for uuid in report.undelivered if uuid not in self._unsent),
         )
 

@@ -46,9 +46,7 @@ async def settle(pending: PendingTurn) -> Settled:
     steers = tuple(uuid for uuid in pending.sent_uuids if uuid != pending.prompt_uuid)
     found, delivered = await trace(transcript, pending.prompt_uuid, steers)
     aftermath = await look_back(transcript, pending.prompt_uuid, 0)
-    report = dialect.report(
-        Ending(background_stopped=stopped, aftermath=aftermath, torn_lines=torn)
-    )
+    report = dialect.report(Ending(background_stopped=stopped, aftermath=aftermath, torn=torn))
     state, detail = _verdict(pending, dialect, report, followed=found.followed)
     if state == "broken":
         report = replace(report, kind="broken", detail=detail)
@@ -84,19 +82,19 @@ def _verdict(
     return "absent", "the agent ended before it had begun its answer"
 
 
-async def _replay(pending: PendingTurn) -> tuple[ClaudeDialect, int]:
+async def _replay(pending: PendingTurn) -> tuple[ClaudeDialect, bool]:
     """Read the whole spool; also says whether its last line is cut."""
     dialect = ClaudeDialect((pending.prompt_uuid, *pending.sent_uuids))
     try:
         spool = SpoolReader(Path(pending.directory, SPOOL))
     except FileNotFoundError:
-        return dialect, 0
+        return dialect, False
     try:
         while not spool.at_end:
             for line in spool.read():
                 dialect.feed(line.data)
             await trio.lowlevel.checkpoint()
-        return dialect, int(spool.partial)
+        return dialect, spool.partial
     finally:
         spool.close()
 

@@ -26,7 +26,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a turn came to its end, seen from outside the conversation.
 
     ``kind`` is set where that alone decides (interrupted, timeout, failed, broken); without it the
-    conversation does. ``exit_status`` is unknown of a process that is not our child.
+    conversation does. ``exit_status`` is unknown of a process that is not our child. ``torn``: the
+    output ends within a line.
     """
 
     kind: EndKind | None = None
@@ -35,7 +36,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     background_stopped: tuple[str, ...] = ()
     aftermath: Aftermath = Aftermath()
-    torn_lines: int = 0
+    torn: bool = False
 
 
 class Dialect(Protocol):

@@ -283,7 +283,7 @@ class SpooledTurn:
             seconds=trio.current_time() - self._began,
             background_stopped=stopped,
             aftermath=aftermath,
-            torn_lines=int(self._spool.partial),
+            torn=self._spool.partial,
         )
 
 

@@ -1,0 +1,134 @@
+"""From the end of one step to the beginning of the next: how long the daemon takes in between.
+
+    make bench-next_turn     python benchmarks/bench_next_turn.py [--rounds N] [--json]   (Linux)
+
+A private daemon plays a recipe of two steps that hand over to each other, with the real agent and
+a scripted model. Measured from the line in the agent's spool that says it is idle to the moment
+when the next agent is spawned (its exec), with the first line waiting in its FIFO. What happens
+is seen from outside, by a process that watches files (``turn_watch``); the daemon is as ever.
+
+The parts, in their order: ``notice`` the idle line and write the end of session; ``exit`` of the
+agent, its own; ``sweep`` for what it left, until its end is stored; ``decide`` the next step and
+store that; ``prepare`` the next turn until its prompt waits; ``spawn`` until the exec.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+if not __package__:  # run as a program: the checkout is not on the path yet
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.measure import ROOT, CannotMeasure, Figure, Result, arguments, percentile, run
+from benchmarks.private_daemon import ALWAYS_AGAIN, PING_PONG, private_daemon
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo
+
+GOAL_MS = 50.0
+TRANSITIONS = 20
+"""How often one round, which is one run, goes from a step to the next."""
+
+RUN_SECONDS = 120.0
+PARTS = ("notice", "exit", "sweep", "decide", "prepare", "spawn")
+
+
+class Seen(NamedTuple):
+    """One event of ``turn_watch``."""
+
+    at: float
+    what: str
+    turn: str
+
+
+@asynccontextmanager
+async def watching(daemon: PodiumDaemon) -> AsyncIterator[list[Seen]]:
+    """Watch the daemon's files; the list is filled at the end."""
+    machine = daemon.machine
+    state = machine.podium_home / "state"
+    program = [sys.executable, "-S", ROOT / "benchmarks" / "turn_watch.py", state, machine.claude]
+    seen: list[Seen] = []
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as watch:
+        assert watch.stdout is not None
+        if await trio.to_thread.run_sync(watch.stdout.readline) != b"ready\n":
+            raise CannotMeasure("the files of the daemon cannot be watched (inotify is needed)")
+        yield seen
+        told, _ = await trio.to_thread.run_sync(watch.communicate)
+        seen += [Seen(*event) for event in json.loads(told)]
+
+
+async def one_run(daemon: PodiumDaemon, where: GitRepo, recipe: str) -> list[dict[str, float]]:
+    """Play the recipe once; returns the parts of each transition in milliseconds."""
+    async with watching(daemon) as seen:
+        with trio.move_on_after(RUN_SECONDS):
+            asked = {"recipe": recipe, "working_directory": str(where.path)}
+            started = await daemon.rpc("runs.start", **asked)
+            async with daemon.follow(started["run_id"]) as feed:
+                while (event := await feed.next())["type"] != "run.ended":
+                    pass
+    turns = [event.turn for event in seen if event.what == "made"]
+    if len(turns) != TRANSITIONS + 1 or event["type"] != "run.ended":
+        raise CannotMeasure(f"{len(turns)} turns were seen where {TRANSITIONS + 1} were due")
+    return [parts(seen, *pair) for pair in itertools.pairwise(turns)]
+
+
+def parts(seen: list[Seen], old: str, new: str) -> dict[str, float]:
+    """Take one transition apart."""
+    made = next(event.at for event in seen if (event.what, event.turn) == ("made", new))
+    before = [event for event in seen if event.at <= made]
+    idle = [event.at for event in before if (event.what, event.turn) == ("idle", old)][-1]
+    exited = [event.at for event in before if (event.what, event.turn) == ("closed", old)][-1]
+    told = next(
+        event.at for event in seen if (event.what, event.turn) == ("line", old) and event.at >= idle
+    )
+    stored = next(event.at for event in seen if event.what == "stored" and event.at >= exited)
+    line = next(event.at for event in seen if (event.what, event.turn) == ("line", new))
+    spawned = next(event.at for event in seen if event.what == "program" and event.at >= line)
+    moments = (idle, told, exited, stored, made, line, spawned)
+    taken = [(b - a) * 1000 for a, b in itertools.pairwise(moments)]
+    return {"whole": (spawned - idle) * 1000, **dict(zip(PARTS, taken, strict=True))}
+
+
+async def all_runs(rounds: int) -> list[dict[str, float]]:
+    """Play all rounds in one daemon."""
+    found = []
+    async with private_daemon(ALWAYS_AGAIN) as daemon:
+        recipe = daemon.machine.recipe("ping-pong", PING_PONG.format(steps=TRANSITIONS + 1))
+        where = daemon.machine.repository()
+        for _ in range(rounds):
+            found += await one_run(daemon, where, recipe)
+    return found
+
+
+def measure(options: argparse.Namespace) -> Result:
+    """Measure, and sum up by part."""
+    if sys.platform != "linux":
+        raise CannotMeasure("this needs inotify, which is Linux's")
+    found = trio.run(all_runs, options.rounds)
+    whole = [one["whole"] for one in found]
+    sums = {name: sum(one[name] for one in found) for name in ("whole", *PARTS)}
+    rows = []
+    for name in (*PARTS, "whole"):
+        taken = [one[name] for one in found]
+        share = f"{sums[name] / sums['whole']:.0%}"
+        rows.append([name, percentile(taken, 50), percentile(taken, 95), max(taken), share])
+    return Result(
+        figures=[Figure("idle to next turn, p95", percentile(whole, 95), "ms", GOAL_MS)],
+        header=[f"{len(found)} transitions", "p50 ms", "p95 ms", "max ms", "share"],
+        rows=rows,
+        details={"transitions_ms": found},
+    )
+
+
+if __name__ == "__main__":
+    options = arguments(__doc__, 3, f"runs of {TRANSITIONS} transitions each").parse_args()
+    sys.exit(run("next_turn", options, measure))

@@ -1,0 +1,87 @@
+"""The daemon is killed at each of the driver's boundaries; the turn's work is done exactly once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+import trio
+
+import podiumd
+from podiumd.core.report import TurnReport
+from podiumd.drivers.base import Decision, TurnEvent
+from podiumd.drivers.claude import ClaudeDriver
+from tests.drivers.rig import STEER, Rig, answering, follow, states
+from tests.fakes.model_server import ModelServer
+
+pytestmark = [pytest.mark.claude, pytest.mark.slow]
+
+ABSENT = ["turn.fifo-written"]
+RUNNING = [
+    "turn.after-spawn",
+    "turn.first-output",
+    "turn.tool-begun",
+    "steer.before-write",
+    "steer.after-write",
+    "answer.before-write",
+    "answer.after-write",
+    "turn.idle-seen",
+]
+FINISHED = ["turn.ended-process", "turn.swept"]
+
+
+def crash(rig: Rig, request: object, failpoint: str) -> None:
+    """Run the turn in a daemon that dies at the failpoint."""
+    file = rig.root / "request.json"
+    file.write_bytes(msgspec.json.encode(request))
+    daemon, checkout = Path(podiumd.__file__).parents[1], Path(__file__).parents[2]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{daemon}{os.pathsep}{checkout}",
+        "PODIUM_FAILPOINT": failpoint,
+    }
+    command = [sys.executable, str(Path(__file__).with_name("one_turn.py")), str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=30, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+@pytest.mark.parametrize("failpoint", [*ABSENT, *RUNNING, *FINISHED])
+async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, failpoint: str
+) -> None:
+    command = "echo x >> effects"
+    tool = {"name": "Bash", "input": {"command": command, "description": "effect"}}
+    server.load({"turns": [{"text": "first", "tools": [tool]}, {"text": "last"}]})
+    request = rig.request()
+    await trio.to_thread.run_sync(crash, rig, request, failpoint)
+
+    sent = (request.prompt_uuid, STEER)
+    steered = failpoint not in ("steer.before-write", *ABSENT, *RUNNING[:3])
+    pending = rig.pending(request, None, sent_uuids=sent if steered else sent[:1])
+    settled = await claude.settle(pending)
+    expected = {**dict.fromkeys(ABSENT, "absent"), **dict.fromkeys(FINISHED, "finished")}
+    assert settled.state == expected.get(failpoint, "running"), settled.detail
+
+    report: TurnReport | None = settled.report
+    events: list[TurnEvent] = []
+    with trio.fail_after(30):
+        if settled.state == "running":
+            async with claude.take_up(pending) as turn:
+                events = await follow(turn, answering(Decision("allow")))
+            report = turn.report
+        elif settled.state == "absent":
+            again = rig.request(prompt_uuid=request.prompt_uuid)
+            async with claude.turn(again) as fresh:
+                events = await follow(fresh, answering(Decision("allow")))
+            report = fresh.report
+    assert report is not None and report.kind == "done", report
+    assert report.texts == ("first", "last")
+    assert (rig.work / "effects").read_text() == "x\n"
+    assert len(server.requests) == 2
+    if steered and settled.state == "running":
+        assert states(events, STEER)[-1] == "completed"

@@ -1,0 +1,96 @@
+"""The agent asks before it does what it was not allowed; a person answers over the socket."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo
+from tests.e2e.stories import ASKING, LOOP, bash, when, word
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+UNASKED = LOOP.replace('allow = ["Bash", "Write"]', "")
+
+
+def settings_written(podium: PodiumDaemon, repo: GitRepo) -> list[str]:
+    """The files in which the CLI keeps permissions, of the project and of the person."""
+    places = (repo.path / ".claude", podium.machine.home / ".claude")
+    return [str(path) for place in places for path in place.glob("settings*.json")]
+
+
+async def test_a_tool_that_a_person_allows_runs_once(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
+    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
+        asked = await feed.until("question.opened")
+        (listed,) = await podium.rpc("questions.list")
+        assert listed["question_id"] == asked["question_id"] and listed["kind"] == "approval"
+        assert [choice["id"] for choice in listed["choices"]] == ["allow", "deny", "always"]
+        assert listed["input"]["command"] == "echo ran >> made"
+        run = await podium.rpc("runs.get", run_id=listed["run_id"])
+        assert run["status"] == "waiting" and not (repo.path / "made").exists()
+        refusal = await podium.refused(
+            "questions.answer", question_id=listed["question_id"], answer="maybe"
+        )
+        assert refusal.code == -32602
+        said = await podium.cli("answer", listed["question_id"][:8], "allow")
+        assert said.code == 0, said
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert (repo.path / "made").read_text() == "ran\n"
+    late = await podium.refused(
+        "questions.answer", question_id=listed["question_id"], answer="deny"
+    )
+    assert late.code in (-32002, -32004)
+
+
+async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"turns": [bash("echo ran > made"), word("complete")]})
+    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
+        asked = await feed.until("question.opened")
+        answer = {"question_id": asked["question_id"], "answer": "deny", "note": "Not here."}
+        closed = await podium.rpc("questions.answer", **answer)
+        assert (closed["answer"], closed["closed"]) == ("deny", "answered")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert not (repo.path / "made").exists()
+    assert "Not here." in model_server.requests[1].result
+
+
+async def test_always_holds_for_the_run_and_is_written_nowhere(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """Later calls of the turn and later turns are not asked for; the next run asks again."""
+    rules = [
+        when("Work", bash("echo 1 > one"), bash("echo 2 > two"), word("complete")),
+        when("Review", bash("echo 3 > three"), word("no-issues")),
+    ]
+    model_server.load({"rules": rules})
+    recipe = podium.machine.recipe("unasked", UNASKED)
+    async with podium.running(recipe, repo.path) as feed:
+        asked = await feed.until("question.opened")
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="always")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert len(feed.data("question.opened")) == 1
+    assert all((repo.path / name).exists() for name in ("one", "two", "three"))
+    assert settings_written(podium, repo) == []
+    async with podium.running(recipe, repo.path) as feed:
+        await feed.until("question.opened")
+
+
+async def test_an_unattended_run_ends_where_a_person_would_be_needed(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"turns": [bash("echo ran > made"), word("complete")]})
+    recipe = podium.machine.recipe("asking", ASKING)
+    said = await podium.cli("run", recipe, "--on-question", "fail", cwd=repo.path)
+    (run,) = await podium.rpc("runs.list")
+    assert said.code == 4 and run["exit"]["reason"] == "clarification-needed"
+    assert not (repo.path / "made").exists()
+    assert podium.children() == []
