@@ -61,9 +61,11 @@ async def watching(daemon: PodiumDaemon) -> AsyncIterator[list[Seen]]:
         assert watch.stdout is not None
         if await trio.to_thread.run_sync(watch.stdout.readline) != b"ready\n":
             raise CannotMeasure("the files of the daemon cannot be watched (inotify is needed)")
-        yield seen
-        told, _ = await trio.to_thread.run_sync(watch.communicate)
-        seen += [Seen(*event) for event in json.loads(told)]
+        try:
+            yield seen
+        finally:
+            told, _ = watch.communicate()
+            seen += [Seen(*event) for event in json.loads(told)]
 
 
 async def one_run(daemon: PodiumDaemon, where: GitRepo, recipe: str) -> list[dict[str, float]]:

@@ -45,13 +45,13 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
         sys.stdout.flush()
         os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
     try:
-        started = _start(options)
+        started, own = _start(options)
     except Failure:
         rival = _status_of_rival()
         if rival is None:
             raise
         return _report(rival, "already running", json)
-    return _report(started, "running", json)
+    return _report(started, "running" if own else "already running", json)
 
 
 def _status() -> Json | None:
@@ -75,8 +75,9 @@ def _report(status: Json, how: str, json: bool) -> int:
     return OK
 
 
-def _start(options: list[str]) -> Json:
-    """Start a daemon in a session of its own and return its status once it answers.
+def _start(options: list[str]) -> tuple[Json, bool]:
+    """Start a daemon in a session of its own and return the status of the one that answers, and
+    whether it is this one: another ``up`` may have been faster.
 
     Its socket takes connections before it is ready and answers them when it is: only until there
     is a socket does anything have to be tried again.
@@ -106,7 +107,7 @@ def _start(options: list[str]) -> Json:
                 raise Failure(f"The daemon did not start: {_reason(words, ended)}") from None
             else:
                 child.returncode = 0  # it lives on: not ours to wait for
-                return status
+                return status, status.get("pid") == child.pid
     child.returncode = 0
     raise Failure(
         f"The daemon (pid {child.pid}) is not ready after {READY_SECONDS:g} s: "

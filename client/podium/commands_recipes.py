@@ -59,7 +59,7 @@ def _params(recipe: Json) -> list[str]:
     lines = []
     for name, param in (recipe.get("params") or {}).items():
         default = param.get("default")
-        need = "required" if default is None else f"default {text.fold(default)}"
+        need = "required" if default is None else f"default {text.fold(default) or 'empty'}"
         about = f"  {text.fold(param['description'])}" if param.get("description") else ""
         lines.append(f"  -p {text.fold(name)}=...  {text.fold(param.get('type'))}, {need}{about}")
     return ["", "Parameters", *lines] if lines else []

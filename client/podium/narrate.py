@@ -62,7 +62,7 @@ class Words:
         turn, message = str(data.get("turn_id")), str(data.get("uuid"))
         apart = "\n\n" if self._shown.get(turn) and message != self._message else ""
         self._message = message
-        self._shown[turn] = self._shown.get(turn, "") + delta
+        self._shown[turn] = self._shown.get(turn, "") + apart + delta
         return apart + delta
 
     def missing(self, data: Json) -> str:
@@ -169,7 +169,7 @@ class Narrator:
             self._stream(self._words.add(data))
         elif kind == "tool":
             self._note(f"⚙ {_brief(data.get('delta'))}", "cyan")
-        elif kind == "tool_result":
+        elif kind == "tool_result" and data.get("delta"):
             self._note(f"  {_brief(data.get('delta'))}")
         elif kind == "status":
             self._note(f"… {_brief(data.get('delta'))}")

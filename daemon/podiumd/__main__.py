@@ -7,6 +7,7 @@ running daemon.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -19,7 +20,6 @@ from podiumd.config_load import ConfigError, Loaded, flatten, load
 from podiumd.instance import AlreadyRunning
 from podiumd.logs import set_up
 from podiumd.paths import PlaceError, prepare
-from podiumd.tools.environment import reexec_without_turn
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,6 +89,8 @@ def _toml(value: Any) -> str:
 
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
+    from podiumd.tools.environment import reexec_without_turn  # it loads trio
+
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))
     prepare(loaded.places, os.getuid())
@@ -100,7 +102,8 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
 
     def ready() -> None:
         if options.ready_fd is not None:
-            os.write(options.ready_fd, b"ready\n")
+            with contextlib.suppress(BrokenPipeError):  # whoever waited for us has gone
+                os.write(options.ready_fd, b"ready\n")
             os.close(options.ready_fd)
 
     try:

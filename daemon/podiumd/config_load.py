@@ -71,8 +71,9 @@ def flatten(config: Config) -> dict[str, Any]:
         value: Any = config
         for name in path:
             value = getattr(value, name)
-        whole = isinstance(value, float) and value.is_integer()
-        flat[".".join(path)] = int(value) if whole else msgspec.to_builtins(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        flat[".".join(path)] = list(value) if isinstance(value, tuple) else value
     return flat
 
 

@@ -34,7 +34,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
-        return f"the number {_number(value)}"
+        return _number(value)
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, (list, tuple)):
@@ -64,8 +64,8 @@ def convert(value: object, kind: Any) -> Any:
 
 def _number(value: int | float) -> str:
     if isinstance(value, int) and value.bit_length() > 128:
-        return "with more than 38 digits"
-    return str(value)
+        return "a number with more than 38 digits"
+    return f"the number {value}"
 
 
 def _describe(info: inspect.Type) -> str:

@@ -13,7 +13,10 @@ WHOLE: Json = {
     "label": "Fix it",
     "description": "Fix one thing",
     "initial": "fix",
-    "params": {"issue": {"type": "string", "description": "which"}},
+    "params": {
+        "issue": {"type": "string", "description": "which"},
+        "note": {"type": "string", "default": ""},
+    },
     "limits": {"max_total_steps": 7, "max_cost_usd": None, "on_limit": "exit"},
     "steps": {
         "fix": {
@@ -40,6 +43,7 @@ Fix one thing
 
 Parameters
   -p issue=...  string, required  which
+  -p note=...  string, default empty
 
 At most: total steps 7
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podiumd.core import commands as c
@@ -28,6 +30,7 @@ def test_an_outcome_leads_to_the_next_step() -> None:
     )
     assert (edge.source, edge.attempts) == ("text", 1)
     assert play.state.history[0].step == "work"
+    assert play.state.claim is None
 
 
 def test_an_exit_ends_the_run_with_what_the_edge_says() -> None:
@@ -35,8 +38,8 @@ def test_an_exit_ends_the_run_with_what_the_edge_says() -> None:
     play = Play(a_recipe({"work": a_step(on=on)}))
 
     assert play.say("complete")[-2:] == ["edge.taken", "run.ended"]
-    exit = play.last(f.RunEnded).exit
-    assert (exit.reason, exit.class_, exit.message, exit.detail) == (
+    end = play.last(f.RunEnded).exit
+    assert (end.reason, end.class_, end.message, end.detail) == (
         *("half-done", "needs-user"),
         *("Have a look", None),
     )
@@ -64,7 +67,7 @@ def test_the_structured_answer_is_told_from_words() -> None:
 
 def test_an_answer_that_had_to_be_repaired_is_marked() -> None:
     play = Play(review_loop())
-    play.reply("{'outcome': 'complete',}")
+    play.reply('{"outcome": "complete",}')
 
     assert play.last(f.OutcomeParsed).repaired
 
@@ -163,12 +166,10 @@ def test_no_check_runs_after_other() -> None:
             {"structured": {"outcome": "other", "otherDescription": "From description."}},
             "From description.",
         ),
-        ({"texts": ('From prose. {"outcome": "complete"}',)}, "From prose"),
+        ({"texts": ('From prose\n{"outcome": "complete"}',)}, "From prose"),
     ],
 )
-def test_the_detail_of_a_step_is_the_first_that_exists(
-    reply: dict[str, object], detail: str
-) -> None:
+def test_the_detail_of_a_step_is_the_first_that_exists(reply: dict[str, Any], detail: str) -> None:
     steps: dict[str, Step] = {
         "work": a_step("Before: '{{last.work.detail}}'", on={"complete": to("rest")}),
         "rest": a_step("After: '{{last.work.detail}}'"),
@@ -188,9 +189,9 @@ def test_a_restart_begins_anew_in_a_fresh_session_and_keeps_what_was_spent() -> 
     on = {"committed": to("@restart"), "no-tasks": leave("no-tasks-available")}
     steps = {
         "start": a_step("{{last.work.detail}}Go.", on={"ready": to("work")}),
-        "work": a_step(on=on),
+        "work": a_step(on=on, commits=True),
     }
-    play = Play(a_recipe(steps, params={}), fork_from="session-0")
+    play = Play(a_recipe(steps), fork_from="session-0")
     play.say("ready", cost_usd=0.5)
     assert play.begin().turn.fork_from == "session-0"
     play.say("committed", cost_usd=0.25)

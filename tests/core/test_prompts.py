@@ -99,7 +99,8 @@ def test_a_prompt_that_only_said_it_was_interrupted_is_not_wrapped_in_another() 
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [("a {{label}} b", "a {{label}} b"), (7, "7"), (True, "true"), (False, "false")]
+    ("value", "text"),
+    [("a {{label}} b", "a {{label}} b"), (7, "7"), (True, "true"), (False, "false")],
 )
 def test_parameters_are_filled_in_once(value: str | int | bool, text: str) -> None:
     params = {"issue": Param(type="string"), "label": Param(type="string")}

@@ -7,6 +7,8 @@ import pytest
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.fold import evolve
+from podiumd.core.ids import derive
+from podiumd.core.recipe import Recipe
 from podiumd.core.state import RunState
 from podiumd.core.workflow import decide
 from tests.core.builders import (
@@ -71,6 +73,19 @@ def test_a_run_goes_from_its_start_to_its_exit() -> None:
     assert play.state.visits == {"work": 1, "review": 2, "fix": 1, "commit": 1}
     assert (play.state.step_count, play.state.turns) == (5, 5)
     assert play.state.ended_at is not None
+
+
+def test_turns_and_prompts_are_named_by_what_they_are_part_of() -> None:
+    play = Play(review_loop())
+    play.reply("Hm.")
+    play.say("complete")
+    play.begin()
+    parts = [(0, "work", 1, 1), (0, "work", 1, 2), (0, "review", 1, 1)]
+
+    assert [(turn.turn_id, turn.prompt_uuid) for turn in play.all(f.TurnIntended)] == [
+        tuple(derive(RUN, restart, step, visit, kind, number) for kind in ("turn", "prompt"))
+        for restart, step, visit, number in parts
+    ]
 
 
 def test_one_turn_runs_at_a_time() -> None:
@@ -159,8 +174,8 @@ def test_a_recipe_that_does_not_commit_starts_on_a_dirty_tree() -> None:
 
 
 @pytest.mark.parametrize("recipe", [None, review_loop()])
-def test_a_working_tree_of_its_own_is_made_first(recipe: object) -> None:
-    play = Play(recipe, worktree=WORKTREE)  # type: ignore[arg-type]
+def test_a_working_tree_of_its_own_is_made_first(recipe: Recipe | None) -> None:
+    play = Play(recipe, worktree=WORKTREE)
 
     assert play.do(c.Proceed) == []
     assert play.do(c.EffectOver, effect="worktree", state="made") == ["effect.ended"]
@@ -250,9 +265,9 @@ def test_an_aside_does_not_take_a_run_out_of_the_queue() -> None:
 
 def recovering(play: Play) -> Play:
     """A part of the run's log could not be read."""
-    assert play.do(
-        c.AskRecovery, about="damage", text="How shall it go on?", detail="fact 3"
-    ) == ["question.opened"]
+    assert play.do(c.AskRecovery, about="damage", text="How shall it go on?", detail="fact 3") == [
+        "question.opened"
+    ]
     return play
 
 

@@ -13,6 +13,7 @@ import trio
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
+    Driver,
     PendingTurn,
     PromptState,
     Started,
@@ -31,6 +32,8 @@ SMALL = (
 )
 
 STEER = "00000000-0000-4000-8000-00000000000a"
+
+ALLOW = Decision("allow")
 
 Reaction = Callable[[Turn, TurnEvent], Awaitable[None]]
 
@@ -155,3 +158,21 @@ async def until(watch: SpoolWatch, directory: Path, condition: Callable[[], bool
     with watch.follow(directory) as bell, trio.fail_after(15):
         while not condition():
             await bell.wait()
+
+
+def bash(command: str, text: str = "") -> dict[str, object]:
+    tool = {"name": "Bash", "input": {"command": command, "description": "test"}}
+    return {"text": text, "tools": [tool]} if text else {"tools": [tool]}
+
+
+def write(path: Path, content: str) -> dict[str, object]:
+    return {"tools": [{"name": "Write", "input": {"file_path": str(path), "content": content}}]}
+
+
+async def play(
+    driver: Driver, request: TurnRequest, react: Reaction = nothing
+) -> tuple[Turn, list[TurnEvent]]:
+    with trio.fail_after(30):
+        async with driver.turn(request) as turn:
+            events = await follow(turn, react)
+    return turn, events

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +9,24 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent, TurnRequest
+from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
 from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import (
     ScriptError,
-    demo_script,
-    load_script,
     parse_script,
 )
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.drivers.spool import watch_spools
 from podiumd.tools.process import carriers
 from tests.drivers.rig import (
-    Reaction,
+    ALLOW,
     Rig,
     answering,
     approvals,
     follow,
-    nothing,
+    play,
     states,
 )
-
-ALLOW = Decision("allow")
 
 
 @pytest.fixture
@@ -43,14 +36,6 @@ def bench(tmp_path: Path) -> Rig:
 
 def driver(*turns: dict[str, Any]) -> ScriptedDriver:
     return ScriptedDriver(parse_script({"turns": turns}, "test"))
-
-
-async def play(
-    driver: ScriptedDriver, request: TurnRequest, react: Reaction = nothing
-) -> tuple[Turn, list[TurnEvent]]:
-    async with driver.turn(request) as turn:
-        events = await follow(turn, react)
-    return turn, events
 
 
 async def test_a_turn_says_its_text_and_has_its_outcome(bench: Rig) -> None:
@@ -290,44 +275,6 @@ async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> 
     assert (await driver().settle(bench.pending(request, None))).state == "broken"
 
 
-# -- the file ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("turn", "complaint"),
-    [
-        ({"txt": "x"}, "unknown field `txt`"),
-        ({"times": "one"}, r"`int`, got `str` - at `\$\.turns\[0\]\.times`"),
-        ({"when": "("}, "not a regular expression"),
-        ({"times": -1}, "`times`"),
-        ({"delay_ms": -1}, "`delay_ms`"),
-        ({"cost_usd": -1.0}, "`cost_usd`"),
-        ({"write": [{"path": "/etc/x", "content": ""}]}, "below the working directory"),
-        ({"write": [{"path": "../x", "content": ""}]}, "below the working directory"),
-        ({"run": [[]]}, "empty command"),
-        ({"error": "x", "usage_limit": "y"}, "exclude each other"),
-    ],
-)
-def test_a_script_that_cannot_be_meant_is_refused_with_its_place(
-    turn: dict[str, Any], complaint: str
-) -> None:
-    with pytest.raises(ScriptError, match=complaint) as caught:
-        parse_script({"turns": [turn]}, "file.toml")
-    assert str(caught.value).startswith("file.toml: ")
-
-
-def test_scripts_are_toml_or_json_and_a_bad_file_is_named(tmp_path: Path) -> None:
-    toml, data, bad = (tmp_path / name for name in ("a.toml", "a.json", "bad.toml"))
-    toml.write_text('[[turns]]\ntext = "x"\n')
-    data.write_text(json.dumps({"turns": [{"text": "x"}]}))
-    bad.write_text("turns = [\n")
-    assert load_script(toml) == load_script(data)
-    with pytest.raises(ScriptError, match=r"bad\.toml: not TOML"):
-        load_script(bad)
-    with pytest.raises(ScriptError, match=r"gone\.json: cannot be read"):
-        load_script(tmp_path / "gone.json")
-
-
 async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Path) -> None:
     script = tmp_path / "a.toml"
     script.write_text('[[turns]]\ntext = "from the file"\n')
@@ -345,64 +292,3 @@ async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Pat
             make_drivers(watch, script=str(tmp_path / "gone.toml"))
     assert await drivers["scripted"].available((), {}) is None
     assert drivers["scripted"].transcript("x", "/", {}) is None
-
-
-# -- the demo ------------------------------------------------------------------------------------
-
-STEPS = {
-    "implement": "complete, no-tasks, blocked, other",
-    "code-review": "no-issues, issues-found, other",
-    "fix": "complete, other",
-    "commit": "committed, nothing-to-commit, other",
-}
-
-
-@pytest.mark.slow
-async def test_the_demo_plays_implement_and_review_for_real(bench: Rig) -> None:
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=bench.work, check=True, capture_output=True, text=True
-        ).stdout
-
-    def tests_pass() -> bool:
-        command = [sys.executable, "-B", "-m", "unittest", "discover", "-s", "demo"]
-        return (
-            subprocess.run(command, cwd=bench.work, capture_output=True, check=False).returncode
-            == 0
-        )
-
-    def slug() -> str:
-        code = "from slug import slug; print(slug('Hello, World!'))"
-        command = [sys.executable, "-B", "-c", code]
-        return subprocess.run(
-            command, cwd=bench.work / "demo", check=True, capture_output=True, text=True
-        ).stdout.strip()
-
-    scripted = ScriptedDriver(demo_script())
-
-    async def step(name: str, run: str) -> Any:
-        block = f"Your possible outcomes for this step: {STEPS[name]}"
-        turn, _ = await play(scripted, bench.request(f"...\n\n{block}", run_id=run))
-        assert turn.report.kind == "done", turn.report.detail
-        return turn.report.structured and turn.report.structured["outcome"]
-
-    git("init", "--quiet")
-    assert await step("implement", "a") == "complete"
-    assert tests_pass() and slug() == "hello--world-"
-    assert await step("code-review", "a") == "issues-found"
-    assert await step("fix", "a") == "complete"
-    assert tests_pass() and slug() == "hello-world"
-    assert await step("code-review", "a") == "no-issues"
-    assert await step("commit", "a") == "committed"
-    assert git("log", "--format=%s") == "Add URL slugs\n" and git("status", "--porcelain") == ""
-
-    again = [await step(name, "b") for name in ("implement", "code-review", "fix", "code-review")]
-    assert again == ["complete", "issues-found", "complete", "no-issues"]
-    assert await step("commit", "b") == "nothing-to-commit"
-
-
-async def test_the_demo_answers_anything_else_too(
-    bench: Rig, autojump_clock: trio.testing.MockClock
-) -> None:
-    turn, _ = await play(ScriptedDriver(demo_script()), bench.request("hello"))
-    assert turn.report.kind == "done" and "demo agent" in turn.report.result_text

@@ -138,3 +138,19 @@ def test_a_change_after_the_loop_has_ended_is_ignored(tmp_path: Path) -> None:
         append(tmp_path / "out", b"x\n")
         append(tmp_path / "out", b"x\n")
     watch.close()
+
+
+async def test_without_a_watch_growth_is_found_by_the_coarse_look(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    def refuse() -> None:
+        raise OSError(24, "inotify instance limit reached")
+
+    monkeypatch.setattr(spool_module, "Observer", refuse)
+    async with watch_spools() as watch:
+        with watch.follow(tmp_path) as bell, trio.fail_after(6):
+            await bell.wait()
+    assert "inotify instance limit reached" in caplog.text

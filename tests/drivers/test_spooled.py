@@ -234,3 +234,15 @@ async def test_the_files_of_a_turn_are_private(
         if path.name != "cgroup"
     }
     assert modes == {"in": 0o600, "out.jsonl": 0o600, "err.log": 0o600}
+
+
+async def test_a_turn_that_was_never_born_takes_nothing(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    async with claude.turn(bench().request(command=("no-such-agent",))) as turn:
+        assert await follow(turn) == []
+        assert not await turn.steer("more", "steer-1")
+        assert not await turn.answer("r1", Decision("allow"))
+        await turn.interrupt()
+        await turn.leave()
+    assert turn.report.kind == "failed" and "no-such-agent" in turn.report.detail

@@ -106,6 +106,7 @@ async def served(
             with trio.fail_after(30):
                 yield harness
             server.stop()
+            await server.wait_closed()
 
 
 def pair() -> tuple[socket.socket, socket.socket]:

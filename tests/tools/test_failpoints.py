@@ -88,3 +88,24 @@ def test_a_process_is_killed_at_the_hit_its_environment_names(spec: str, passed:
     )
     assert result.returncode == -signal.SIGKILL
     assert result.stdout.decode().split() == [str(number) for number in range(passed)]
+
+
+def test_a_process_stops_itself_and_goes_on_when_it_is_told_to() -> None:
+    code = (
+        "from podiumd.tools.failpoints import failpoint\n"
+        "failpoint('edge.after-taken')\n"
+        "print('went on', flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(PACKAGE.parent),
+            "PODIUM_FAILPOINT": "edge.after-taken:1:stop",
+        },
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert os.waitid(os.P_PID, process.pid, os.WSTOPPED) is not None
+        process.send_signal(signal.SIGCONT)
+        assert process.communicate(timeout=10)[0] == b"went on\n"
+    assert process.returncode == 0

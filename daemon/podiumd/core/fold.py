@@ -51,7 +51,6 @@ def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, A
         "attempts": 0,
         "breaks": 0,
         "sends": 0,
-        "claim": None,
     }
 
 
@@ -232,9 +231,7 @@ def _run_paused(_state: RunState, _fact: f.RunPaused, _at: str) -> dict[str, Any
     return {"paused": True, "parked_until": None, "stop": None}
 
 
-def _run_resumed(_state: RunState, fact: f.RunResumed, _at: str) -> dict[str, Any]:
-    if fact.why == "limit-reset":
-        return {"parked_until": None}
+def _run_resumed(_state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, Any]:
     return {"paused": False, "parked_until": None, "stop": None}
 
 

@@ -121,15 +121,13 @@ class Decision:
         )
 
 
-def require_running(state: RunState) -> None:
-    """Refuse a command to a run that is over."""
-    if state.exit is not None:
-        raise c.CommandRefused(
-            "ended",
-            f"The run has ended: {state.exit.reason}.",
-            id=state.start.run_id,
-            by=state.exit.reason,
-        )
+def refused_as_ended(state: RunState) -> c.CommandRefused:
+    """Why a person can ask nothing more of a run that is over."""
+    assert state.exit is not None
+    reason = state.exit.reason
+    return c.CommandRefused(
+        "ended", f"The run has ended: {reason}.", id=state.start.run_id, by=reason
+    )
 
 
 def checked_answer(state: RunState, command: c.Answer) -> Question:

@@ -105,7 +105,7 @@ def over(d: Decision, command: c.TurnOver) -> None:
             turn_id=command.turn_id,
             report=replace(report, texts=(), result_text=""),
             text=_kept("\n\n".join(report.texts) or report.result_text),
-            seconds=_active_seconds(d),
+            seconds=_active_seconds(d, report),
             cost_usd=report.cost_usd,
             next=_taken_up(d, turn.intent, report),
         )
@@ -131,11 +131,14 @@ def _kept(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else text[-TEXT_LIMIT:]
 
 
-def _active_seconds(d: Decision) -> float:
-    """Monotonic seconds since the agent's start, less the time a question was open."""
+def _active_seconds(d: Decision, report: TurnReport) -> float:
+    """Monotonic seconds since the agent's start, less the time a question was open.
+
+    An agent without a process of its own says itself how long it took.
+    """
     turn = d.state.turn
     if turn is None or turn.started is None:
-        return 0.0
+        return report.seconds
     asked = turn.asked_seconds
     if turn.asking_since is not None:
         asked += max(0.0, d.mono - turn.asking_since)

@@ -43,7 +43,7 @@ def _refuse_after_end(state: RunState, command: c.AnyCommand) -> None:
     if isinstance(command, c.Answer):
         kernel.checked_answer(state, command)
     elif isinstance(command, _FROM_PEOPLE):
-        kernel.require_running(state)
+        raise kernel.refused_as_ended(state)
 
 
 _FROM_PEOPLE = (c.Pause, c.Resume, c.Interrupt, c.Cancel, c.Steer, c.NoteAside)

@@ -21,6 +21,8 @@ from podiumd.drivers.scripted_turn import ScriptedTurnRun
 from podiumd.drivers.tasks import helpers
 from podiumd.tools.process import sweep
 
+ENDING_SECONDS = 15.0
+
 
 class ScriptedDriver:
     """Plays ``script`` (the default of every turn that brings none of its own)."""
@@ -62,8 +64,8 @@ class ScriptedDriver:
                 yield run
             finally:
                 run.stop()
-                with trio.CancelScope(shield=True):
-                    # Bounded: playing ends at once, or with its command, within 2 s.
+                # Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s.
+                with trio.move_on_after(ENDING_SECONDS, shield=True):
                     await run.finished.wait()
                     run.close(tuple(await sweep(request.turn_id)))
 

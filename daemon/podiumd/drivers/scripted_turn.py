@@ -54,9 +54,8 @@ class ScriptedTurnRun:
         self._acted = False
         self._began = trio.current_time()
 
-    async def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        async for event in self._receive:
-            yield event
+    def __aiter__(self) -> AsyncIterator[TurnEvent]:
+        return aiter(self._receive)
 
     @property
     def report(self) -> TurnReport:

@@ -8,6 +8,7 @@ following there is no watch and no wake-up.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,13 +18,15 @@ from typing import NamedTuple
 import trio
 from watchdog.events import FileModifiedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 CHUNK_BYTES = 64 * 1024
 CHUNKS_AT_ONCE = 16
 MAX_LINE_BYTES = 64 * 1024 * 1024
 KEPT_OF_OVERLONG = 64
 SWEEP_SECONDS = 5.0
+
+log = logging.getLogger(__name__)
 
 
 class Bell:
@@ -56,19 +59,29 @@ class SpoolWatch:
 
         The watch stands when this is entered: look at the file after that, not before.
         """
-        if self._observer is None:
-            self._observer = Observer()
-            self._observer.start()
         bell = Bell()
-        # One watch a turn, not a recursive one on their common parent: that one would learn of a
-        # new directory too late to see its first lines.
-        watch = self._observer.schedule(
-            _Handler(self._token, bell), str(directory), event_filter=[FileModifiedEvent]
-        )
+        watch = self._watch(directory, bell)
         try:
             yield bell
         finally:
-            self._observer.unschedule(watch)
+            if watch is not None and self._observer is not None:
+                self._observer.unschedule(watch)
+
+    def _watch(self, directory: Path, bell: Bell) -> ObservedWatch | None:
+        # One watch a turn, not a recursive one on their common parent: that one would learn of a
+        # new directory too late to see its first lines.
+        try:
+            if self._observer is None:
+                observer = Observer()
+                observer.start()
+                self._observer = observer
+            return self._observer.schedule(
+                _Handler(self._token, bell), str(directory), event_filter=[FileModifiedEvent]
+            )
+        except OSError as error:
+            # The user's share of watches is used up: the coarse look finds everything, later.
+            log.warning("%s is not watched (%s), so it is followed slowly", directory, error)
+            return None
 
     def close(self) -> None:
         """Stop the observer's threads; takes about a millisecond."""

@@ -32,6 +32,7 @@ from podiumd.drivers.tasks import helpers
 from podiumd.tools.failpoints import failpoint
 
 STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
+ENDING_SECONDS = 30.0  # more than those four and a sweep (10 s) can take together
 MAX_SPOOL_BYTES = 1 << 30
 
 Look = Callable[[], Awaitable[Aftermath]]
@@ -238,15 +239,15 @@ class SpooledTurn:
         In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look``
         then says what the agent's own record holds.
         """
-        if not self._left:
-            # Bounded: four steps of 2 s and a sweep of at most 10 s.
-            with trio.CancelScope(shield=True):
+        try:
+            if not self._left:
                 await self._end_process()
                 failpoint("turn.ended-process")
                 stopped = await end_leftovers(turn_id, self._directory)
                 failpoint("turn.swept")
                 self._report = self._dialect.report(self._ending(stopped, await look()))
-        self._spool.close()
+        finally:
+            self._spool.close()
 
     async def _end_process(self) -> None:
         gone = self._process.gone.is_set
@@ -297,5 +298,6 @@ async def running(
         try:
             yield turn
         finally:
-            await turn.finish(turn_id, look)
+            with trio.move_on_after(ENDING_SECONDS, shield=True):
+                await turn.finish(turn_id, look)
             process.unwatch()

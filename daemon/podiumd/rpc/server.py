@@ -43,6 +43,7 @@ class RpcServer:
         self._adapter: Adapter[RequestContext] = Adapter(METHODS, limits.batch_entries)
         self._connections: set[Connection] = set()
         self._accepting = trio.CancelScope()
+        self._over = trio.Event()
 
     @property
     def connections(self) -> int:
@@ -54,6 +55,10 @@ class RpcServer:
         the drain time. ``serve_rpc`` returns when that is done."""
         self._accepting.cancel()
 
+    async def wait_closed(self) -> None:
+        """Wait until the last connection has ended after ``stop``."""
+        await self._over.wait()
+
     async def run(self, task_status: trio.TaskStatus[RpcServer]) -> None:
         """Serve until stopped."""
         async with trio.open_nursery() as nursery:
@@ -63,6 +68,7 @@ class RpcServer:
             for connection in tuple(self._connections):
                 connection.stop("daemon.stopping", {})
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
+        self._over.set()
 
     async def _accept(self, nursery: trio.Nursery) -> None:
         while True:

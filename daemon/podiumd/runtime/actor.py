@@ -7,7 +7,10 @@ in a command again. Both go on after a full disk: the command fails, the run sta
 
 from __future__ import annotations
 
+import errno
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,15 +50,19 @@ _AFTER: dict[str, str] = {
 
 
 class RunActor:
-    """A run that has not ended, or has just ended."""
+    """A run that has not ended, or has just ended.
+
+    ``closing``: the daemon stops, nothing new is begun. ``leaving``: and what goes on is let go,
+    its end is for the next daemon to find.
+    """
 
     def __init__(self, context: Context, desk: Desk, state: RunState) -> None:
         self.context = context
         self.desk = desk
         self.state = state
         self.done = trio.Event()
+        self.closing = False
         self.leaving = False
-        self.turn_ids: list[str] = [state.turn.intent.turn_id] if state.turn is not None else []
         self._lock = trio.Lock()
         self._changed = trio.Event()
 
@@ -107,9 +114,43 @@ class RunActor:
                 self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
                 await trio.sleep(RETRY_SECONDS)
 
+    async def wait_for_room(self, error: OSError) -> None:
+        """Wait a moment, or until the run changes, before what a full disk refused is tried again.
+
+        Raises ``error`` itself where it says anything else.
+        """
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise error
+        self.context.log("Disk full", "error", run_id=self.run_id, error=str(error))
+        with trio.move_on_after(RETRY_SECONDS):
+            await self.changed()
+
     def stamp(self) -> tuple[str, float]:
         """The present, for a command."""
         return self.context.clock.now(), self.context.clock.mono()
+
+    async def fault(self, where: str, trace: str) -> None:
+        """The daemon failed at this run: it ends, and the log has the whole story."""
+        log_id = uuid.uuid4().hex[:12]
+        self.context.log(
+            "Run fault", "error", run_id=self.run_id, effect=where, log_id=log_id, trace=trace
+        )
+        at, mono = self.stamp()
+        await self.report(c.Fault(at=at, mono=mono, detail=f"log entry {log_id}"))
+
+    async def agent_gone(self) -> RunState:
+        """Wait until no turn of the run is going on; of one that has ended, that all is free."""
+        await self.until(lambda state: state.turn is None or state.exit is not None)
+        if self.state.exit is not None:
+            await self.done.wait()
+        return self.state
+
+    async def stop_turn(self) -> None:
+        """Interrupt the turn and wait until its agent is gone."""
+        at, mono = self.stamp()
+        with suppress(c.CommandRefused):  # it has just ended
+            await self.report(c.Interrupt(at=at, mono=mono))
+        await self.agent_gone()
 
     async def drive(self, effects: Effects) -> None:
         """Do what the state calls for until the run has ended and nothing of it lives."""
@@ -118,6 +159,10 @@ class RunActor:
                 waiting = self._changed
                 effects.start_due(nursery)
                 await waiting.wait()
+        self.end()
+
+    def end(self) -> None:
+        """Give back all that the run has, and tell whoever waits for its end."""
         self.context.slots.give_back(self.run_id)
         self.desk.give_back(self.run_id)
         self.done.set()
@@ -146,6 +191,8 @@ async def store_facts(
         NewFact(f.type_of(fact), f.VERSION, at, session, f.encode(fact))
         for fact, session in zip(facts, sessions, strict=True)
     ]
+    if state.exit is not None:
+        failpoint("run.before-ended")
     with trio.CancelScope(shield=True):
         await context.store.append(row_of(state), new, token=token, mark=mark)
     for fact in facts:

@@ -17,6 +17,7 @@ import trio
 
 from podiumd.core import facts as f
 from podiumd.core import views
+from podiumd.runtime.loading import summary
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
@@ -104,7 +105,7 @@ async def to_event(store: Store, stored: StoredFact) -> Json:
     data = views.event_data(fact)
     if isinstance(fact, f.RunEnded):
         row = await store.run(stored.run_id)
-        data["run"] = msgspec.json.decode(row.summary) if row is not None else None
+        data["run"] = await summary(store, row) if row is not None else None
     return {
         "seq": stored.seq,
         "pos": stored.pos,
@@ -143,7 +144,10 @@ class RunFeed:
             if self._follower.lagged:
                 self._follower.lagged = False
                 self._follower.queue.clear()
+                row = await self._store.run(self._run_id)
                 page = await run_page(self._store, self._run_id, seq, PAGE)
+                if not page and row is not None and row.status == "ended":
+                    return  # its end was told before, or cannot be read
                 self._follower.lagged |= bool(page)
                 for stored in page:
                     seq = stored.seq

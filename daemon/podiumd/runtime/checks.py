@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import trio
+
 from podiumd.core import commands as c
 from podiumd.core import limits
 from podiumd.core.ids import derive
@@ -30,7 +32,13 @@ async def run_check(actor: RunActor) -> None:
     )
     await sweep(marker)
     log_file = context.check_log(actor.run_id, marker)
-    log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    while True:
+        try:
+            log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            log_file.touch(mode=0o600)
+            break
+        except OSError as error:
+            await actor.wait_for_room(error)
     left = limits.seconds_left(state)
     failpoint("check.before-run")
     try:
@@ -46,7 +54,8 @@ async def run_check(actor: RunActor) -> None:
             else min(check.timeout_seconds, left),
         )
     finally:
-        await sweep(marker)
+        with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
+            await sweep(marker)
     failpoint("check.after-run")
     at, mono = actor.stamp()
     over = c.CheckOver(

@@ -1,13 +1,15 @@
 """Who of this daemon's runs has which session and working tree.
 
 A run holds its sessions from its start to its end. While it waits for a person, one plain prompt
-at a time may borrow a session of it (an aside).
+at a time may borrow a session of it (an aside). Prompts that are queued for a session stand in
+line for it and have it in the order in which they came.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -30,7 +32,8 @@ class Desk:
         self._now = now
         self._sessions: dict[str, _Held] = {}
         self._trees: dict[str, Lease] = {}
-        self._waiting: dict[str, list[Callable[[], None]]] = {}
+        self._tolerant: set[str] = set()
+        self._lines: dict[str, dict[str, Callable[[], None]]] = {}
 
     def holder(self, run_id: str, kind: str, turn_id: str | None = None) -> Holder:
         """The record that names a run of this daemon as holder."""
@@ -48,10 +51,14 @@ class Desk:
         held = self._sessions.get(session_id)
         if held is not None and run_id in (held.owner, held.borrower):
             return None
+        first = next(iter(self._lines.get(session_id, ())), run_id)
+        if held is None and first != run_id:
+            return self.holder(first, "prompt")
         found = self._leases.try_session(session_id, self.holder(run_id, kind))
         if isinstance(found, Holder):
             return found
         self._sessions[session_id] = _Held(run_id, found)
+        self._leave_line(session_id, run_id)
         return None
 
     def take_back(
@@ -77,10 +84,6 @@ class Desk:
         held = self._sessions.get(session_id)
         return held.owner if held is not None else None
 
-    def holder_of(self, session_id: str) -> Holder:
-        """The record of a session that is held by this daemon."""
-        return self._sessions[session_id].lease.holder
-
     def lend(self, session_id: str, borrower: str) -> bool:
         """Let an aside use a held session; ``False`` if another one does already."""
         held = self._sessions.get(session_id)
@@ -89,10 +92,26 @@ class Desk:
         held.borrower = borrower
         return True
 
-    def lent(self, session_id: str) -> bool:
-        """Whether an aside is using a session."""
+    def user(self, session_id: str) -> str | None:
+        """The run of this daemon that may write to a session now: its borrower, or its owner."""
         held = self._sessions.get(session_id)
-        return held is not None and held.borrower is not None
+        return None if held is None else held.borrower or held.owner
+
+    def held_here(self, session_id: str) -> bool:
+        """Whether a run of this daemon has a session, or is the next to have it."""
+        return session_id in self._sessions or session_id in self._lines
+
+    def tolerate_idle(self, run_id: str) -> None:
+        """A person takes a session over from a program that has it open and does nothing."""
+        self._tolerant.add(run_id)
+
+    def tolerates_idle(self, run_id: str) -> bool:
+        """Whether an idle foreign program with the run's session open is no hindrance."""
+        return run_id in self._tolerant
+
+    def holds_tree(self, run_id: str) -> bool:
+        """Whether a recipe run has its working tree."""
+        return run_id in self._trees
 
     def take_tree(self, path: str, run_id: str) -> Holder | None:
         """Take a working tree for a recipe run; the present holder if it cannot be had."""
@@ -102,25 +121,53 @@ class Desk:
         self._trees[run_id] = found
         return None
 
-    def when_free(self, session_id: str, wake: Callable[[], None]) -> None:
-        """Call ``wake`` once, when a session of this daemon has been given back."""
-        self._waiting.setdefault(session_id, []).append(wake)
+    def stand_in_line(self, session_id: str, run_id: str, wake: Callable[[], None]) -> None:
+        """Be called whenever a session falls free, until this run has it or leaves the line.
+
+        Only the first of the line can take it. The owner of a lent session stands in it as well.
+        """
+        self._lines.setdefault(session_id, {})[run_id] = wake
+
+    def leave_lines(self, run_id: str) -> None:
+        """Wait for no session any more; whoever is next is called."""
+        for session_id in list(self._lines):
+            self._leave_line(session_id, run_id)
+            if session_id not in self._sessions:
+                self._call(session_id)
+
+    def _leave_line(self, session_id: str, run_id: str) -> None:
+        line = self._lines.get(session_id, {})
+        line.pop(run_id, None)
+        if not line:
+            self._lines.pop(session_id, None)
+
+    def _call(self, session_id: str) -> None:
+        for wake in list(self._lines.get(session_id, {}).values()):
+            wake()
 
     def give_back(self, run_id: str) -> None:
-        """Give back all that a run holds or has borrowed."""
+        """Give back all that a run holds or has borrowed; what it has lent, the aside keeps."""
+        self.leave_lines(run_id)
+        self._tolerant.discard(run_id)
         for session_id, held in list(self._sessions.items()):
-            if held.owner == run_id:
+            if held.owner == run_id and held.borrower is not None:
+                held.owner, held.borrower = held.borrower, None
+                self._rename(held)
+            elif held.owner == run_id:
                 del self._sessions[session_id]
                 held.lease.release()
+                self._call(session_id)
             elif held.borrower == run_id:
                 held.borrower = None
-            else:
-                continue
-            for wake in self._waiting.pop(session_id, []):
-                wake()
+                self._call(session_id)
         tree = self._trees.pop(run_id, None)
         if tree is not None:
             tree.release()
+
+    def _rename(self, held: _Held) -> None:
+        if held.lease.held:
+            with suppress(OSError):  # the record is for people; the lock is what counts
+                held.lease.update(id=held.owner, kind="prompt")
 
     def forget(self) -> None:
         """The daemon goes and its turns stay: close descriptors, free nothing an agent holds."""

@@ -7,7 +7,6 @@ back with a command. A task that fails ends its run as ``internal-error``, never
 from __future__ import annotations
 
 import traceback
-import uuid
 from collections.abc import Awaitable, Callable
 
 import trio
@@ -21,6 +20,10 @@ from podiumd.runtime.turn_task import TurnTask
 from podiumd.runtime.world import look
 from podiumd.tools import git
 from podiumd.tools.failpoints import failpoint
+
+CLOCK_SECONDS = 60.0
+"""How long at most to rely on a timer for a time of day: the machine may sleep meanwhile, and
+somebody may set its clock."""
 
 
 class Effects:
@@ -41,11 +44,9 @@ class Effects:
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
         actor, state = self._actor, self._actor.state
-        if actor.leaving:
-            return
-        if state.exit is not None:
-            if self._check_scope is not None:
-                self._check_scope.cancel()
+        if state.exit is not None and self._check_scope is not None:
+            self._check_scope.cancel()
+        if state.exit is not None or actor.closing:
             return
         if state.parked_until is not None:
             self._start(nursery, "parked", self._wait_for_reset)
@@ -54,17 +55,25 @@ class Effects:
         elif state.ready:
             if self._may_go_on(state):
                 self._start_next(nursery, state)
-        elif not self._running:
+        elif not self._running - {"parked"}:
             actor.context.slots.give_back(actor.run_id)
+            actor.desk.leave_lines(actor.run_id)
 
     def _may_go_on(self, state: RunState) -> bool:
-        actor = self._actor
+        actor, slots = self._actor, self._actor.context.slots
         if self._running - {"parked"}:
             return False
-        if actor.desk.lent(state.session_id):  # an aside goes first
-            actor.desk.when_free(state.session_id, actor.poke)
+        if actor.desk.user(state.session_id) not in (None, actor.run_id):
+            # An aside goes first, or this is a prompt in the queue; the desk calls.
+            slots.give_back(actor.run_id)
+            actor.desk.stand_in_line(state.session_id, actor.run_id, actor.poke)
             return False
-        return actor.context.slots.take(actor.run_id, actor.poke)
+        waited = slots.in_line(actor.run_id)
+        if slots.take(actor.run_id, actor.poke):
+            return True
+        if not waited:
+            actor.poke()  # whoever started the run wants to know that it is in the queue
+        return False
 
     def _start_turn(self, nursery: trio.Nursery, state: RunState) -> None:
         if self.turn is None:
@@ -106,23 +115,16 @@ class Effects:
         try:
             await task()
         except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
-            await self._fault(name, traceback.format_exc())
+            await self._actor.fault(name, traceback.format_exc())
         finally:
             self._running.discard(name)
             self._actor.poke()
 
-    async def _fault(self, name: str, trace: str) -> None:
-        log_id = uuid.uuid4().hex[:12]
-        self._actor.context.log(
-            "Run fault", "error", run_id=self._actor.run_id, effect=name, log_id=log_id, trace=trace
-        )
-        at, mono = self._actor.stamp()
-        fault = c.Fault(at=at, mono=mono, detail=f"log entry {log_id}")
-        await self._actor.report(fault)
-
     async def _proceed(self) -> None:
+        if not self._actor.state.ready:  # it has changed since this was called for
+            return
         seen = await look(self._actor)
-        if seen is None:  # the session is not free yet; the desk calls when it is
+        if seen is None:  # somebody was quicker: it is in line for its session, without a slot
             self._actor.context.slots.give_back(self._actor.run_id)
             await self._actor.changed()
             return
@@ -132,13 +134,15 @@ class Effects:
         with trio.CancelScope() as scope:
             self._check_scope = scope
             try:
-                await run_check(self._actor)
+                if self._actor.state.ready:
+                    await run_check(self._actor)
             finally:
                 self._check_scope = None
 
     async def _make_worktree(self) -> None:
         actor, plan = self._actor, self._actor.state.start.worktree
-        assert plan is not None
+        if plan is None or not actor.state.ready:
+            return
         failpoint("worktree.before-make")
         try:
             await git.add_worktree(plan.repository, plan.directory, plan.branch)
@@ -160,5 +164,5 @@ class Effects:
                 reset = c.LimitReset(at=at, mono=mono)
                 await actor.report(reset)
                 return
-            with trio.move_on_after(seconds):
+            with trio.move_on_after(min(seconds, CLOCK_SECONDS)):
                 await actor.changed()

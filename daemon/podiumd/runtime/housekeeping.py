@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import trio
 
 from podiumd.runtime.clock import wire_time
 from podiumd.runtime.context import Context
+from podiumd.store.errors import StoreError
 
 TOKENS_KEPT = timedelta(hours=24)
 DIRECTORIES_KEPT = 32
@@ -24,7 +26,8 @@ async def forget_old_tokens(context: Context) -> None:
 
 async def tidy(context: Context, open_turns: Collection[str], open_runs: Collection[str]) -> None:
     """Remove what old turns and checks left, but for the newest and for what is still in use."""
-    await forget_old_tokens(context)
+    with suppress(StoreError):  # a full disk is no reason not to start
+        await forget_old_tokens(context)
     await trio.to_thread.run_sync(_thin_out, context.state / "turns", frozenset(open_turns))
     await trio.to_thread.run_sync(_thin_out, context.state / "checks", frozenset(open_runs))
 
@@ -34,6 +37,13 @@ def _thin_out(directory: Path, in_use: frozenset[str]) -> None:
         found = [path for path in directory.iterdir() if path.name not in in_use]
     except FileNotFoundError:
         return
-    found.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    found.sort(key=_changed_at, reverse=True)
     for path in found[DIRECTORIES_KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # its run has just ended and removed it
+        return 0.0

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 
 import msgspec
 import trio
 
 from podiumd.core import commands as c
 from podiumd.core.ids import derive
+from podiumd.core.state import RunState
 from podiumd.core.views import turn_view
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import Json, SendPrompt
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
-from podiumd.runtime.errors import InvalidParameter
+from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
+from podiumd.runtime.loading import load
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import busy, directory, hold_session, require_agent
 
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""
+
+TEXT_BYTES = 1024 * 1024 - 8 * 1024
+"""Of a prompt or a steer as JSON: a line of 1 MiB less 4 KiB, with room for what is around it."""
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,21 +57,30 @@ class Prompting:
         Raises:
             PodiumError: it cannot be sent; nothing was.
         """
+        require_fitting(request.text)
         plan = await self._plan(request)
         await require_agent(self._context, plan.agent)
         run_id = str(uuid.uuid4())
+        try:
+            return await self._send(request, plan, run_id, token)
+        except BaseException:
+            self._desk.give_back(run_id)
+            raise
+
+    async def _send(
+        self, request: SendPrompt, plan: _Plan, run_id: str, token: tuple[str, str, str] | None
+    ) -> tuple[Json, RunActor | None]:
         aside_of = None
         if plan.fork_from is None and request.session_id is not None:
-            owner = await self._owner(request)
-            if owner is not None and request.if_busy == "steer" and _running(owner):
+            owner = await self._owner(request, run_id)
+            if owner is not None and request.if_busy == "steer" and _in_turn(owner):
                 return await self._steer(owner, request.text), None
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
             hold_session(self._context, self._desk, run_id, plan.session_id, "prompt")
-        at, mono = self._context.clock.now(), self._context.clock.mono()
         start = c.Start(
-            at=at,
-            mono=mono,
+            at=self._context.clock.now(),
+            mono=self._context.clock.mono(),
             run_id=run_id,
             kind="prompt",
             session_id=plan.session_id,
@@ -75,19 +90,15 @@ class Prompting:
             text=request.text,
             aside_of=aside_of,
         )
-        try:
-            actor = await self._runs.start(start, token)
-        except BaseException:
-            self._desk.give_back(run_id)
-            raise
-        return where_it_went(actor), actor
+        actor = await self._runs.start(start, token)
+        return where_it_went(actor.state), actor
 
-    async def past(self, run_id: str) -> Json:
-        """Where a prompt went that a client token has sent before, once its run is over."""
-        row = await self._context.store.run(run_id)
-        session = row.session_id if row is not None else None
-        turn_id = derive(run_id, 0, "", 0, "turn", 1)
-        return {"session_id": session, "turn_id": turn_id, "run_id": run_id}
+    async def past(self, run_id: str, *, wait: bool) -> Json:
+        """What a prompt came to that a client token has sent before, and whose run is over."""
+        loaded = await load(self._context.store, run_id)
+        if loaded is None:
+            raise NotFound("run", run_id)
+        return turn_view(loaded.state, [], None) if wait else where_it_went(loaded.state)
 
     async def _plan(self, request: SendPrompt) -> _Plan:
         if request.session_id is None:
@@ -110,7 +121,7 @@ class Prompting:
             )
         return _Plan(session_id=known.session_id, agent=agent, working_directory=where)
 
-    async def _owner(self, request: SendPrompt) -> RunActor | None:
+    async def _owner(self, request: SendPrompt, run_id: str) -> RunActor | None:
         """The run of ours that holds the session; a foreign holder is waited for, or refused."""
         assert request.session_id is not None
         owner = self._desk.owner(request.session_id)
@@ -128,32 +139,30 @@ class Prompting:
                 await wait_idle(request.session_id, agent.config_directory, ())
             if waiting.cancelled_caught:
                 raise busy(holder, session_id=request.session_id)
+            self._desk.tolerate_idle(run_id)
         return None
 
     async def _admit(
         self, owner: RunActor | None, request: SendPrompt, run_id: str, session_id: str
     ) -> str | None:
         """Get the session for a prompt; returns the waiting run whose session it borrows."""
-        if owner is None:
-            taken = self._desk.take_session(session_id, run_id, "prompt")
-            if taken is not None:
-                raise busy(taken, session_id=session_id)
-            return None
-        if request.take_over and _running(owner):
+        if owner is not None and request.take_over and not _stands_still(owner):
+            await owner.stop_turn()
+        if owner is not None and owner.done.is_set():
+            owner = None
+        if owner is not None and _stands_still(owner) and self._desk.lend(session_id, run_id):
             at, mono = owner.stamp()
-            await owner.submit(c.Interrupt(at=at, mono=mono))
-            await owner.until(lambda state: state.turn is None)
-            if owner.state.exit is not None:
-                await owner.done.wait()
-                return await self._admit(None, request, run_id, session_id)
-        waits = owner.state.turn is None and owner.state.status in ("waiting", "paused")
-        if waits and self._desk.lend(session_id, run_id):
-            at, mono = owner.stamp()
-            await owner.submit(c.NoteAside(at=at, mono=mono, run_id=run_id, session_id=session_id))
-            return owner.run_id
-        if request.if_busy == "queue":
+            note = c.NoteAside(at=at, mono=mono, run_id=run_id, session_id=session_id)
+            with suppress(c.CommandRefused):  # it has just ended: the session is the prompt's own
+                await owner.submit(note)
+                return owner.run_id
+        taken = self._desk.take_session(session_id, run_id, "prompt")
+        if taken is None:
             return None
-        raise busy(self._desk.holder_of(session_id), session_id=session_id)
+        if request.if_busy == "queue" and self._desk.held_here(session_id):
+            self._desk.stand_in_line(session_id, run_id, lambda: None)
+            return None
+        raise busy(taken, session_id=session_id)
 
     async def _steer(self, owner: RunActor, text: str) -> Json:
         await steer(owner, text)
@@ -165,12 +174,35 @@ class Prompting:
         }
 
 
-def _running(owner: RunActor) -> bool:
+def _in_turn(owner: RunActor) -> bool:
     return owner.state.turn is not None
 
 
+def _stands_still(owner: RunActor) -> bool:
+    """Whether a run waits for a person, and no agent of it lives."""
+    state = owner.state
+    return state.turn is None and state.status in ("waiting", "paused")
+
+
+def require_fitting(text: str, parameter: str = "text") -> None:
+    """Refuse words that do not fit into one line to an agent.
+
+    Raises:
+        InvalidParameter: they are too long.
+    """
+    if len(msgspec.json.encode(text)) > TEXT_BYTES:
+        words = f"It is longer than {TEXT_BYTES} bytes: attach it as a file."
+        raise InvalidParameter(parameter, words)
+
+
 async def steer(actor: RunActor, text: str) -> str:
-    """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will."""
+    """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will.
+
+    Raises:
+        InvalidParameter: they are too long for one line.
+        CommandRefused: the run is over.
+    """
+    require_fitting(text)
     name = str(uuid.uuid4())
     at, mono = actor.stamp()
     await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text))
@@ -179,18 +211,20 @@ async def steer(actor: RunActor, text: str) -> str:
         found = [s for s in actor.state.steers if s.uuid == name]
         if not found or found[0].queued:
             return "queued"
-        return "too_late" if found[0].turn_id is None else None
+        over = found[0].turn_id is None or actor.state.exit is not None
+        return "too_late" if over else None
 
     await actor.until(lambda _state: settled() is not None)
     return settled() or "too_late"
 
 
-def where_it_went(actor: RunActor) -> Json:
+def where_it_went(state: RunState) -> Json:
     """The result of ``sessions.prompt``."""
+    run_id = state.start.run_id
     return {
-        "session_id": actor.state.start.session_id,
-        "turn_id": derive(actor.run_id, 0, "", 0, "turn", 1),
-        "run_id": actor.run_id,
+        "session_id": state.start.session_id,
+        "turn_id": derive(run_id, 0, "", 0, "turn", 1),
+        "run_id": run_id,
     }
 
 

@@ -8,65 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 import trio
+from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.fold import evolve
 from podiumd.core.report import TurnReport
-from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.turn_task import pending_turn
-from podiumd.store.errors import RunUnreadable
-from podiumd.store.facts import Store
-from podiumd.store.records import StoredFact
 from podiumd.tools.failpoints import failpoint
 
 LOOK_AGAIN_SECONDS = 0.02
 LOOK_AGAIN_TIMES = 500
 
 
-class Loaded(msgspec.Struct, frozen=True):
-    """A run as far as its log can be read. ``damaged``: what could not be, in words."""
-
-    state: RunState
-    damaged: str = ""
-
-
-async def load(store: Store, run_id: str) -> Loaded | None:
-    """Fold a run from the store; ``None`` when not even its beginning can be read."""
-    stored, damaged = await _read(store, run_id)
-    state: RunState | None = None
-    for row in stored:
-        try:
-            state = evolve(state, f.decode(bytes(row.data)), row.at)
-        except (AssertionError, KeyError, msgspec.ValidationError):
-            if state is None:
-                return None
-            damaged.append(f"fact {row.seq} does not follow from what can be read")
-            break
-    return None if state is None else Loaded(state, "; ".join(damaged))
-
-
-async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]:
-    """All facts of a run that can be read, and what is wrong with the others."""
-    facts: list[StoredFact] = []
-    damaged: list[str] = []
-    after = 0
-    while True:
-        try:
-            facts += await store.events(run_id, after)
-        except RunUnreadable as error:
-            facts += error.prefix
-            damaged.append(f"fact {error.seq} {error.reason}")
-            after = error.seq
-        else:
-            return facts, damaged
-
-
-async def settle(actor: RunActor, count_taken_up: Callable[[], None]) -> Settled | None:
+async def settle(
+    actor: RunActor, count_taken_up: Callable[[], None], damaged: str = ""
+) -> Settled | None:
     """Find out what became of the turn that was pending; ``None`` if it can simply be run.
 
     While the agent lives it holds the session's lease, which it inherited. A process between
@@ -78,10 +36,12 @@ async def settle(actor: RunActor, count_taken_up: Callable[[], None]) -> Settled
     if intent is None:
         return None
     failpoint("recovery.before-settle")
-    driver = actor.context.agents[intent.agent].driver
+    agent = actor.context.agents.get(intent.agent)
+    if agent is None:
+        return _with_report(Settled(state="broken", detail="its agent is not configured any more"))
     lease = actor.desk.lease(intent.session_id)
     held = lease is None or lease.held
-    settled = await driver.settle(pending_turn(actor))
+    settled = await agent.driver.settle(pending_turn(actor))
     for _ in range(LOOK_AGAIN_TIMES):
         if settled.state == "running":
             count_taken_up()
@@ -91,8 +51,13 @@ async def settle(actor: RunActor, count_taken_up: Callable[[], None]) -> Settled
         held = lease is not None and lease.reclaim()
         if not held:
             await trio.sleep(LOOK_AGAIN_SECONDS)
-        settled = await driver.settle(pending_turn(actor))
+        settled = await agent.driver.settle(pending_turn(actor))
     failpoint("recovery.after-settle")
+    if settled.state == "absent" and (lease is None or not held):
+        settled = replace(settled, state="broken", detail="somebody else has its session")
+    if settled.state == "absent" and damaged:
+        # Whether it was sent, or even judged, may stand in what cannot be read.
+        settled = replace(settled, state="broken", detail=damaged)
     if settled.state == "absent":
         return None
     return settled if settled.report is not None else _with_report(settled)
@@ -105,7 +70,7 @@ def _with_report(settled: Settled) -> Settled:
         prompt_recorded=settled.prompt_recorded,
         tool_begun=settled.tool_begun,
     )
-    return msgspec.structs.replace(settled, report=report)
+    return replace(settled, report=report)
 
 
 async def ask_about_damage(actor: RunActor, damaged: str) -> None:

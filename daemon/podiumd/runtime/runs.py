@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import traceback
+from functools import partial
 
 import trio
 
@@ -15,6 +17,7 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import NotFound
+from podiumd.runtime.loading import load, turn_ids
 from podiumd.tools import git
 
 LEAVE_SECONDS = 5.0
@@ -29,6 +32,7 @@ class Runs:
         self._nursery = nursery
         self._actors: dict[str, RunActor] = {}
         self._effects: dict[str, Effects] = {}
+        self._closing = False
         self.taken_up = 0
 
     @property
@@ -47,10 +51,15 @@ class Runs:
         """
         if run_id in self._actors:
             return run_id
+        if not run_id:
+            raise NotFound("run", run_id)
         rows = await self._context.store.runs_with_prefix(run_id, 2)
         exact = [row.run_id for row in rows if row.run_id == run_id]
         if exact or len(rows) == 1:
             return exact[0] if exact else rows[0].run_id
+        if rows:
+            words = f"More than one run's id begins with '{run_id}'; give more of it."
+            raise NotFound("run", run_id, words)
         raise NotFound("run", run_id)
 
     async def start(self, command: c.Start, token: tuple[str, str, str] | None = None) -> RunActor:
@@ -63,16 +72,18 @@ class Runs:
         """Take up every run that has not ended. Returns when each has its sessions again; what
         became of their turns is found out in their own tasks."""
         found = []
-        for row in await self._context.store.open_runs():
-            loaded = await recovery.load(self._context.store, row.run_id)
+        for row in reversed(await self._context.store.open_runs()):
+            loaded = await load(self._context.store, row.run_id)
             if loaded is None:
                 self._context.log("Run unreadable", "error", run_id=row.run_id)
             elif loaded.state.exit is None:
                 found.append(loaded)
-        # An aside borrows from its run again, so that run comes first.
+        # The older come first in every queue, and an aside borrows from its run again. Nothing
+        # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
             await self._take_back(loaded.state)
+        for loaded in found:
             self._launch(loaded.state, loaded.damaged, recovered=True)
 
     async def _take_back(self, state: RunState) -> None:
@@ -81,8 +92,10 @@ class Runs:
         session_id = turn.intent.session_id if turn is not None else state.session_id
         turn_id = turn.intent.turn_id if turn is not None else None
         lent = start.aside_of is not None and self._desk.lend(session_id, start.run_id)
-        if not lent and (turn is not None or state.begun):
+        if not lent and self._desk.owner(session_id) is None:
             self._desk.take_back(session_id, start.run_id, start.kind, turn_id)
+        elif not lent:
+            self._desk.stand_in_line(session_id, start.run_id, lambda: None)
         if state.main_session != session_id:
             self._desk.take_session(state.main_session, start.run_id, start.kind)
         if start.kind == "recipe":
@@ -95,6 +108,7 @@ class Runs:
 
     def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
         actor = RunActor(self._context, self._desk, state)
+        actor.closing = self._closing
         self._actors[actor.run_id] = actor
         self._nursery.start_soon(self._live, actor, damaged, recovered)
         return actor
@@ -103,28 +117,58 @@ class Runs:
         try:
             settled = None
             if recovered:
-                settled = await recovery.settle(actor, self._count_taken_up)
+                settled = await recovery.settle(actor, self._count_taken_up, damaged)
                 await recovery.ask_about_damage(actor, damaged)
             effects = self._effects[actor.run_id] = Effects(actor, settled)
             await actor.drive(effects)
-            await trio.to_thread.run_sync(self._remove_files, actor)
+            await self._remove_files(actor)
+        except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
+            await self._end_faulty(actor, traceback.format_exc())
         finally:
             self._effects.pop(actor.run_id, None)
             self._actors.pop(actor.run_id, None)
 
+    async def _end_faulty(self, actor: RunActor, trace: str) -> None:
+        try:
+            await actor.fault("run", trace)
+        except Exception:  # noqa: BLE001 - not even its end can be stored: the next start sees to it
+            self._context.log(
+                "Run lost", "error", run_id=actor.run_id, trace=traceback.format_exc()
+            )
+        actor.end()
+
     def _count_taken_up(self) -> None:
         self.taken_up += 1
 
-    def _remove_files(self, actor: RunActor) -> None:
+    async def _remove_files(self, actor: RunActor) -> None:
         """The spools of a run that is over; after an error they stay, for whoever looks into it."""
         ending = actor.state.exit
         if ending is None or ending.category == "error":
             return
-        for turn_id in actor.turn_ids:
-            shutil.rmtree(self._context.turn_directory(turn_id), ignore_errors=True)
+        for turn_id in await turn_ids(self._context.store, actor.run_id):
+            directory = self._context.turn_directory(turn_id)
+            await trio.to_thread.run_sync(partial(shutil.rmtree, directory, ignore_errors=True))
+
+    def close(self) -> None:
+        """Begin nothing new; what is started from now on is for the next daemon to begin."""
+        self._closing = True
+        for actor in self.live:
+            actor.closing = True
+
+    async def stop_turns(self) -> None:
+        """Interrupt every running turn, and return when their agents are gone.
+
+        How long to wait is the caller's.
+        """
+        self.close()
+        async with trio.open_nursery() as nursery:
+            for actor in self.live:
+                if actor.state.turn is not None:
+                    nursery.start_soon(actor.stop_turn)
 
     async def leave(self) -> None:
         """The daemon stops: agents that can work on without it are let go, nothing is begun."""
+        self.close()
         with trio.move_on_after(LEAVE_SECONDS, shield=True):
             async with trio.open_nursery() as nursery:
                 for actor in self.live:

@@ -13,10 +13,9 @@ class Slots:
         self._holders: set[str] = set()
         self._waiting: dict[str, Callable[[], None]] = {}
 
-    @property
-    def free(self) -> bool:
-        """Whether a run that asks now gets a slot."""
-        return len(self._holders) < self.limit and not self._waiting
+    def in_line(self, run_id: str) -> bool:
+        """Whether a run waits for a slot."""
+        return run_id in self._waiting
 
     def take(self, run_id: str, wake: Callable[[], None], *, force: bool = False) -> bool:
         """Take a slot, or be called once one is free.

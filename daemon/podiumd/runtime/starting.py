@@ -126,7 +126,7 @@ class Starter:
             await require_agent(self._context, name)
 
     async def _worktree(self, run_id: str, where: str) -> Worktree:
-        top = await git.top_level(where)
+        top = await _checkout(where)
         if top is None:
             raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
         place = self._context.state / "worktrees" / run_id
@@ -135,15 +135,23 @@ class Starter:
     async def _hold(
         self, run_id: str, session_id: str, where: str, worktree: Worktree | None
     ) -> None:
-        tree = worktree.directory if worktree is not None else await git.top_level(where) or where
+        tree = worktree.directory if worktree is not None else await _checkout(where) or where
         holder = self._desk.take_tree(tree, run_id)
         if holder is not None:
             raise busy(holder, working_directory=tree)
         try:
             hold_session(self._context, self._desk, run_id, session_id, "recipe")
-        except Busy:
+        except BaseException:
             self._desk.give_back(run_id)
             raise
+
+
+async def _checkout(where: str) -> str | None:
+    """The top of the working tree around a directory; ``None`` outside git."""
+    try:
+        return await git.top_level(where)
+    except git.GitError as error:
+        raise InvalidParameter("working_directory", str(error)) from error
 
 
 async def require_agent(context: Context, name: str) -> Agent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 
 import msgspec
 import trio
@@ -19,6 +19,7 @@ from podiumd.drivers import base
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.context import Agent
+from podiumd.runtime.lockfile import LeaseError
 from podiumd.tools.failpoints import failpoint
 
 STOP_SECONDS = 2.0
@@ -39,6 +40,7 @@ class TurnTask:
         self._asked: set[str] = set()
         self._delivered: set[str] = set()
         self._overdue: str | None = None
+        self._began: float | None = None
 
     @property
     def intent(self) -> TurnIntended:
@@ -64,32 +66,46 @@ class TurnTask:
         if settled is not None and settled.report is not None:
             await self._report(settled.report, settled.delivered_steers)
             return
-        agent = self._actor.context.agents[self.intent.agent]
-        try:
-            async with self._manager(agent, settled) as handle:
-                self._handle = handle
-                self._actor.poke()
-                try:
-                    await self._follow(handle)
-                except trio.Cancelled:
-                    with trio.CancelScope(shield=True):
-                        await handle.leave()
-                    raise
-                finally:
-                    self._handle = None
-        finally:
-            lease = self._actor.desk.lease(self.intent.session_id)
-            if lease is not None and lease.held and not self._actor.leaving:
-                lease.heir_ended()
+        manager = await self._manager(settled)
+        if manager is None:
+            report = TurnReport(kind="interrupted", detail="stopped before it began")
+            await self._report(report, ())
+            return
+        async with manager as handle:
+            self._handle = handle
+            self._began = self._actor.context.clock.mono()
+            self._actor.poke()
+            try:
+                await self._follow(handle)
+            finally:
+                self._handle = None
         if not self._actor.leaving:
+            self._take_lease_back()
             await self._report(handle.report, tuple(self._delivered))
 
-    def _manager(
-        self, agent: Agent, settled: base.Settled | None
-    ) -> AbstractAsyncContextManager[base.Turn]:
+    def _take_lease_back(self) -> None:
+        """The agent, which had inherited the session's lease, is gone."""
+        lease = self._actor.desk.lease(self.intent.session_id)
+        if lease is not None and lease.held:
+            lease.heir_ended()
+        elif lease is not None:  # taken up: the agent alone had it
+            with suppress(LeaseError, OSError):  # before the next turn it is tried again
+                lease.reclaim()
+
+    async def _manager(
+        self, settled: base.Settled | None
+    ) -> AbstractAsyncContextManager[base.Turn] | None:
+        """The turn to be entered; ``None`` when it was stopped before it began."""
+        actor = self._actor
+        agent = actor.context.agents[self.intent.agent]
         if settled is not None and settled.state == "running":
-            return agent.driver.take_up(pending_turn(self._actor, settled))
-        return agent.driver.turn(self._request(agent))
+            return agent.driver.take_up(pending_turn(actor, settled))
+        while not (actor.state.stopping or actor.state.exit is not None):
+            try:
+                return agent.driver.turn(self._request(agent))
+            except OSError as error:
+                await actor.wait_for_room(error)
+        return None
 
     def _request(self, agent: Agent) -> base.TurnRequest:
         actor, intent, state = self._actor, self.intent, self._actor.state
@@ -131,10 +147,18 @@ class TurnTask:
 
     async def _follow(self, handle: base.Turn) -> None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._stop_in_time, handle, nursery.cancel_scope)
-            async for event in handle:
-                await self._on_event(event)
-            nursery.cancel_scope.cancel()
+            stopping = nursery.cancel_scope
+            nursery.start_soon(self._stop_in_time, handle, stopping)
+            try:
+                async for event in handle:
+                    await self._on_event(event)
+            except BaseException as error:
+                # Cancelled, alone or in a group, and not by us: the daemon goes, the turn stays.
+                if not isinstance(error, Exception) and not stopping.cancel_called:
+                    with trio.move_on_after(STOP_SECONDS, shield=True):
+                        await handle.leave()
+                raise
+            stopping.cancel()
 
     async def _on_event(self, event: base.TurnEvent) -> None:
         actor, intent = self._actor, self.intent
@@ -249,7 +273,9 @@ class TurnTask:
     def _seconds_left(self, state: RunState) -> float | None:
         """Active seconds left to the turn; the time of open questions does not count."""
         turn = state.turn
-        if turn is None or turn.started is None:
+        # An agent without a process of its own is never seen to start.
+        began = turn.started.mono if turn is not None and turn.started else self._began
+        if turn is None or began is None:
             return None
         agent = self._actor.context.agents[self.intent.agent]
         limits = [self.intent.timeout_seconds or agent.turn_timeout_seconds]
@@ -259,7 +285,7 @@ class TurnTask:
         asked = turn.asked_seconds
         if turn.asking_since is not None:
             asked += max(0.0, now - turn.asking_since)
-        return min(limits) - (now - turn.started.mono - asked)
+        return min(limits) - (now - began - asked)
 
     def _seconds_unwatched(self) -> float:
         """How long ago the agent last wrote: a turn that ended while no daemon looked is not

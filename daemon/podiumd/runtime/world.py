@@ -15,6 +15,7 @@ from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.context import Agent
 from podiumd.runtime.foreign import foreign_holder
+from podiumd.runtime.holder import Holder
 from podiumd.tools import git
 
 
@@ -31,11 +32,11 @@ async def look(actor: RunActor) -> c.Proceed | None:
         if agent is None:
             at, mono = actor.stamp()
             return c.Proceed(at=at, mono=mono, problem="its agent is not configured any more")
-        locked = _take_session(actor, agent)
-        if locked is not None and not state.begun:
-            actor.desk.when_free(state.session_id, actor.poke)
+        holder = _take_session(actor, agent) or await _take_tree(actor)
+        if holder is not None and not state.begun and _is_ours(actor):
+            actor.desk.stand_in_line(state.session_id, actor.run_id, actor.poke)
             return None
-        seen["locked"] = locked
+        seen["locked"] = None if holder is None else _in_words(holder)
         seen["foreign_rows"] = await _foreign_rows(actor, agent)
         seen["tree"] = await _tree(state)
     at, mono = actor.stamp()
@@ -71,21 +72,39 @@ async def _tree(state: RunState) -> TreeMark | None:
     return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))
 
 
-def _take_session(actor: RunActor, agent: Agent) -> str | None:
-    """Make sure that the run holds its step's session; else who does, in words."""
-    state = actor.state
-    session = state.session_id
-    holder = actor.desk.take_session(session, actor.run_id, state.start.kind)
-    if holder is None:
-        lease = actor.desk.lease(session)
-        if lease is not None and not lease.held and not lease.reclaim():
-            return "its last agent has not let go of it"
-        if agent.config_directory is not None:
-            holder = foreign_holder(session, agent.config_directory, ())
-    if holder is None:
+def _take_session(actor: RunActor, agent: Agent) -> Holder | None:
+    """Make sure that the run holds its step's session; else who does."""
+    session = actor.state.session_id
+    holder = actor.desk.take_session(session, actor.run_id, actor.state.start.kind)
+    if holder is not None:
+        return holder
+    lease = actor.desk.lease(session)
+    if lease is not None and not lease.held and not lease.reclaim():
+        return lease.holder  # its last agent has not let go of it
+    if agent.config_directory is not None:
+        holder = foreign_holder(session, agent.config_directory, ())
+    if holder is not None and holder.status == "idle" and actor.desk.tolerates_idle(actor.run_id):
         return None
-    who = holder.public()
-    return " ".join(f"{key} {value}" for key, value in who.items())
+    return holder
+
+
+def _is_ours(actor: RunActor) -> bool:
+    """Whether a run of this daemon has the session that this run wants, and will give it back."""
+    session = actor.state.session_id
+    return actor.desk.user(session) != actor.run_id and actor.desk.held_here(session)
+
+
+async def _take_tree(actor: RunActor) -> Holder | None:
+    """Make sure that a recipe holds its working tree: after a restart it may be another's."""
+    start = actor.state.start
+    if start.kind != "recipe" or actor.desk.holds_tree(actor.run_id):
+        return None
+    where = start.working_directory
+    return actor.desk.take_tree(await git.top_level(where) or where, actor.run_id)
+
+
+def _in_words(holder: Holder) -> str:
+    return " ".join(f"{key} {value}" for key, value in holder.public().items())
 
 
 async def _foreign_rows(actor: RunActor, agent: Agent) -> int:

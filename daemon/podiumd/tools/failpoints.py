@@ -5,7 +5,9 @@ nothing unless the environment variable ``PODIUM_FAILPOINT`` names it:
 
 * ``NAME`` or ``NAME:N``: the N-th time the point is reached (default 1) the process kills itself
   with SIGKILL, as a crash would;
-* ``NAME:N:error``: the N-th time the point is reached it raises ``OSError`` (EIO).
+* ``NAME:N:error``: the N-th time the point is reached it raises ``OSError`` (EIO);
+* ``NAME:N:stop``: the N-th time the point is reached the process stops itself with SIGSTOP, so
+  that whoever started it may do something else just then, and sends it SIGCONT after that.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ class UndeclaredFailpoint(LookupError):
 class _Armed:
     name: str
     hit: int
-    kill: bool
+    action: str
     # next() on a count is atomic: a point may be reached on any thread.
     reached: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -92,9 +94,11 @@ def arm(spec: str | None) -> None:
     hit, _, action = rest.partition(":")
     if name not in FAILPOINTS:
         raise UndeclaredFailpoint(f"{VARIABLE}: no failpoint is called {name!r}")
-    if action not in ("", "error") or (rest and not (hit.isdecimal() and int(hit) > 0)):
-        raise ValueError(f"{VARIABLE}: {spec!r} is not NAME, NAME:N or NAME:N:error (N from 1)")
-    _armed = _Armed(name, int(hit or "1"), kill=action == "")
+    if action not in ("", "error", "stop") or (rest and not (hit.isdecimal() and int(hit) > 0)):
+        raise ValueError(
+            f"{VARIABLE}: {spec!r} is not NAME, NAME:N, NAME:N:error or NAME:N:stop (N from 1)"
+        )
+    _armed = _Armed(name, int(hit or "1"), action)
 
 
 def failpoint(name: str) -> None:
@@ -107,9 +111,9 @@ def failpoint(name: str) -> None:
     armed = _armed
     if armed is None or armed.name != name or next(armed.reached) != armed.hit:
         return
-    if armed.kill:
-        os.kill(os.getpid(), signal.SIGKILL)
-    raise OSError(errno.EIO, f"failpoint {name}")
+    if armed.action == "error":
+        raise OSError(errno.EIO, f"failpoint {name}")
+    os.kill(os.getpid(), signal.SIGSTOP if armed.action == "stop" else signal.SIGKILL)
 
 
 arm(os.environ.get(VARIABLE))

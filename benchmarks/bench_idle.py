@@ -1,0 +1,134 @@
+"""What the daemon costs while it has nothing to do: wake-ups and memory.
+
+    make bench-idle     python benchmarks/bench_idle.py [--rounds N] [--json]     (Linux)
+
+A private daemon is looked at from outside in three states, each for 20 seconds a round: just
+started with nobody there; with one client that follows all events; and with that client after a
+run of six turns by the real agent (scripted model), which has loaded and started whatever work
+needs. Wake-ups are the context switches of all its threads, voluntary and not. Of memory, RSS
+counts what it shares with other processes in full, PSS by its share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+if not __package__:  # run as a program: the checkout is not on the path yet
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.measure import CannotMeasure, Figure, Result, arguments, run
+from benchmarks.private_daemon import ALWAYS_AGAIN, PING_PONG, private_daemon
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.rpc_client import connected
+
+GOAL_WAKE_UPS, GOAL_MB, AIM_MB = 1.0, 60.0, 40.0
+SETTLE_SECONDS = 3.0
+WATCH_SECONDS = 20.0
+TURNS = 6
+STATES = ("nobody there", "a client follows", "after a run")
+
+
+class Idle(NamedTuple):
+    """One look at an idle daemon. Memory in megabytes of 10**6 bytes."""
+
+    wake_ups_per_second: float
+    cpu_ms_per_second: float
+    threads: int
+    rss_mb: float
+    pss_mb: float
+
+
+def switches(pid: int) -> dict[str, int]:
+    """Context switches of each thread so far."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        lines = (task / "status").read_text().splitlines()
+        counts = [line.split()[1] for line in lines if "_ctxt_switches:" in line]
+        found[task.name] = sum(int(count) for count in counts)
+    return found
+
+
+def cpu_ms(pid: int) -> float:
+    """Processor time of all threads so far, from the scheduler's own nanoseconds."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
+
+
+def memory_mb(pid: int, name: str) -> float:
+    """A line of the process's memory map, summed up by the kernel."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise CannotMeasure(f"/proc/{pid}/smaps_rollup has no {name}")
+
+
+async def look(pid: int) -> Idle:
+    """Let the daemon settle, then watch it; this process sleeps meanwhile."""
+    await trio.sleep(SETTLE_SECONDS)
+    before, used, began = switches(pid), cpu_ms(pid), time.monotonic()
+    await trio.sleep(WATCH_SECONDS)
+    after, used_after, seconds = switches(pid), cpu_ms(pid), time.monotonic() - began
+    woken = sum(count - before.get(thread, 0) for thread, count in after.items())
+    return Idle(
+        wake_ups_per_second=woken / seconds,
+        cpu_ms_per_second=(used_after - used) / seconds,
+        threads=len(after),
+        rss_mb=memory_mb(pid, "Rss"),
+        pss_mb=memory_mb(pid, "Pss"),
+    )
+
+
+async def work(daemon: PodiumDaemon, recipe: str, where: Path) -> None:
+    """Play a run to its end."""
+    asked = {"recipe": recipe, "working_directory": str(where)}
+    started = await daemon.rpc("runs.start", **asked)
+    await daemon.ended(started["run_id"])
+
+
+async def one_round() -> dict[str, Idle]:
+    """One daemon's idle life."""
+    found = {}
+    async with private_daemon(ALWAYS_AGAIN) as daemon:
+        recipe = daemon.machine.recipe("ping-pong", PING_PONG.format(steps=TURNS))
+        where = daemon.machine.repository().path
+        found[STATES[0]] = await look(daemon.pid)
+        async with connected(daemon.machine.socket) as client:
+            await client.call("events.subscribe", {})
+            found[STATES[1]] = await look(daemon.pid)
+            await work(daemon, recipe, where)
+            found[STATES[2]] = await look(daemon.pid)
+    return found
+
+
+def measure(options: argparse.Namespace) -> Result:
+    """Measure, and take the medians."""
+    if not Path("/proc/self/smaps_rollup").exists():
+        raise CannotMeasure("this needs Linux's /proc")
+    rounds = [trio.run(one_round) for _ in range(options.rounds)]
+    medians = {
+        state: Idle(*(statistics.median(values) for values in zip(*looks, strict=True)))
+        for state in STATES
+        for looks in [[one[state] for one in rounds]]
+    }
+    worst = Idle(*(max(values) for values in zip(*medians.values(), strict=True)))
+    return Result(
+        figures=[
+            Figure("wake-ups, worst state", worst.wake_ups_per_second, "a second", GOAL_WAKE_UPS),
+            Figure("memory (RSS), worst state", worst.rss_mb, "MB", GOAL_MB, AIM_MB),
+        ],
+        header=["idle daemon", "wake-ups/s", "CPU ms/s", "threads", "RSS MB", "PSS MB"],
+        rows=[[state, *median] for state, median in medians.items()],
+        details={"rounds": [{s: one[s]._asdict() for s in STATES} for one in rounds]},
+    )
+
+
+if __name__ == "__main__":
+    options = arguments(__doc__, 1, "daemons, a minute and a half each").parse_args()
+    sys.exit(run("idle", options, measure))

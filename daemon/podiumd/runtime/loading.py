@@ -1,0 +1,68 @@
+"""A run from its log: folded as far as it can be read."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.core.fold import evolve
+from podiumd.core.state import RunState
+from podiumd.store.errors import RunUnreadable
+from podiumd.store.facts import Store
+from podiumd.store.records import RunRow, StoredFact
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A run as far as its log can be read. ``damaged``: what could not be, in words."""
+
+    state: RunState
+    damaged: str = ""
+
+
+async def load(store: Store, run_id: str) -> Loaded | None:
+    """Fold a run from the store; ``None`` when not even its beginning can be read."""
+    stored, damaged = await _read(store, run_id)
+    state: RunState | None = None
+    for row in stored:
+        try:
+            state = evolve(state, f.decode(bytes(row.data)), row.at)
+        except (AssertionError, KeyError, msgspec.ValidationError):
+            if state is None:
+                return None
+            damaged.append(f"fact {row.seq} does not follow from what can be read")
+            break
+    return None if state is None else Loaded(state, "; ".join(damaged))
+
+
+async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]:
+    """All facts of a run that can be read, and what is wrong with the others."""
+    facts: list[StoredFact] = []
+    damaged: list[str] = []
+    after = 0
+    while True:
+        try:
+            facts += await store.events(run_id, after)
+        except RunUnreadable as error:
+            facts += error.prefix
+            damaged.append(f"fact {error.seq} {error.reason}")
+            after = error.seq
+        else:
+            return facts, damaged
+
+
+async def turn_ids(store: Store, run_id: str) -> list[str]:
+    """The turns of a run, in order, as far as its log can be read."""
+    stored, _damaged = await _read(store, run_id)
+    intended = (row for row in stored if row.type == "turn.intended")
+    return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
+
+
+async def summary(store: Store, row: RunRow) -> views.Json | None:
+    """The public ``run`` of a row. A row that was damaged is made up for from the run's facts;
+    ``None`` when these are lost as well."""
+    if row.intact:
+        found: views.Json = msgspec.json.decode(row.summary)
+        return found
+    loaded = await load(store, row.run_id)
+    return None if loaded is None else views.run_view(loaded.state)

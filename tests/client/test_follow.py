@@ -1,0 +1,95 @@
+"""Following, in the small: a daemon that stays away, and words that are told once."""
+
+from pathlib import Path
+
+import pytest
+
+from podium import follow
+from podium.ask import chosen
+from podium.errors import Failure
+from podium.narrate import Words, answer_command
+from tests.client import stories
+from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, finish, start
+from tests.client.terminal import Terminal
+
+
+def test_a_daemon_that_stays_away_is_given_up_with_the_command_that_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "GONE_SECONDS", 0.0)
+
+    with pytest.raises(Failure, match="'podium up' starts it") as gone:
+        follow.wait_for_daemon(str(tmp_path / "podium.sock"))
+
+    assert gone.value.exit_code == 6
+
+
+def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
+    stories.recipe_daemon(daemon, stories.started(), stories.ended(2))
+    daemon.answers["runs.start"] = {"run_id": RUN_ID, "status": "queued"}
+
+    _, err = finish(start(daemon, "run", "fix-it"))
+
+    assert err == "podium: queued until another agent is done.\n"
+
+
+def test_an_approval_of_a_plain_prompt_is_asked_at_the_terminal(daemon: FakeDaemon) -> None:
+    approval = {
+        **stories.QUESTION,
+        "kind": "approval",
+        "text": "Run make?",
+        "choices": [{"id": "allow", "label": "Allow"}, {"id": "deny", "label": "Deny"}],
+    }
+
+    def answered(params: stories.Json) -> stories.Json:
+        daemon.publish(stories.turn_ended(3, "Made."), stories.ended(4))
+        return approval
+
+    daemon.answers |= {
+        "sessions.prompt": {"run_id": RUN_ID, "turn_id": stories.TURN_ID, "session_id": "5e55"},
+        "questions.list": [approval],
+        "questions.answer": answered,
+    }
+    with Terminal(daemon, "prompt", "make it", NO_COLOR="1") as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(
+            stories.started(text="make it"),
+            stories.event(2, "question.opened", question_id=QUESTION_ID),
+        )
+        terminal.expect("? approval: Run make?")
+        terminal.expect("> ")
+        terminal.type("d\n")
+        terminal.expect("Made.")
+
+        assert terminal.end() == 0
+    assert daemon.params_of("questions.answer")[0]["answer"] == "deny"
+
+
+def test_words_streamed_in_part_are_told_whole_at_the_end() -> None:
+    words = Words()
+    words.add({"turn_id": "t", "uuid": "m", "delta": "and the end."})
+
+    assert words.missing({"turn_id": "t", "text": "The start and the end."}) != ""
+
+
+def test_words_streamed_whole_are_not_told_again() -> None:
+    words = Words()
+    shown = words.add({"turn_id": "t", "uuid": "m", "delta": "One\n"})
+    shown += words.add({"turn_id": "t", "uuid": "n", "delta": "Two"})
+
+    assert shown == "One\n\n\nTwo"
+    assert words.missing({"turn_id": "t", "text": "Two\n"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("2", "blue"), ("4", "4"), ("RED", "red"), ("b", "blue"), ("r", "r"), ("none", "none")],
+)
+def test_what_is_typed_is_a_choice_only_where_it_is_clear(typed: str, meant: str) -> None:
+    question = {"choices": [["red", "Red"], ["blue", "Blue"], ["rose", "Rose"]]}
+
+    assert chosen(question, typed) == meant
+
+
+def test_the_command_for_a_free_answer_names_a_text() -> None:
+    assert answer_command({"question_id": "9u"}) == "podium answer 9u TEXT"

@@ -1,0 +1,123 @@
+"""Facts are stored for good: what this release writes, every later one reads.
+
+``facts_v1.jsonl`` is the log of played runs as this release wrote it. It is never written again:
+when a kind changes, its version rises, a new file is added, and this one is still read.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from podiumd.core import facts as f
+from podiumd.core.fold import evolve
+from podiumd.core.state import RunState
+from tests.core.builders import Play, a_recipe
+from tests.core.played_log import played
+
+LOG = Path(__file__).with_name("facts_v1.jsonl")
+
+# The facts that design and protocol promise to name so, for good.
+NAMES = {
+    *("run.started", "run.paused", "run.resumed", "run.parked", "run.ended", "step.entered"),
+    *("turn.intended", "turn.started", "turn.ended", "outcome.parsed", "outcome.invalid"),
+    *("check.ended", "question.opened", "question.closed", "steer.intended", "aside.noted"),
+    *("limit.hit", "edge.taken", "effect.ended", "stop.intended"),
+}
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
+
+
+def folded() -> dict[str, RunState]:
+    """Every run of the log."""
+    states: dict[str, RunState] = {}
+    for row in rows():
+        fact = f.decode(json.dumps(row["fact"]).encode())
+        states[row["run"]] = evolve(states.get(row["run"]), fact, row["at"])
+    return states
+
+
+def test_the_log_of_the_first_release_holds_every_kind_of_fact() -> None:
+    assert {row["fact"]["type"] for row in rows()} == NAMES
+
+
+def test_the_facts_of_this_release_have_their_public_names() -> None:
+    assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == NAMES
+
+
+def test_the_log_of_the_first_release_is_read_as_it_was_written() -> None:
+    for row in rows():
+        fact = f.decode(json.dumps(row["fact"]).encode())
+
+        assert f.type_of(fact) == row["fact"]["type"]
+        assert json.loads(f.encode(fact)) == row["fact"]
+
+
+def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
+    states = folded()
+
+    ends = {name: state.exit.reason for name, state in states.items() if state.exit is not None}
+    assert ends == {
+        "recipe": "changes-committed",
+        "limited": "max-total-steps",
+        "prompt": "turn-complete",
+    }
+    recipe = states["recipe"]
+    assert [(visit.step, visit.outcome, visit.attempts) for visit in recipe.history] == [
+        ("work", "checks-failed", 1),
+        ("work", "complete", 2),
+        ("review", "issues-found", 1),
+        ("commit", "committed", 1),
+    ]
+    assert (recipe.turns, recipe.cost_usd) == (8, 1.75)
+    assert recipe.always == {"Bash"}
+    assert recipe.start.worktree is not None
+    assert states["limited"].granted == {"max-total-steps"}
+
+
+def test_a_fact_is_the_same_after_it_was_stored() -> None:
+    fact = f.TurnIntended(
+        turn_id="t",
+        prompt_uuid="p",
+        purpose="retry",
+        session_id="s",
+        agent="claude",
+        prompt="Ünïcode \U0001f9ea \x00 {{x}}",
+        tools=("Read",),
+        tree=f.TreeMark(head=None, digest="d"),
+        next=f.Move(kind="check", index=2),
+    )
+
+    assert f.decode(f.encode(fact)) == fact
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"[]", b"{}", b'{"type":"no.such"}', b'{"type":"run.parked","until":7}']
+)
+def test_what_is_no_fact_is_refused(data: bytes) -> None:
+    with pytest.raises((msgspec.ValidationError, msgspec.DecodeError)):
+        f.decode(data)
+
+
+def test_an_unknown_field_of_a_later_release_does_no_harm() -> None:
+    assert f.decode(b'{"type":"run.paused","why":"requested","more":1}') == f.RunPaused()
+
+
+def test_a_played_run_is_the_same_byte_for_byte_each_time() -> None:
+    plays = [Play(a_recipe()) for _ in range(2)]
+    for play in plays:
+        play.say("complete")
+
+    assert plays[0].stored == plays[1].stored
+
+
+def test_the_runs_of_the_log_still_end_the_same_when_they_are_played_again() -> None:
+    ends = {name: state.exit for name, state in folded().items()}
+
+    assert {name: play.state.exit for name, play in played().items()} == ends

@@ -1,0 +1,60 @@
+"""The fold takes every fact, refuses what cannot follow, and keeps what it was given."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from podiumd.core import facts as f
+from podiumd.core import fold
+from podiumd.core.fold import evolve
+from tests.core.builders import Play, a_recipe
+
+AT = "2026-01-02T03:04:05.678Z"
+
+
+def test_every_fact_but_the_first_changes_a_state() -> None:
+    assert set(fold._CHANGES) == set(get_args(f.AnyFact)) - {f.RunStarted}
+
+
+def test_a_run_begins_with_its_start() -> None:
+    with pytest.raises(AssertionError, match="first fact is run"):
+        evolve(None, f.RunPaused(), AT)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        f.RunStarted(
+            run_id="r", kind="prompt", session_id="s", working_directory="/", agent="claude"
+        ),
+        f.TurnStarted(turn_id="t", pid=1, proc_start=1, group=1, mono=1.0),
+        f.QuestionClosed(question_id="q", closed="answered"),
+        f.EffectEnded(effect="answer:q", state="delivered"),
+    ],
+)
+def test_a_fact_that_does_not_follow_is_refused(fact: f.AnyFact) -> None:
+    state = Play(a_recipe()).state
+
+    with pytest.raises((AssertionError, KeyError)):
+        evolve(state, fact, AT)
+
+
+def test_a_state_is_not_changed_by_what_follows_it() -> None:
+    play = Play(a_recipe()).begin()
+    before, copy = play.state, evolve(None, play.facts[0], play.stored[0][1])
+    for fact, (_, at) in zip(play.facts[1:], play.stored[1:], strict=True):
+        copy = evolve(copy, fact, at)
+    play.say("complete")
+
+    assert copy == before
+
+
+def test_a_steer_that_is_not_meant_stays_as_it_is() -> None:
+    state = Play(a_recipe()).begin().state
+    for uuid in ("s1", "s2"):
+        state = evolve(state, f.SteerIntended(uuid=uuid, text=uuid, turn_id="t"), AT)
+    state = evolve(state, f.EffectEnded(effect="steer:s1", state="queued"), AT)
+
+    assert [(steer.uuid, steer.queued) for steer in state.steers] == [("s1", True), ("s2", False)]

@@ -1,0 +1,220 @@
+"""The public shapes: run, question, turn and the data of an event."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.core.recipe import Limits
+from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
+
+
+def test_a_run_that_has_just_begun() -> None:
+    recipe = a_recipe(limits=Limits(max_total_steps=7))
+
+    assert views.run_view(Play(recipe, params={"issue": 7}, worktree=WORKTREE).state) == {
+        "run_id": RUN,
+        "kind": "recipe",
+        "recipe": "sample",
+        "session_id": SESSION,
+        "working_directory": DIRECTORY,
+        "agent": "claude",
+        "params": {"issue": 7},
+        "limits": {
+            "max_step_visits": None,
+            "max_total_steps": 7,
+            "max_minutes": None,
+            "max_cost_usd": None,
+            "max_retries": 3,
+            "max_restarts": 20,
+            "on_limit": "exit",
+        },
+        "status": "queued",
+        "step": None,
+        "step_count": 0,
+        "visits": {},
+        "history": [],
+        "questions": [],
+        "turns": 0,
+        "cost_usd": 0.0,
+        "seconds": 0.0,
+        "restarts": 0,
+        "parked_until": None,
+        "worktree": {
+            "repository": WORKTREE.repository,
+            "directory": WORKTREE.directory,
+            "branch": WORKTREE.branch,
+        },
+        "started_at": "2026-01-02T03:01:41.000Z",
+        "ended_at": None,
+        "exit": None,
+    }
+
+
+def test_a_run_that_has_ended() -> None:
+    play = Play(a_recipe(), agent_override="scripted")
+    play.say("other", cost_usd=0.1234567)
+    view = views.run_view(play.state)
+
+    assert (view["status"], view["agent"], view["turns"]) == ("ended", "scripted", 1)
+    assert (view["step"], view["step_count"], view["visits"]) == ("work", 1, {"work": 1})
+    assert view["history"] == [
+        {
+            "step": "work",
+            "visit": 1,
+            "outcome": "other",
+            "description": "Something else",
+            "source": "text",
+            "attempts": 1,
+            "at": view["ended_at"],
+        }
+    ]
+    assert (view["cost_usd"], view["seconds"]) == (0.123457, 1.0)
+    assert view["exit"] == {
+        "reason": "user-provided-other",
+        "category": "completed",
+        "class": "needs-user",
+        "message": "Recipe exited by user choice",
+        "detail": "Something else",
+    }
+
+
+def test_a_plain_prompt_is_a_run_without_recipe_and_limits() -> None:
+    view = views.run_view(Play().state)
+
+    assert (view["kind"], view["recipe"], view["limits"], view["worktree"]) == (
+        *("prompt", None),
+        *(None, None),
+    )
+
+
+def test_an_open_question_stands_in_its_run() -> None:
+    play = Play(a_recipe()).begin()
+    play.approve(description="List files")
+    play.wait(60)
+
+    assert views.run_view(play.state)["questions"] == [
+        {
+            "question_id": play.question.question_id,
+            "run_id": RUN,
+            "session_id": SESSION,
+            "kind": "approval",
+            "text": "Bash wants to run: List files",
+            "choices": [
+                {"id": "allow", "label": "Allow once"},
+                {"id": "deny", "label": "Deny"},
+                {"id": "always", "label": "Always in this run"},
+            ],
+            "free_text": False,
+            "detail": "List files",
+            "tool": "Bash",
+            "input": {"command": "ls"},
+            "opened_at": "2026-01-02T03:01:45.000Z",
+            "answer": None,
+            "note": None,
+            "by": None,
+            "closed": None,
+        }
+    ]
+
+
+def test_a_closed_question_says_who_answered_what() -> None:
+    play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
+    question = play.question.question_id
+    play.answer("yes", note="Go", by="phone")
+    view = views.question_view(play.state, play.state.questions[question])
+
+    assert (view["answer"], view["note"], view["by"], view["closed"]) == (
+        *("yes", "Go"),
+        *("phone", "answered"),
+    )
+    assert views.run_view(play.state)["questions"] == []
+
+
+def test_a_turn_from_the_queue_to_its_end() -> None:
+    play = Play()
+    queued = views.turn_view(play.state, [], None)
+    play.begin()
+    running = views.turn_view(play.state, [], None)
+    turn_id = play.turn.turn_id
+    play.reply("Hello.", cost_usd=0.25)
+    ended = views.turn_view(play.state, ["a.py"], "c0ffee")
+
+    assert (queued["status"], queued["turn_id"], queued["text"]) == ("queued", None, "")
+    assert (running["status"], running["turn_id"]) == ("running", turn_id)
+    assert ended == {
+        "turn_id": turn_id,
+        "run_id": RUN,
+        "session_id": SESSION,
+        "status": "ended",
+        "text": "Hello.",
+        "outcome": None,
+        "exit": msgspec.to_builtins(play.state.exit),
+        "files": ["a.py"],
+        "commit": "c0ffee",
+        "cost_usd": 0.25,
+        "started_at": play.state.started_at,
+        "ended_at": play.state.ended_at,
+    }
+
+
+def test_the_turn_of_a_recipe_has_the_outcome_of_its_last_step() -> None:
+    play = Play(a_recipe({"work": a_step(on={"again": to("work")})}))
+    play.say("again")
+
+    assert views.turn_view(play.state, [], None)["outcome"] == "again"
+
+
+# Events.
+
+
+def test_an_event_has_every_field_and_nothing_that_is_for_recovery_alone() -> None:
+    play = Play(a_recipe())
+    play.say("complete", prose="Well done.")
+
+    assert views.event_data(play.last(f.OutcomeParsed)) == {
+        "step": "work",
+        "outcome": "complete",
+        "source": "text",
+        "description": None,
+        "repaired": False,
+        "detail": "Well done.",
+        "attempt": 1,
+    }
+
+
+def test_the_event_of_a_question_names_its_choices() -> None:
+    play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
+    data = views.event_data(play.last(f.QuestionOpened))
+
+    assert data["choices"] == [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+    assert not {"about", "mono", "next", "type"} & data.keys()
+
+
+@pytest.mark.parametrize(
+    ("play", "recipe", "label", "prompt"),
+    [
+        (Play(a_recipe()), "sample", "Sample", "Do the work."),
+        (Play(), None, None, "Say hello."),
+    ],
+)
+def test_the_event_of_a_start_names_its_recipe_and_first_prompt(
+    play: Play, recipe: str | None, label: str | None, prompt: str
+) -> None:
+    data = views.event_data(play.last(f.RunStarted))
+
+    assert (data["recipe"], data["label"], data["first_prompt"]) == (recipe, label, prompt)
+
+
+def test_every_event_is_json() -> None:
+    play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
+    play.answer("yes")
+    play.begin()
+    play.do(c.Steer, uuid="s1", text="Use tabs.")
+    play.say("complete")
+
+    for fact in play.facts:
+        assert msgspec.json.decode(msgspec.json.encode(views.event_data(fact))) is not None

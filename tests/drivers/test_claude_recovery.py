@@ -1,0 +1,212 @@
+"""The real ``claude`` outlives its daemon, or dies before it: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.drivers.base import Decision, Output, TurnEvent
+from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.spool import SpoolWatch
+from tests.drivers.rig import (
+    ALLOW,
+    Rig,
+    answering,
+    approvals,
+    bash,
+    follow,
+    in_thread,
+    play,
+    started,
+    until,
+    write,
+)
+from tests.fakes.model_server import ModelServer
+
+pytestmark = [pytest.mark.claude, pytest.mark.slow]
+
+
+async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    target = rig.work / "a.txt"
+    server.load({"turns": [{"text": "first", **write(target, "a")}, {"text": "last"}]})
+    request = rig.request()
+    seen: list[TurnEvent] = []
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            seen.append(event)
+            if approvals([event]):
+                await turn.leave()
+        offset = turn.offset
+    pending = rig.pending(request, started(seen), offset=offset)
+    settled = await claude.settle(pending)
+    assert (settled.state, settled.pid) == ("running", started(seen).pid)
+    with trio.fail_after(20):
+        async with claude.take_up(pending) as again:
+            events = await follow(again, answering(ALLOW))
+    assert approvals(events) == ["Write"] and target.read_text() == "a"
+    assert again.report.kind == "done" and again.report.texts == ("first", "last")
+    assert len(server.requests) == 2
+    words = "".join(e.delta for e in [*seen, *events] if isinstance(e, Output) and e.kind == "text")
+    assert words == "firstlast"
+
+
+async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "last"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            if approvals([event]):
+                await turn.leave()
+    settled = await claude.settle(rig.pending(request, None))
+    assert settled.state == "running" and settled.pid is not None
+    with trio.fail_after(20):
+        async with claude.take_up(rig.pending(request, None)) as again:
+            await follow(again, answering(Decision("deny", "no")))
+    assert again.report.kind == "done"
+
+
+async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
+) -> None:
+    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        events = [await anext(turn)]
+        await in_thread(server.wait_holding, "half")
+        await turn.leave()
+    server.release("half")
+    spool = Path(request.directory, "out.jsonl")
+    await until(watch, spool.parent, lambda: b'"idle"' in spool.read_bytes())
+    with trio.fail_after(20):
+        async with claude.take_up(rig.pending(request, started(events))) as again:
+            await follow(again)
+    assert again.report.kind == "done" and again.report.result_text == "the answer"
+
+
+async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "the answer"}]})
+    request = rig.request()
+    _, events = await play(claude, request)
+    settled = await claude.settle(rig.pending(request, started(events)))
+    assert settled.state == "finished" and settled.session_exists and settled.prompt_recorded
+    assert settled.report is not None and settled.report.result_text == "the answer"
+
+
+async def test_a_denial_that_no_person_gave_is_not_adopted(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
+    request = rig.request()
+    turn, events = await play(claude, request, answering(Decision("deny", "no")))
+    denied = frozenset(denial.tool_use_id for denial in turn.report.denials)
+    unknown = await claude.settle(rig.pending(request, started(events)))
+    known = await claude.settle(rig.pending(request, started(events), denied_tool_uses=denied))
+    assert (unknown.state, known.state) == ("broken", "finished")
+
+
+async def test_an_agent_killed_before_it_asked_the_model_is_absent(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "hello"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        await follow(turn)
+    assert turn.report.kind == "failed" and "before it said anything" in turn.report.detail
+    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    assert (settled.state, settled.session_exists) == ("absent", False)
+    again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))
+    assert again.report.kind == "done" and len(server.requests) == 1
+
+
+async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [{"text": "half an answer", "hold": "half"}, {"text": "whole"}]})
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        await in_thread(server.wait_holding, "half")
+        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        await follow(turn)
+    assert turn.report.kind == "broken"
+    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    assert settled.state == "absent" and not settled.tool_begun
+    mode = "resume" if settled.session_exists else "new"
+    again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid, session_mode=mode))
+    assert again.report.kind == "done" and again.report.texts == ("whole",)
+
+
+async def test_an_agent_killed_at_an_approval_is_broken_with_a_tool_begun(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
+    request = rig.request()
+    events: list[TurnEvent] = []
+    async with claude.turn(request) as turn:
+        async for event in turn:
+            events.append(event)
+            if approvals([event]):
+                os.kill(started(events).pid, signal.SIGKILL)
+    assert turn.report.kind == "broken" and turn.report.tool_begun
+    assert turn.report.exit_status == -signal.SIGKILL
+    settled = await claude.settle(rig.pending(request, started(events)))
+    assert (settled.state, settled.tool_begun) == ("broken", True)
+
+
+async def test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
+) -> None:
+    server.load({"turns": [bash("echo x > begun; sleep 1000"), {"text": "done"}]})
+    request = rig.request(allow=("Bash",))
+    events: list[TurnEvent] = []
+    with trio.fail_after(20):
+        async with claude.turn(request) as turn, trio.open_nursery() as nursery:
+
+            async def kill() -> None:
+                await until(watch, rig.work, (rig.work / "begun").exists)
+                os.kill(started(events).pid, signal.SIGKILL)
+
+            nursery.start_soon(kill)
+            async for event in turn:
+                events += [event]
+    assert turn.report.kind == "broken" and turn.report.tool_begun
+    assert any("sleep 1000" in line for line in turn.report.background_stopped)
+
+
+async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    lock = rig.root / "lock"
+    mine = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
+    request = rig.request(lease_fd=mine)
+    async with claude.turn(request) as turn:
+        first = await anext(turn)
+        await in_thread(server.wait_holding, "half")
+        await turn.leave()
+    os.close(mine)
+    other = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        server.release("half")
+        pending = rig.pending(request, first)  # type: ignore[arg-type]
+        async with claude.take_up(pending) as again:
+            await follow(again)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(other)

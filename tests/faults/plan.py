@@ -1,0 +1,156 @@
+"""Which trials there are: every failpoint with every kind of kill, moments, and absences."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from podiumd.tools import failpoints
+from tests.faults.scenario import SIX_STEPS, Scenario
+
+Kind = Literal["daemon", "agent", "both"]
+KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
+
+MOMENTS, MOMENTS_SHORT = 200, 10
+ABSENCES = 20
+
+# Points that stand where an agent lives, with the hits that are tried. Each turn of the six steps
+# passes the points of a turn once: the first is survey, the second build, the last commit.
+_LAST_TURN = 7
+_WITH_AGENT: dict[str, tuple[int, ...]] = {
+    "answer.after-write": (1,),
+    "answer.before-write": (1,),
+    "cancel.after-intended": (1,),
+    "gate.after-opened": (2,),
+    "question.after-closed": (2,),
+    "recovery.before-settle": (1,),
+    "steer.after-write": (1,),
+    "steer.before-write": (1,),
+    "store.after-commit": (4,),
+    "store.before-commit": (4,),
+    "turn.after-spawn": (1, 2, _LAST_TURN),
+    "turn.after-started": (1, 2, _LAST_TURN),
+    "turn.approval-raised": (1,),
+    "turn.first-output": (1, 2, _LAST_TURN),
+    "turn.idle-seen": (1, 2, _LAST_TURN),
+    "turn.tool-begun": (1, 2, 5),  # the review uses no tool
+}
+# Points where none lives: only the daemon can be killed there. Those not named: the first hit.
+_WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
+    "edge.after-taken": (1, 4, 6),
+    "gate.after-opened": (1,),
+    "outcome.after-parsed": (1, 4, 6),
+    "question.after-closed": (1,),
+    "store.after-commit": (1, 2, 9, 16, 25, 36),
+    "store.before-commit": (1, 2, 9, 16, 25, 36),
+    "turn.after-ended": (1, 3, _LAST_TURN),
+    "turn.after-intended": (1, 2, _LAST_TURN),
+    "turn.before-ended": (1, 3, _LAST_TURN),
+    "turn.ended-process": (1, 2, _LAST_TURN),
+    "turn.fifo-written": (1, 2, _LAST_TURN),
+    "turn.lease-taken": (1, 2, _LAST_TURN),
+    "turn.swept": (1, 2, _LAST_TURN),
+}
+# Name -> why no trial can reach it. An entry for a point that is reached fails too.
+UNREACHABLE: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run and its kills. ``point`` is a failpoint (``hit`` counts), "moment" or "away".
+
+    ``first``: what is killed at the first agent's start, before the failpoint is armed.
+    """
+
+    name: str
+    point: str
+    kind: Kind
+    hit: int = 0
+    first: Kind | None = None
+    scenario: Scenario = field(default=Scenario())
+    part: float = 0.0
+
+    @property
+    def armed(self) -> list[str]:
+        """What each of the first lives of the daemon is armed with."""
+        if self.hit == 0:
+            return []
+        action = "" if self.kind == "daemon" else ":stop"
+        return [*([""] if self.first else []), f"{self.point}:{self.hit}{action}"]
+
+
+def _at(point: str, kind: Kind, hit: int) -> Trial:
+    first: Kind | None = None
+    if point.startswith("recovery."):
+        # A living agent is taken up; only of a dead one something can be found out.
+        first = "both" if point == "recovery.after-settle" else "daemon"
+    scenario = Scenario(worktree=point.startswith("worktree."), cancels=point.startswith("cancel."))
+    return Trial(f"{point}/{kind}/{hit}", point, kind, hit, first, scenario)
+
+
+def at_failpoints() -> list[Trial]:
+    """Every failpoint, with every kind of kill that is possible there."""
+    trials = []
+    for point in failpoints.names():
+        hits = _WITHOUT_AGENT.get(point, () if point in _WITH_AGENT else (1,))
+        trials += [_at(point, "daemon", hit) for hit in hits]
+        trials += [_at(point, kind, hit) for kind in KINDS for hit in _WITH_AGENT.get(point, ())]
+    return [trial for trial in trials if trial.point not in UNREACHABLE]
+
+
+def at_failpoints_once(seed: int) -> list[Trial]:
+    """Every failpoint once; the seed chooses which kill."""
+    chance = random.Random(f"{seed}/points")
+    trials = at_failpoints()
+    return [
+        chance.choice([trial for trial in trials if trial.point == point])
+        for point in dict.fromkeys(trial.point for trial in trials)
+    ]
+
+
+def at_moments(seed: int, count: int) -> list[Trial]:
+    """Kills at random moments, spread over the whole of a run; a fifth of them in a worktree.
+
+    ``part`` is the moment as a part of the duration of an undisturbed run.
+    """
+    trials = []
+    for number in range(count):
+        chance = random.Random(f"{seed}/moment/{number}")
+        kind = KINDS[number % len(KINDS)]
+        scenario = Scenario(worktree=number % 5 == 4)
+        # One moment in each of ``count`` equal parts: random, and nothing is left out.
+        part = (number + chance.random()) / count
+        trials.append(Trial(f"moment/{number}", "moment", kind, scenario=scenario, part=part))
+    return trials
+
+
+def absences(count: int) -> list[Trial]:
+    """The daemon is killed in the middle of an answer and comes back when the agent is done."""
+    steps = SIX_STEPS
+    return [
+        Trial(
+            f"away/{number}",
+            "away",
+            "daemon",
+            scenario=Scenario(steered=False, away=steps[number % len(steps)]),
+        )
+        for number in range(count)
+    ]
+
+
+def every(seed: int) -> list[Trial]:
+    """The whole campaign."""
+    return [*at_failpoints(), *at_moments(seed, MOMENTS), *absences(ABSENCES)]
+
+
+def short(seed: int) -> list[Trial]:
+    """The campaign cut down: each failpoint once, some moments, one absence."""
+    moments = at_moments(seed, MOMENTS_SHORT)
+    return [*at_failpoints_once(seed), *moments, *absences(1)]
+
+
+def not_tried(trials: Iterable[Trial]) -> set[str]:
+    """The failpoints that none of the trials is about and that need one."""
+    return set(failpoints.names()) - {trial.point for trial in trials} - UNREACHABLE.keys()

@@ -1,0 +1,141 @@
+"""The run that the campaign kills: its recipe, what the model says in it, what it must leave.
+
+The model has no memory: what it says follows from the last prompt and the last tool's result, so
+it says the same to an agent that was killed and started again. A step's tool adds one line to a
+ledger; told that it was interrupted, the model adds the line only where it is missing. So each
+line stands there once at the end, unless Podium itself had a tool run twice.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+RECIPE = "campaign"
+LEDGER = "ledger"
+SUBJECT = "Finish the campaign"
+STEER_WORDS = "Mind the ledger, please."
+STEER_GATE = "steer"
+AWAY_GATE = "away"
+
+_HEAD = """
+initial = "survey"
+
+[limits]
+max_step_visits = 2
+max_total_steps = 9
+"""
+_BODY = {
+    "survey": 'prompt = "Survey the project."\ntools = ["Bash"]\nallow = ["Bash"]\n',
+    "build": (
+        'gate = "Build it now?"\nprompt = "Build it."\ntools = ["Bash"]\n'
+        f'checks = [{{ run = ["grep", "-qx", "build", "{LEDGER}"], timeout_seconds = 20 }}]\n'
+    ),
+    "review": 'session = "fresh"\nprompt = "Review it."\ntools = "read-only"\n',
+    "fix": 'prompt = "Fix what was found."\ntools = ["Bash"]\nallow = ["Bash"]\n',
+    "document": 'prompt = "Document it."\ntools = ["Bash"]\nallow = ["Bash"]\n',
+    "commit": (
+        'prompt = "Commit it."\ntools = ["Bash"]\nallow = ["Bash"]\n'
+        "commits = true\nirreversible = true\n"
+    ),
+}
+_OUTCOMES = {
+    "survey": "surveyed",
+    "build": "built",
+    "review": "reviewed",
+    "fix": "fixed",
+    "document": "documented",
+    "commit": "committed",
+}
+SIX_STEPS = tuple(_BODY)
+TWO_STEPS = ("survey", "commit")
+
+_COMMIT = f"git add --all && git commit --quiet --allow-empty --message='{SUBJECT}'"
+_CUT_OFF = r"^(You were interrupted|Go on with this step)"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happens in a trial beside the kill.
+
+    ``away``: the step in whose answer the model waits at ``AWAY_GATE``; ``cancels``: the person
+    cancels in the first step; ``steered``: the person says something in the first step.
+    """
+
+    steps: tuple[str, ...] = SIX_STEPS
+    worktree: bool = False
+    cancels: bool = False
+    steered: bool = True
+    away: str = ""
+
+    @property
+    def recipe(self) -> str:
+        """The recipe's text, less its head."""
+        return _HEAD + "".join(self._step(name) for name in self.steps)
+
+    def _step(self, name: str) -> str:
+        at = self.steps.index(name) + 1
+        last = at == len(self.steps)
+        edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
+        return f"\n[steps.{name}]\n{_BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
+
+    @property
+    def exit_reason(self) -> str:
+        """How the run has to end."""
+        return "user-requested" if self.cancels else "changes-committed"
+
+    @property
+    def ledger(self) -> list[str]:
+        """The lines that a completed run leaves in the ledger, in order."""
+        return [name for name in self.steps if name not in ("review", "commit")]
+
+    @property
+    def script(self) -> dict[str, Any]:
+        """What the model says."""
+        rules = [rule for name in self.steps for rule in self._rules(name)]
+        outcome = {"structured": {"outcome": _OUTCOMES["survey"]}}
+        steer = [
+            {"when": {"prompt": STEER_WORDS, "result": "noted survey"}, **outcome},
+            {"when": {"prompt": STEER_WORDS}, **_bash(_once("survey"))},
+        ]
+        return {"rules": [*rules, *steer], "default": {"text": "I was not told what to say."}}
+
+    def _rules(self, name: str) -> list[dict[str, Any]]:
+        asked = f"possible outcomes for this step: {_OUTCOMES[name]},"
+        right: dict[str, Any] = {"structured": {"outcome": _OUTCOMES[name]}}
+        if self.away == name:
+            right["hold"] = AWAY_GATE
+        if name == "review":
+            # A word that only another step knows: it is asked again.
+            wrong = {"structured": {"outcome": _OUTCOMES["build"]}}
+            again = {"when": {"prompt": f"^(Please respond again|{_CUT_OFF[2:]}.*{asked}"}, **right}
+            return [again, {"when": {"prompt": asked}, **wrong}]
+        tool = _bash(_plainly(name))
+        if name == "survey" and (self.steered or self.cancels):
+            tool["hold"] = STEER_GATE
+        return [
+            {"when": {"prompt": asked, "result": f"noted {name}"}, **right},
+            {"when": {"prompt": f"{_CUT_OFF}.*{asked}"}, **_bash(_once(name))},
+            {"when": {"prompt": asked}, **tool},
+        ]
+
+
+def _bash(command: str) -> dict[str, Any]:
+    call = {"name": "Bash", "input": {"command": command, "description": "Note it"}}
+    return {"tools": [call]}
+
+
+def _plainly(name: str) -> str:
+    """What the model does at first: blindly, so that doing it twice shows."""
+    act = _COMMIT if name == "commit" else f"echo {name} >> {LEDGER}"
+    return f"{act} && echo noted {name}"
+
+
+def _once(name: str) -> str:
+    """What it does after an interruption: it looks, as it is told to."""
+    if name == "commit":
+        look = f"git log --format=%s | grep -qx {json.dumps(SUBJECT)}"
+        return f"{look} || {{ {_COMMIT}; }} && echo noted {name}"
+    look = f"grep -qx {name} {LEDGER} 2>/dev/null"
+    return f"{look} || echo {name} >> {LEDGER}; echo noted {name}"

@@ -1,0 +1,223 @@
+"""One trial: a run, a kill, and what holds afterwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from podiumd.drivers.agent_process import SPOOL
+from podiumd.drivers.spool import Line, SpoolReader, watch_spools
+from tests.e2e.machine import GitRepo, Machine
+from tests.fakes.model_server import ModelServer
+from tests.faults import audit
+from tests.faults.audit import Findings
+from tests.faults.lives import Lives
+from tests.faults.person import Person
+from tests.faults.plan import Kind, Trial
+from tests.faults.scenario import AWAY_GATE, RECIPE
+
+TRIAL_SECONDS = 90.0
+HELD_SECONDS = 60.0
+
+
+@dataclass
+class Result:
+    """How a trial went. ``directory`` is kept where something was wrong."""
+
+    trial: Trial
+    findings: Findings
+    seconds: float
+    directory: Path | None
+
+
+async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> Result:
+    """Run one trial in a directory of its own.
+
+    Parameters:
+        claude: the agent's binary.
+        undisturbed: seconds that a run takes which nobody kills, for moments.
+    """
+    # Short: the path of a socket may have 107 bytes.
+    root = Path(tempfile.mkdtemp(prefix="podium-crash-"))
+    findings, began = Findings(), trio.current_time()
+    with ModelServer(trial.scenario.script) as model:
+        case = Case(trial, root, claude, model, findings)
+        try:
+            with trio.fail_after(TRIAL_SECONDS):
+                await case.run(trial.part * undisturbed)
+        except Exception:  # noqa: BLE001 - a trial that fails must not end the campaign
+            findings.note("ended", traceback.format_exc())
+        finally:
+            case.lives.kill_all()
+    seconds = trio.current_time() - began
+    if findings.good:
+        shutil.rmtree(root, ignore_errors=True)
+        return Result(trial, findings, case.seconds, None)
+    (root / "findings.txt").write_text("\n".join(findings.lines()))
+    return Result(trial, findings, seconds, root)
+
+
+class Case:
+    """A trial in progress. ``seconds``: how long the run took."""
+
+    def __init__(
+        self, trial: Trial, root: Path, claude: Path, model: ModelServer, findings: Findings
+    ) -> None:
+        self.seconds = 0.0
+        self._trial = trial
+        self._findings = findings
+        machine = Machine(root.resolve(), claude, model)
+        machine.set_up()
+        machine.configure()
+        machine.recipe(RECIPE, trial.scenario.recipe)
+        self._model = model
+        self._repo: GitRepo = machine.repository()
+        self.lives = Lives(machine)
+        self._person = Person(self.lives, self._repo, trial.scenario)
+        self._kills = 0
+        self._threads = trio.CapacityLimiter(1)
+
+    async def run(self, moment: float) -> None:
+        """The run with its kills, then every check."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.lives.keep, self._trial.armed, self._at_failpoint)
+            nursery.start_soon(self._kill_from_outside, moment)
+            began = trio.current_time()
+            await self._person.see_to_it()
+            self.seconds = trio.current_time() - began
+            nursery.cancel_scope.cancel()
+        self._check_kills()
+        await self._look_at_what_is_left()
+        self._look_at_what_was_done()
+
+    # -- kills -------------------------------------------------------------------------------
+
+    def _at_failpoint(self) -> None:
+        """The daemon stands still at the failpoint: kill, and let it go on if it may."""
+        self._kills += 1
+        if self.lives.kill_agents() != 1:
+            self._findings.note("ended", "no agent lived at the failpoint")
+        if self._trial.kind == "both":
+            self.lives.kill_daemon()
+        else:
+            self.lives.wake()
+
+    async def _kill_from_outside(self, moment: float) -> None:
+        trial = self._trial
+        if trial.first is not None:
+            await self._person.next_turn()
+            self._kill(trial.first)
+        elif trial.point == "moment":
+            # A moment is a time by its nature; nothing is waited for here but it.
+            with trio.move_on_after(moment):
+                await self._person.ended.wait()
+            await self._kill_now(trial.kind)
+        elif trial.point == "away":
+            await self._kill_and_stay_away()
+
+    async def _kill_now(self, kind: Kind) -> None:
+        """Kill; where no agent lives for it, as soon as one does."""
+        if kind != "daemon":
+            while not self.lives.kill_agents() and not self._person.ended.is_set():
+                await self._person.next_turn()
+        if kind != "agent":
+            self.lives.kill_daemon()
+
+    def _kill(self, kind: Kind) -> None:
+        if kind != "daemon":
+            self.lives.kill_agents()
+        if kind != "agent":
+            self.lives.kill_daemon()
+
+    async def _kill_and_stay_away(self) -> None:
+        """Kill the daemon in the middle of an answer; it comes back when the agent is idle."""
+
+        def wait() -> None:
+            self._model.wait_holding(AWAY_GATE, HELD_SECONDS)
+
+        await trio.to_thread.run_sync(wait, abandon_on_cancel=True, limiter=self._threads)
+        self.lives.may_return = trio.Event()
+        turn = self.lives.machine.podium_home / "state" / "turns" / self._person.turn_id
+        self.lives.kill_daemon()
+        self._model.release(AWAY_GATE)
+        await _idle(turn)
+        self.lives.may_return.set()
+
+    def _check_kills(self) -> None:
+        trial = self._trial
+        died = 1 if trial.kind != "agent" or trial.first else 0
+        if trial.first and trial.kind != "agent":
+            died += 1
+        if trial.point == "none":
+            died = 0
+        if trial.hit and not (self._kills or (trial.kind == "daemon" and self.lives.deaths)):
+            self._findings.note("ended", f"{trial.point} was not reached {trial.hit} times")
+        elif trial.point != "moment" and self.lives.deaths != died:
+            self._findings.note("ended", f"the daemon died {self.lives.deaths} times, not {died}")
+
+    # -- afterwards --------------------------------------------------------------------------
+
+    async def _look_at_what_is_left(self) -> None:
+        """Nothing lives, and the next daemon finds nothing open and nothing held."""
+        note = self._findings.note
+        note("ended", *self._person.surprises)
+        if self._trial.point == "away":
+            taken_up = (await self.lives.rpc("daemon.status"))["taken_up"]
+            if taken_up != 1:
+                note("ended", f"the turn was not taken up: {taken_up}")
+        await self.lives.stop()
+        note("children", *(line for _, line in self.lives.living()))
+        await self.lives.start()
+        status = await self.lives.rpc("daemon.status")
+        opened = {
+            name: status[name]
+            for name in ("runs_active", "questions_open", "taken_up")
+            if status[name]
+        }
+        if opened:
+            note("ended", f"the next daemon found {opened}")
+        if locks := await self.lives.rpc("sessions.locks"):
+            note("children", f"still held: {json.dumps(locks)}")
+        told = await self.lives.rpc("runs.events", run_id=self._person.run_id)
+        if told["events"] != self._person.events:
+            note("whole", "the next daemon tells another story than the person was told")
+        await self.lives.stop()
+        note("children", *(line for _, line in self.lives.living()))
+
+    def _look_at_what_was_done(self) -> None:
+        machine, findings = self.lives.machine, self._findings
+        state = machine.podium_home / "state"
+        facts = audit.stored_facts(state)
+        said = audit.said_to_agents(machine.home)
+        audit.check_log(findings, facts, self._person.events)
+        audit.check_end(findings, facts, self._trial.scenario)
+        audit.check_prompts(findings, facts, said)
+        audit.check_steers(findings, facts, said)
+        worked_in = Path(facts[0]["data"]["working_directory"])
+        audit.check_effects(findings, self._trial.scenario, worked_in, self._person.commits)
+
+
+async def _idle(turn: Path) -> None:
+    """Wait until the agent of a turn has said in its spool that it is idle."""
+    async with watch_spools() as watch:
+        with watch.follow(turn) as bell:
+            spool = SpoolReader(turn / SPOOL)
+            try:
+                while not any(map(_says_idle, spool.read())):
+                    if spool.at_end:
+                        await bell.wait()
+                    else:
+                        await trio.lowlevel.checkpoint()
+            finally:
+                spool.close()
+
+
+def _says_idle(line: Line) -> bool:
+    said = json.loads(line.data)
+    return (said.get("subtype"), said.get("state")) == ("session_state_changed", "idle")

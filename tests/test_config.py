@@ -1,0 +1,250 @@
+"""The configuration: defaults, file, environment, where each value came from, and how it shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from podiumd import __main__ as program
+from podiumd.config import Config
+from podiumd.config_load import ConfigError, Loaded, flatten, load
+from podiumd.paths import PlaceError
+
+FULL = """\
+[agents.claude]
+command = "/opt/claude"
+permission_mode = "acceptEdits"
+turn_timeout_seconds = 60
+idle_timeout_seconds = 1.5
+env = { A = "1" }
+pass_env = ["B"]
+[agents.native]
+provider = "openai"
+base_url = "http://127.0.0.1:1234/v1"
+model = "m"
+api_key_env = "KEY"
+mode = "allow-all"
+max_iterations = 3
+commit = false
+sandbox = "required"
+test_command = "make test"
+[agents.scripted]
+script = "turns.json"
+[gateway]
+enabled = false
+host = "::1"
+port = 0
+tls = "files"
+cert_file = "cert.pem"
+key_file = "key.pem"
+allowed_hosts = ["*.example.org", "box"]
+[voice]
+enabled = false
+model = "small"
+idle_unload_seconds = 5
+speak = "summary"
+[orchestration]
+enabled = false
+[limits]
+max_agents = 2
+[notify]
+command = ["notify-send", "Podium"]
+"""
+
+
+def read(tmp_path: Path, text: str | None = None, **environ: str) -> Loaded:
+    """Load as a daemon with a home of its own would."""
+    if text is not None:
+        (tmp_path / "config.toml").write_text(text, encoding="utf-8")
+    return load({"PODIUM_HOME": str(tmp_path)} | environ, "linux", tmp_path)
+
+
+def test_without_a_file_every_default_of_the_contract_holds(tmp_path: Path) -> None:
+    loaded = read(tmp_path)
+    assert loaded.config == Config()
+    assert set(loaded.sources.values()) == {"default"}
+    flat = flatten(loaded.config)
+    assert flat["agents.claude.command"] == "claude"
+    assert flat["agents.claude.turn_timeout_seconds"] == 3600
+    assert flat["gateway.host"] == "127.0.0.1" and flat["gateway.port"] == 8080
+    assert flat["limits.max_agents"] == 4 and flat["notify.command"] == []
+
+
+def test_every_setting_can_be_set_in_the_file_and_tells_its_line(tmp_path: Path) -> None:
+    loaded = read(tmp_path, FULL)
+    defaults, values = flatten(Config()), flatten(loaded.config)
+    assert [key for key in defaults if defaults[key] == values[key]] == []
+    assert loaded.sources["agents.claude.command"] == f"{tmp_path}/config.toml:2"
+    assert loaded.sources["notify.command"] == f"{tmp_path}/config.toml:{FULL.count(chr(10))}"
+    assert "default" not in loaded.sources.values()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    loaded = read(
+        tmp_path,
+        "[gateway]\nport = 1\n",
+        PODIUM_GATEWAY_PORT="99",
+        PODIUM_VOICE_ENABLED="off",
+        PODIUM_AGENTS_CLAUDE_COMMAND="/x/claude",
+        PODIUM_VOICE_IDLE_UNLOAD_SECONDS="2.5",
+        PODIUM_TURN="not a setting",
+        PODIUM_NOTIFY_COMMAND="lists are for the file",
+    )
+    assert loaded.config.gateway.port == 99
+    assert loaded.config.voice.enabled is False
+    assert loaded.config.voice.idle_unload_seconds == 2.5
+    assert loaded.config.agents.claude.command == "/x/claude"
+    assert loaded.config.notify.command == ()
+    assert loaded.sources["gateway.port"] == "environment PODIUM_GATEWAY_PORT"
+
+
+@pytest.mark.parametrize("name", ["--config", "PODIUM_CONFIG"])
+def test_a_file_that_was_named_is_taken_and_must_exist(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "own.toml"
+    flag = str(file) if name == "--config" else None
+    environ = {} if flag else {name: str(file)}
+    with pytest.raises(ConfigError, match="own.toml: this configuration file does not exist"):
+        load(environ, "linux", tmp_path, flag)
+    file.write_text("limits.max_agents = 7\n")
+    assert load(environ, "linux", tmp_path, flag).config.limits.max_agents == 7
+
+
+def test_the_flag_wins_over_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("limits.max_agents = 1\n")
+    (tmp_path / "b.toml").write_text("limits.max_agents = 2\n")
+    environ = {"PODIUM_CONFIG": str(tmp_path / "a.toml")}
+    loaded = load(environ, "linux", tmp_path, str(tmp_path / "b.toml"))
+    assert loaded.config.limits.max_agents == 2
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = program.main(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PODIUM_HOME", str(tmp_path))
+    for name in ("PODIUM_CONFIG", "PODIUM_SOCKET", "PODIUM_TURN"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_config_show_is_toml_that_reads_back_as_the_same_settings(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "config.toml").write_text(FULL)
+    code, out, _ = run(capsys, "config", "show")
+    assert code == 0 and f"# {home}/config.toml:2\n" in out
+    again = home / "again.toml"
+    again.write_text(out)
+    assert load({}, "linux", home, str(again)).config == load(os.environ, "linux", home).config
+
+
+def test_config_show_as_json_says_where_each_value_came_from(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, "config", "show", "--json")
+    shown = json.loads(out)
+    assert code == 0 and shown["path"] == str(home / "config.toml")
+    assert {"key": "gateway.port", "value": 8080, "source": "default"} in shown["values"]
+
+
+def test_config_path(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "config", "path") == (0, f"{home}/config.toml\n", "")
+    assert json.loads(run(capsys, "config", "path", "--json")[1]) == {"path": f"{home}/config.toml"}
+    assert sorted(home.iterdir()) == []
+
+
+def test_a_fault_is_one_plain_sentence_and_exit_1(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "config.toml").write_text("[gateway]\nprot = 1\n")
+    code, out, err = run(capsys, "config", "show")
+    assert (code, out) == (1, "")
+    assert err == (
+        f"podiumd: {home}/config.toml:2: unknown key 'gateway.prot'; the nearest known is 'port'\n"
+    )
+
+
+def test_the_daemon_starts_with_its_directories_made_and_says_that_it_is_ready(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podiumd import app
+
+    seen: list[object] = []
+
+    def run_instead(config: Config, places: object, environ: object, ready: object) -> None:
+        seen.append((home / "state").stat().st_mode & 0o777)
+        assert callable(ready)
+        ready()
+
+    monkeypatch.setattr(app, "run", run_instead)
+    reading, writing = os.pipe()
+    assert program.main(["--detached", "--ready-fd", str(writing)]) == 0
+    assert os.read(reading, 64) == b"ready\n" and os.read(reading, 64) == b""
+    os.close(reading)
+    assert seen == [0o700] and (home / "state" / "podiumd.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_starter_that_has_gone_is_no_reason_to_stop(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podiumd import app
+
+    monkeypatch.setattr(app, "run", lambda config, places, environ, ready: ready())
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert program.main(["--ready-fd", str(writing)]) == 0
+
+
+def test_what_keeps_the_daemon_from_starting_is_one_sentence(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from podiumd import app
+
+    def refuse(*arguments: object) -> None:
+        raise PlaceError("The place is taken.")
+
+    monkeypatch.setattr(app, "run", refuse)
+    assert run(capsys) == (1, "", "podiumd: The place is taken.\n")
+
+
+def test_a_log_that_cannot_be_written_is_one_sentence(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "state" / "podiumd.log").mkdir(parents=True)
+    code, _, err = run(capsys, "--detached")
+    assert code == 1 and err.startswith(f"podiumd: Cannot write {home}/state/podiumd.log")
+
+
+def test_version_and_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        program.main(["--version"])
+    assert done.value.code == 0 and capsys.readouterr().out.startswith("podiumd ")
+    with pytest.raises(SystemExit) as done:
+        program.main(["--log-format", "xml"])
+    assert done.value.code == 2
+
+
+def test_showing_the_configuration_does_not_load_the_daemon(home: Path) -> None:
+    import subprocess
+
+    script = (
+        "import sys; from podiumd.__main__ import main; main(['config', 'path']); "
+        "print([name for name in ('trio', 'jsonrpcserver', 'sqlite3') if name in sys.modules])"
+    )
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"PYTHONPATH": str(root / "daemon"), "PODIUM_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
