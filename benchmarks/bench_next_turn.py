@@ -8,7 +8,7 @@ when the next agent is spawned (its exec), with the first line waiting in its FI
 is seen from outside, by a process that watches files (``turn_watch``); the daemon is as ever.
 
 The parts, in their order: ``notice`` the idle line and write the end of session; ``exit`` of the
-agent, its own; ``sweep`` for what it left, until its end is stored; ``decide`` the next step and
+agent, its own and the kernel's work; ``sweep`` for what it left, until its end is stored; ``decide`` the next step and
 store that; ``prepare`` the next turn until its prompt waits; ``spawn`` until the exec.
 """
 
@@ -19,8 +19,8 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ TRANSITIONS = 20
 
 RUN_SECONDS = 120.0
 PARTS = ("notice", "exit", "sweep", "decide", "prepare", "spawn")
+OWN, WHOLE = "all but the exit", "whole"
 
 
 class Seen(NamedTuple):
@@ -50,16 +51,16 @@ class Seen(NamedTuple):
     turn: str
 
 
-@asynccontextmanager
-async def watching(daemon: PodiumDaemon) -> AsyncIterator[list[Seen]]:
+@contextmanager
+def watching(daemon: PodiumDaemon) -> Iterator[list[Seen]]:
     """Watch the daemon's files; the list is filled at the end."""
-    machine = daemon.machine
-    state = machine.podium_home / "state"
-    program = [sys.executable, "-S", ROOT / "benchmarks" / "turn_watch.py", state, machine.claude]
+    state = daemon.machine.podium_home / "state"
+    script = ROOT / "benchmarks" / "turn_watch.py"
+    program: list[str | Path] = [sys.executable, "-S", script, state, daemon.machine.claude]
     seen: list[Seen] = []
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as watch:
         assert watch.stdout is not None
-        if await trio.to_thread.run_sync(watch.stdout.readline) != b"ready\n":
+        if watch.stdout.readline() != b"ready\n":
             raise CannotMeasure("the files of the daemon cannot be watched (inotify is needed)")
         try:
             yield seen
@@ -70,7 +71,7 @@ async def watching(daemon: PodiumDaemon) -> AsyncIterator[list[Seen]]:
 
 async def one_run(daemon: PodiumDaemon, where: GitRepo, recipe: str) -> list[dict[str, float]]:
     """Play the recipe once; returns the parts of each transition in milliseconds."""
-    async with watching(daemon) as seen:
+    with watching(daemon) as seen:
         with trio.move_on_after(RUN_SECONDS):
             asked = {"recipe": recipe, "working_directory": str(where.path)}
             started = await daemon.rpc("runs.start", **asked)
@@ -97,7 +98,9 @@ def parts(seen: list[Seen], old: str, new: str) -> dict[str, float]:
     spawned = next(event.at for event in seen if event.what == "program" and event.at >= line)
     moments = (idle, told, exited, stored, made, line, spawned)
     taken = [(b - a) * 1000 for a, b in itertools.pairwise(moments)]
-    return {"whole": (spawned - idle) * 1000, **dict(zip(PARTS, taken, strict=True))}
+    found = dict(zip(PARTS, taken, strict=True))
+    whole = sum(taken)
+    return {**found, OWN: whole - found["exit"], WHOLE: whole}
 
 
 async def all_runs(rounds: int) -> list[dict[str, float]]:
@@ -116,13 +119,12 @@ def measure(options: argparse.Namespace) -> Result:
     if sys.platform != "linux":
         raise CannotMeasure("this needs inotify, which is Linux's")
     found = trio.run(all_runs, options.rounds)
-    whole = [one["whole"] for one in found]
-    sums = {name: sum(one[name] for one in found) for name in ("whole", *PARTS)}
-    rows = []
-    for name in (*PARTS, "whole"):
-        taken = [one[name] for one in found]
-        share = f"{sums[name] / sums['whole']:.0%}"
-        rows.append([name, percentile(taken, 50), percentile(taken, 95), max(taken), share])
+    taken = {name: [one[name] for one in found] for name in (*PARTS, OWN, WHOLE)}
+    whole = taken[WHOLE]
+    rows: list[list[str | float]] = []
+    for name, times in taken.items():
+        share = f"{sum(times) / sum(whole):.0%}"
+        rows.append([name, percentile(times, 50), percentile(times, 95), max(times), share])
     return Result(
         figures=[Figure("idle to next turn, p95", percentile(whole, 95), "ms", GOAL_MS)],
         header=[f"{len(found)} transitions", "p50 ms", "p95 ms", "max ms", "share"],

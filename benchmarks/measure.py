@@ -28,6 +28,11 @@ class CannotMeasure(Exception):
     """Something that the measurement needs is missing; the text says what and what to do."""
 
 
+def number(value: float) -> str:
+    """Write a number with three digits, or all before the point: more would be noise."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 class Figure(NamedTuple):
     """One figure that Podium sets itself a goal for.
 
@@ -52,7 +57,7 @@ class Figure(NamedTuple):
         bound = f"at {'least' if self.at_least else 'most'} {self.goal:g}"
         aim = "" if self.aim is None else f", aim {self.aim:g}"
         missed = "" if self.met else "   MISSED"
-        return f"{self.name}: {self.value:.4g} {self.unit} (goal: {bound}{aim}){missed}"
+        return f"{self.name}: {number(self.value)} {self.unit} (goal: {bound}{aim}){missed}"
 
 
 class Result(NamedTuple):
@@ -73,10 +78,10 @@ def arguments(doc: str | None, rounds: int, what: str = "rounds") -> argparse.Ar
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not a positive number")
-    return number
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is not a positive number")
+    return count
 
 
 def interleaved(
@@ -84,10 +89,10 @@ def interleaved(
 ) -> dict[str, list[T]]:
     """Let the contenders run in turn; returns what each round of each gave, less the warm-up."""
     taken: dict[str, list[T]] = {name: [] for name in contenders}
-    for number in range(warm_up + rounds):
-        for name, run in contenders.items():
-            value = run()
-            if number >= warm_up:
+    for turn in range(warm_up + rounds):
+        for name, once in contenders.items():
+            value = once()
+            if turn >= warm_up:
                 taken[name].append(value)
     return taken
 
@@ -152,7 +157,7 @@ def run(
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | float]]) -> None:
     cells = [list(header)]
-    cells += [[one if isinstance(one, str) else f"{one:.4g}" for one in row] for row in rows]
+    cells += [[one if isinstance(one, str) else number(one) for one in row] for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     for row in cells:
         first = row[0].ljust(widths[0])

@@ -107,7 +107,7 @@ def test_a_file_that_was_named_is_taken_and_must_exist(tmp_path: Path, name: str
     file = tmp_path / "own.toml"
     flag = str(file) if name == "--config" else None
     environ = {} if flag else {name: str(file)}
-    with pytest.raises(ConfigError, match="own.toml: this configuration file does not exist"):
+    with pytest.raises(ConfigError, match=r"own\.toml: this configuration file does not exist"):
         load(environ, "linux", tmp_path, flag)
     file.write_text("limits.max_agents = 7\n")
     assert load(environ, "linux", tmp_path, flag).config.limits.max_agents == 7

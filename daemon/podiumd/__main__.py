@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # no second complaint at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # no second complaint at exit
         return 1
 
 
@@ -92,7 +94,7 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     from podiumd.tools.environment import reexec_without_turn  # it loads trio
 
     command = [sys.executable, *sys.orig_argv[1:]]
-    reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))
+    reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606
     prepare(loaded.places, os.getuid())
     try:
         set_up(options.log_format, file=loaded.places.log if options.detached else None)

@@ -48,7 +48,7 @@ from podiumd.store.index import INDEX_NAME, open_index
 from podiumd.tools.environment import child_environment
 
 STOP_SECONDS = 8.0
-"""How long stopping may take before it is cut short (the contract says 10)."""
+"""How long turns may take to end before stopping goes on without them (the contract says 10)."""
 
 TurnsAtStop = Literal["leave", "interrupt"]
 
@@ -156,12 +156,12 @@ class Daemon:
             ready()
             await stop.wait()
             log("Daemon stopping", turns=stop.turns)
-            with trio.move_on_after(STOP_SECONDS):
-                if stop.turns == "interrupt":
+            if stop.turns == "interrupt":
+                with trio.move_on_after(STOP_SECONDS):
                     await service.stop_turns()
-                context.bus.close()
-                server.stop()
-                await runs.leave()
+            context.bus.close()
+            server.stop()
+            await runs.leave()
             nursery.cancel_scope.cancel()
 
     def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:

@@ -6,6 +6,7 @@ Every fault names where it is, what was expected and what came, and all faults c
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import tomllib
 from collections.abc import Mapping
@@ -121,7 +122,7 @@ class _Reader:
     def _read_table(
         self, section: type[msgspec.Struct], table: Any, path: KeyPath, lines: TomlLines
     ) -> None:
-        kinds = get_type_hints(section, include_extras=True)
+        kinds = _kinds(section)
         for name, value in table.items():
             key = (*path, name)
             place = f"{self._file}:{lines.of(key)}"
@@ -137,9 +138,10 @@ class _Reader:
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Take single values from ``PODIUM_SECTION_KEY``; tables and lists belong in the file."""
+        defaults = flatten(Config())
         for path, kind in _leaves(Config).items():
             name = "PODIUM_" + "_".join(path).upper()
-            base = type(flatten(Config())[".".join(path)])
+            base = type(defaults[".".join(path)])
             if name in environ and base in (bool, int, str):
                 value = _from_text(environ[name], base)
                 self._take(path, kind, value, f"environment {name}", f"environment {name}")
@@ -188,13 +190,18 @@ def _from_text(text: str, base: type) -> Any:
     return text
 
 
+@functools.cache
+def _kinds(section: type[msgspec.Struct]) -> dict[str, Any]:
+    return get_type_hints(section, include_extras=True)
+
+
 def _is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _leaves(section: type[msgspec.Struct], path: KeyPath = ()) -> dict[KeyPath, Any]:
     found: dict[KeyPath, Any] = {}
-    for name, kind in get_type_hints(section, include_extras=True).items():
+    for name, kind in _kinds(section).items():
         if _is_section(kind):
             found |= _leaves(kind, (*path, name))
         else:
@@ -204,7 +211,7 @@ def _leaves(section: type[msgspec.Struct], path: KeyPath = ()) -> dict[KeyPath, 
 
 def _build(section: Any, values: Mapping[KeyPath, Any], path: KeyPath) -> Any:
     fields: dict[str, Any] = {}
-    for name, kind in get_type_hints(section, include_extras=True).items():
+    for name, kind in _kinds(section).items():
         key = (*path, name)
         if _is_section(kind):
             fields[name] = _build(kind, values, key)

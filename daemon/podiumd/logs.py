@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
+import math
 import os
 import sys
 import time
@@ -90,7 +91,9 @@ def _clean(name: str, value: Any) -> Any:
         return {str(key): _clean(str(key), item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_clean("", item) for item in value]
-    if isinstance(value, (bool, int, float, type(None))):
+    if isinstance(value, (bool, int, type(None))):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     return redact(str(value)[:_LONGEST_VALUE])
 

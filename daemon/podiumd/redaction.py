@@ -25,7 +25,7 @@ _HEADER: Final = re.compile(
 _BEARER: Final = re.compile(r"(?P<name>\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
 _NAMES: Final = r"(?:api_?-?key|token|secret|passwd|password|passphrase|credential|cookie)"
 _PAIR: Final = re.compile(
-    rf"(?P<name>\b[\w-]{{0,64}}{_NAMES}s?[\w-]{{0,16}}[\"']?\s{{0,4}}[:=]\s{{0,4}})"
+    rf"(?P<name>{_NAMES}s?[\w-]{{0,16}}[\"']?\s{{0,4}}[:=]\s{{0,4}})"
     r"(?:\"[^\"]*\"?|'[^']*'?|(?!\d{1,12}\b)[^\s\"',;}]+)",
     re.IGNORECASE,
 )

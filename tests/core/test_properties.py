@@ -7,11 +7,11 @@ two prompts share a uuid.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
@@ -21,13 +21,25 @@ from podiumd.core.recipe import Edge, Limits, Recipe
 from podiumd.core.report import EndKind
 from tests.core.builders import TREE, WORKTREE, Play, a_check, a_recipe, a_step, leave, to
 
+T = TypeVar("T")
+
 STEPS = ("plan", "work", "review", "commit")
 OUTCOMES = ("complete", "again", "no-issues", "other", "checks-failed", "declined")
 ENDS: tuple[EndKind, ...] = (
-    *("done", "done", "done", "done", "broken", "interrupted"),
-    *("usage_limit", "timeout", "budget", "api_error"),
+    *(("done",) * 14),
+    *("broken", "broken", "interrupted", "usage_limit", "timeout", "budget", "api_error"),
 )
+CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 RESET = "2026-01-02T05:00:00.000Z"
+# What ends a run comes seldom, or stories would be short.
+LAST_WORDS: tuple[tuple[Any, dict[str, Any]], ...] = (
+    *([(c.Pause, {})] * 5),
+    (c.Cancel, {}),
+    (c.Cancel, {"reason": "orchestration-disabled"}),
+    (c.Fault, {"detail": "log entry 1"}),
+    (c.Proceed, {"locked": "pid 7"}),
+    (c.Proceed, {"problem": "not found"}),
+)
 
 
 @st.composite
@@ -92,146 +104,117 @@ def within_limits(play: Play) -> None:
             assert not fact.outcomes or fact.prompt.endswith(outcome_block(fact.outcomes))
 
 
-class AnyOrder(RuleBasedStateMachine):
-    """Commands in any order, also ones that no run would see."""
+class Pick:
+    """Choices drawn from one number, so that a list of numbers is a whole story."""
 
-    play: Play
+    def __init__(self, number: int) -> None:
+        self._left = number
 
-    @initialize(
-        recipe=st.none() | recipes(),
-        on_question=st.sampled_from(["wait", "wait", "wait", "fail"]),
-        worktree=st.sampled_from([None, None, WORKTREE]),
-    )
-    def start(self, recipe: Recipe | None, on_question: str, worktree: f.Worktree | None) -> None:
-        self.play = Play(recipe, on_question=on_question, worktree=worktree)
+    def of(self, choices: Sequence[T]) -> T:
+        self._left, index = divmod(self._left, len(choices))
+        return choices[index]
 
-    def do(self, make: Any, **fields: Any) -> None:
-        before = self.play.state
-        try:
-            self.play.do(make, **fields)
-        except CommandRefused:
-            assert self.play.state == before
 
-    def turn_id(self, stale: bool) -> str:
-        turn = self.play.state.turn
-        return "turn-0" if stale or turn is None else turn.intent.turn_id
-
-    @rule(
-        dirty=st.sampled_from([None, (), ("a.py",)]),
-        foreign_rows=st.sampled_from([0, 0, 0, 1]),
-        tree=st.sampled_from([None, TREE]),
-        stop=st.sampled_from([{}] * 18 + [{"locked": "pid 7"}, {"problem": "not found"}]),
-    )
-    def proceed(self, stop: dict[str, str], **seen: Any) -> None:
-        self.do(c.Proceed, **seen, **stop)
-
-    @rule(stale=st.booleans())
-    def turn_started(self, stale: bool) -> None:
-        ids = {"pid": 7, "proc_start": 7, "group": 7}
-        self.do(c.TurnStartedSeen, turn_id=self.turn_id(stale), **ids)
-
-    @precondition(lambda self: self.play.state.turn is not None)
-    @rule(
-        kind=st.sampled_from(ENDS),
-        outcome=st.sampled_from([*OUTCOMES, "unheard-of", None]),
-        seconds=st.integers(0, 30),
-        report=st.fixed_dictionaries(
-            {
-                "cost_usd": st.sampled_from([0.0, 0.25]),
-                "prompt_recorded": st.booleans(),
-                "resets_at": st.sampled_from([None, RESET]),
-            }
-        ),
-    )
-    def turn_over(
-        self, kind: EndKind, outcome: str | None, seconds: int, report: dict[str, Any]
-    ) -> None:
-        answer = {"outcome": outcome, "otherDescription": "So"} if outcome else None
-        play = self.play.wait(seconds)
-        delivered = tuple(steer.uuid for steer in play.state.steers[:1])
-        play.over(kind, delivered=delivered, structured=answer, texts=("Words",), **report)
-
-    @rule(index=st.integers(0, 2), passed=st.booleans(), seconds=st.sampled_from([0.0, 2.5]))
-    def check_over(self, **result: Any) -> None:
-        self.do(c.CheckOver, **result)
-
-    @rule(
-        request=st.sampled_from(["r1", "r2", "r3"]),
-        tool=st.sampled_from(["Bash", "Write"]),
-        asks_person=st.booleans(),
-        stale=st.booleans(),
-    )
-    def approval(self, request: str, tool: str, asks_person: bool, stale: bool) -> None:
-        fields = {"request_id": request, "tool": tool, "asks_person": asks_person, "input": {}}
-        self.do(c.ApprovalSeen, turn_id=self.turn_id(stale), **fields)
-
-    @rule(request=st.sampled_from(["r1", "r2", "r3"]))
-    def approval_gone(self, request: str) -> None:
-        self.do(c.ApprovalGone, request_id=request)
-
-    @precondition(lambda self: self.play.state.questions)
-    @rule(which=st.integers(0, 3), choice=st.integers(0, 3))
-    def answer(self, which: int, choice: int) -> None:
-        play = self.play
-        asked = list(play.state.open_questions or play.state.questions.values())
-        question = asked[which % len(asked)]
-        answers = [*(choice for choice, _ in question.choices), "a text"]
-        answer = answers[choice % len(answers)]
-        self.do(c.Answer, question_id=question.question_id, answer=answer)
-
-    @rule(
-        name=st.sampled_from(["s1", "s2", "s3"]),
-        state=st.sampled_from(["queued", "delivered", "too_late"]),
-    )
-    def steer_over(self, name: str, state: str) -> None:
-        self.do(c.EffectOver, effect=f"steer:{name}", state=state)
-
-    @rule(state=st.sampled_from(["made", "made", "made", "failed"]))
-    def worktree_over(self, state: str) -> None:
-        self.do(c.EffectOver, effect="worktree", state=state)
-
-    @precondition(lambda self: self.play.state.questions)
-    @rule(which=st.integers(0, 9))
-    def answer_over(self, which: int) -> None:
-        names = list(self.play.state.questions)
-        effect = f"answer:{names[which % len(names)]}"
-        self.do(c.EffectOver, effect=effect, state="delivered")
-
-    @rule(uuid=st.sampled_from(["s1", "s2", "s3"]))
-    def steer(self, uuid: str) -> None:
-        self.do(c.Steer, uuid=uuid, text=f"Text of {uuid}")
-
-    @rule(
-        make=st.sampled_from(
-            [c.Pause, c.Resume, c.Resume, c.LimitReset, c.LimitReset, c.Interrupt, c.Proceed]
+def natural(play: Play, pick: Pick) -> None:
+    """What comes next by itself: a turn or check ends, a person answers, the run goes on."""
+    state = play.state
+    if state.open_questions:
+        question = pick.of(state.open_questions)
+        answers = [choice for choice, _ in question.choices] or ["a text"]
+        play.do(c.Answer, question_id=question.question_id, answer=pick.of(answers))
+    elif state.turn is not None:
+        end_turn(play, pick)
+    elif state.paused:
+        play.do(c.Resume)
+    elif state.parked_until is not None:
+        play.do(c.LimitReset)
+    elif state.next is not None and state.next.kind == "check":
+        play.check(passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
+    elif state.next is not None and state.next.kind == "worktree":
+        play.do(c.EffectOver, effect="worktree", state=pick.of(("made", "made", "failed")))
+    else:
+        play.do(
+            c.Proceed,
+            dirty=pick.of((None, (), ("a.py",))),
+            foreign_rows=pick.of((0, 0, 0, 1)),
+            tree=pick.of((None, TREE)),
         )
+
+
+def end_turn(play: Play, pick: Pick) -> None:
+    """The running turn ends, mostly with one of its outcomes."""
+    outcomes = play.turn.outcomes
+    outcome = pick.of((*outcomes, *outcomes, "unheard-of"))
+    play.wait(pick.of((0, 5, 20))).over(
+        pick.of(ENDS),
+        structured=pick.of(({"outcome": outcome, "otherDescription": "So"}, None)),
+        texts=(f'{{"outcome": "{outcome}"}}',),
+        delivered=tuple(steer.uuid for steer in play.state.steers[:1]),
+        cost_usd=pick.of((0.0, 0.25)),
+        prompt_recorded=pick.of((True, False)),
+        resets_at=pick.of((RESET, None)),
     )
-    def control(self, make: Any) -> None:
-        self.do(make)
-
-    @rule(about=st.sampled_from(["damage", "more damage"]))
-    def ask_recovery(self, about: str) -> None:
-        self.do(c.AskRecovery, about=about, text="How shall it go on?")
-
-    @rule(last=st.sampled_from([None] * 17 + ["user-requested", "orchestration-disabled", "fault"]))
-    def end(self, last: str | None) -> None:
-        if last == "fault":
-            self.do(c.Fault, detail="log entry 1")
-        elif last is not None:
-            self.do(c.Cancel, reason=last)
-        else:
-            self.do(c.NoteAside, run_id="run-2", session_id="session-1")
-
-    def teardown(self) -> None:
-        if hasattr(self, "play"):
-            within_limits(self.play)
 
 
-TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+def disturbance(play: Play, pick: Pick) -> tuple[Any, dict[str, Any]]:
+    """What a person or the world may do at any time, also at the wrong one."""
+    state, uuid = play.state, pick.of(("s1", "s2", "s3"))
+    turn_id = state.turn.intent.turn_id if state.turn is not None else "turn-0"
+    question = pick.of(list(state.questions) or ["q-0"])
+    asked = {"request_id": uuid, "tool": pick.of(("Bash", "Write")), "input": {}}
+    effect = pick.of((f"steer:{uuid}", f"answer:{question}", "worktree"))
+    choices: list[tuple[Any, dict[str, Any]]] = [
+        (c.Pause, {}),
+        (c.Resume, {}),
+        (c.Interrupt, {}),
+        (c.Interrupt, {}),
+        (c.LimitReset, {}),
+        (c.Steer, {"uuid": uuid, "text": f"Text of {uuid}"}),
+        (c.NoteAside, {"run_id": "run-2", "session_id": "session-1"}),
+        (c.TurnStartedSeen, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
+        (c.ApprovalSeen, {"turn_id": turn_id, **asked}),
+        (c.ApprovalSeen, {"turn_id": turn_id, "asks_person": True, **asked}),
+        (c.ApprovalGone, {"request_id": uuid}),
+        (c.Answer, {"question_id": question, "answer": "always"}),
+        (c.EffectOver, {"effect": effect, "state": pick.of(("queued", "too_late", "made"))}),
+        (c.CheckOver, {"index": pick.of((0, 1)), "passed": True}),
+        (c.AskRecovery, {"about": pick.of(("damage", "more")), "text": "How?"}),
+        pick.of(LAST_WORDS),
+    ]
+    return pick.of(choices)
 
 
-@settings(max_examples=200, deadline=None)
+def live(play: Play, number: int) -> None:
+    """One more thing happens to the run; a refusal changes nothing."""
+    pick = Pick(number)
+    if play.state.exit is None and pick.of((True, True, False)):
+        natural(play, pick)
+        return
+    before = play.state
+    make, fields = disturbance(play, pick)
+    try:
+        play.do(make, **fields)
+    except CommandRefused:
+        assert play.state == before
+
+
+@settings(CALM, max_examples=300)
+@given(
+    recipe=st.one_of(st.none(), recipes(), recipes(), recipes()),
+    on_question=st.sampled_from(["wait", "wait", "wait", "fail"]),
+    worktree=st.sampled_from([None, None, WORKTREE]),
+    story=st.lists(st.integers(0, 2**48), min_size=25, max_size=60),
+)
+def test_whatever_happens_in_whatever_order_a_run_stays_whole_and_within_its_limits(
+    recipe: Recipe | None, on_question: str, worktree: f.Worktree | None, story: list[int]
+) -> None:
+    play = Play(recipe, on_question=on_question, worktree=worktree)
+    for number in story:
+        live(play, number)
+    within_limits(play)
+
+
+@settings(CALM, max_examples=100)
 @given(recipes(), st.data())
 def test_a_run_whose_every_prompt_and_question_is_answered_ends(
     recipe: Recipe, data: st.DataObject

@@ -229,7 +229,15 @@ def test_an_agent_that_said_nothing_failed_and_its_errors_say_why() -> None:
     report = ClaudeDialect(["p"]).report(Ending(exit_status=1, detail="unknown option"))
     assert report.kind == "failed"
     assert report.detail == "the agent ended with status 1 before it said anything: unknown option"
+
+
+def test_an_agent_that_was_killed_before_it_said_anything_was_cut_off() -> None:
+    """So the run goes on; the same holds where it was not our child and nobody has its status."""
+    killed = ClaudeDialect(["p"]).report(Ending(exit_status=-9))
+    assert killed.kind == "broken"
+    assert killed.detail == "the agent ended with status -9 before it said anything"
     unknown = ClaudeDialect(["p"]).report(Ending())
+    assert unknown.kind == "broken"
     assert unknown.detail == "the agent ended before it said anything"
 
 

@@ -124,7 +124,7 @@ async def test_an_agent_killed_before_it_asked_the_model_is_absent(
         first = await anext(turn)
         os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
         await follow(turn)
-    assert turn.report.kind == "failed" and "before it said anything" in turn.report.detail
+    assert turn.report.kind == "broken" and "before it said anything" in turn.report.detail
     settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
     assert (settled.state, settled.session_exists) == ("absent", False)
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))

@@ -21,7 +21,7 @@ import trio
 
 from podiumd.tools.process import Identity, alive, command_line, start_of, wait_gone
 from tests.e2e.machine import Machine
-from tests.e2e.rpc_client import Feed, Json, Refused, connected, following
+from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json, Refused, connected, following
 
 READY_SECONDS = 15.0
 STOP_SECONDS = 15.0
@@ -90,8 +90,6 @@ class PodiumDaemon:
 
     def _command(self, ready: int) -> list[str]:
         program = [sys.executable, "-P", "-m", "podiumd"]
-        if not (Path(__file__).parents[2] / "daemon/podiumd/__main__.py").exists():
-            program = [sys.executable, "-P", str(Path(__file__).with_name("launch.py"))]
         return [*program, "--log-format", "json", "--ready-fd", str(ready)]
 
     @property
@@ -170,8 +168,9 @@ class PodiumDaemon:
 
     async def rpc(self, method: str, **params: Any) -> Any:
         """Call a method on a connection of its own. Raises ``Refused``."""
-        async with connected(self.machine.socket) as connection:
-            return await connection.call(method, params)
+        with trio.fail_after(STEP_SECONDS):
+            async with connected(self.machine.socket) as connection:
+                return await connection.call(method, params)
 
     async def refused(self, method: str, **params: Any) -> Refused:
         """Call a method that has to be refused and return the refusal."""
@@ -200,15 +199,16 @@ class PodiumDaemon:
 
     async def cli(self, *arguments: str, cwd: Path | None = None, stdin: bytes = b"") -> Said:
         """Run the command-line client."""
-        done = await trio.run_process(
-            [sys.executable, "-m", "podium", *arguments],
-            cwd=cwd or self.machine.root,
-            env=self.machine.environment(**self._environment),
-            stdin=stdin,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-        )
+        with trio.fail_after(STEP_SECONDS):
+            done = await trio.run_process(
+                [sys.executable, "-m", "podium", *arguments],
+                cwd=cwd or self.machine.root,
+                env=self.machine.environment(**self._environment),
+                stdin=stdin,
+                capture_stdout=True,
+                capture_stderr=True,
+                check=False,
+            )
         return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     # -- what it wrote -----------------------------------------------------------------------

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import sys
 import time
 from pathlib import Path
@@ -100,6 +101,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="trials at a time (default 2)")
     parser.add_argument("--only", help="a trial, or all of a point: NAME, NAME/KILL or moment/17")
     arguments = parser.parse_args(argv)
+    # However it is told to stop: the daemons and agents of its trials end with it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1_000_000)
     trials = chosen(arguments)
@@ -114,6 +118,9 @@ def main(argv: list[str]) -> int:
     failed = [result for result in campaign.results if not result.findings.good]
     for result in failed:
         print(report.failure(result, arguments.seed))
+    late = sum(result.late for result in campaign.results)
+    if late:
+        print(f"{late} moments came after the end of their run, so nothing was killed there.")
     minutes = (time.monotonic() - began) / 60
     print(
         f"seed {arguments.seed}: {len(failed)} failed of {len(campaign.results)}, {minutes:.1f} min"

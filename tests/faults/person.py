@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import trio
@@ -33,11 +35,17 @@ class Person:
     async def see_to_it(self) -> None:
         """See the run through to its end."""
         while not self.ended.is_set():
-            life = await self._lives.answering()
-            try:
-                await self._follow()
-            except* GONE:
-                await self._lives.over(life)
+            await self._unless_it_dies(self._follow)
+        # A daemon that dies at the very end may tell of it first; one that answers lives on.
+        await self._unless_it_dies(partial(self._lives.rpc, "daemon.ping"))
+
+    async def _unless_it_dies(self, act: Callable[[], Awaitable[object]]) -> None:
+        """Do this with a life that answers, or until it is over."""
+        life = await self._lives.answering()
+        try:
+            await act()
+        except* GONE:
+            await self._lives.over(life)
 
     async def next_turn(self) -> None:
         """Wait until another agent is told of, or until the run's end."""

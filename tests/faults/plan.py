@@ -19,6 +19,8 @@ ABSENCES = 20
 # Points that stand where an agent lives, with the hits that are tried. Each turn of the six steps
 # passes the points of a turn once: the first is survey, the second build, the last commit.
 _LAST_TURN = 7
+# Housekeeping at the daemon's start, the run's, the step's and the turn's facts come before it.
+_START_STORED = 5
 _WITH_AGENT: dict[str, tuple[int, ...]] = {
     "answer.after-write": (1,),
     "answer.before-write": (1,),
@@ -28,8 +30,8 @@ _WITH_AGENT: dict[str, tuple[int, ...]] = {
     "recovery.before-settle": (1,),
     "steer.after-write": (1,),
     "steer.before-write": (1,),
-    "store.after-commit": (4,),
-    "store.before-commit": (4,),
+    "store.after-commit": (_START_STORED,),
+    "store.before-commit": (_START_STORED,),
     "turn.after-spawn": (1, 2, _LAST_TURN),
     "turn.after-started": (1, 2, _LAST_TURN),
     "turn.approval-raised": (1,),
@@ -43,8 +45,8 @@ _WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
     "gate.after-opened": (1,),
     "outcome.after-parsed": (1, 4, 6),
     "question.after-closed": (1,),
-    "store.after-commit": (1, 2, 9, 16, 25, 36),
-    "store.before-commit": (1, 2, 9, 16, 25, 36),
+    "store.after-commit": (1, 2, 4, 9, 16, 25, 36),
+    "store.before-commit": (1, 2, 4, 9, 16, 25, 36),
     "turn.after-ended": (1, 3, _LAST_TURN),
     "turn.after-intended": (1, 2, _LAST_TURN),
     "turn.before-ended": (1, 3, _LAST_TURN),

@@ -28,12 +28,17 @@ HELD_SECONDS = 60.0
 
 @dataclass
 class Result:
-    """How a trial went. ``directory`` is kept where something was wrong."""
+    """How a trial went.
+
+    ``seconds`` is how long the run took, ``late`` whether it was over before its moment came.
+    ``directory`` is kept where something was wrong.
+    """
 
     trial: Trial
     findings: Findings
     seconds: float
     directory: Path | None
+    late: bool = False
 
 
 async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> Result:
@@ -45,7 +50,7 @@ async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> 
     """
     # Short: the path of a socket may have 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="podium-crash-"))
-    findings, began = Findings(), trio.current_time()
+    findings = Findings()
     with ModelServer(trial.scenario.script) as model:
         case = Case(trial, root, claude, model, findings)
         try:
@@ -55,21 +60,21 @@ async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> 
             findings.note("ended", traceback.format_exc())
         finally:
             case.lives.kill_all()
-    seconds = trio.current_time() - began
     if findings.good:
         shutil.rmtree(root, ignore_errors=True)
-        return Result(trial, findings, case.seconds, None)
+        return Result(trial, findings, case.seconds, None, case.late)
     (root / "findings.txt").write_text("\n".join(findings.lines()))
-    return Result(trial, findings, seconds, root)
+    return Result(trial, findings, case.seconds, root, case.late)
 
 
 class Case:
-    """A trial in progress. ``seconds``: how long the run took."""
+    """A trial in progress. ``seconds`` and ``late`` as in ``Result``."""
 
     def __init__(
         self, trial: Trial, root: Path, claude: Path, model: ModelServer, findings: Findings
     ) -> None:
         self.seconds = 0.0
+        self.late = False
         self._trial = trial
         self._findings = findings
         machine = Machine(root.resolve(), claude, model)
@@ -101,7 +106,8 @@ class Case:
     def _at_failpoint(self) -> None:
         """The daemon stands still at the failpoint: kill, and let it go on if it may."""
         self._kills += 1
-        if self.lives.kill_agents() != 1:
+        # An agent that is just starting a tool is seen twice, before and after its fork.
+        if not self.lives.kill_agents():
             self._findings.note("ended", "no agent lived at the failpoint")
         if self._trial.kind == "both":
             self.lives.kill_daemon()
@@ -126,7 +132,8 @@ class Case:
         if kind != "daemon":
             while not self.lives.kill_agents() and not self._person.ended.is_set():
                 await self._person.next_turn()
-        if kind != "agent":
+        self.late = self._person.ended.is_set()
+        if kind != "agent" and not self.late:
             self.lives.kill_daemon()
 
     def _kill(self, kind: Kind) -> None:
@@ -151,15 +158,13 @@ class Case:
 
     def _check_kills(self) -> None:
         trial = self._trial
-        died = 1 if trial.kind != "agent" or trial.first else 0
-        if trial.first and trial.kind != "agent":
-            died += 1
-        if trial.point == "none":
-            died = 0
-        if trial.hit and not (self._kills or (trial.kind == "daemon" and self.lives.deaths)):
+        deaths = int(trial.first is not None)
+        deaths += int(trial.kind != "agent" and trial.point != "none" and not self.late)
+        reached = self._kills if trial.kind != "daemon" else self.lives.deaths == deaths
+        if trial.hit and not reached:
             self._findings.note("ended", f"{trial.point} was not reached {trial.hit} times")
-        elif trial.point != "moment" and self.lives.deaths != died:
-            self._findings.note("ended", f"the daemon died {self.lives.deaths} times, not {died}")
+        elif self.lives.deaths != deaths:
+            self._findings.note("ended", f"the daemon died {self.lives.deaths} times, not {deaths}")
 
     # -- afterwards --------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ class Feed:
     async def __aiter__(self) -> AsyncIterator[Json]:
         position = 0
         while True:
+            if self._service.feed_fault is not None:
+                raise self._service.feed_fault
             while position < len(self._service.events):
                 event = self._service.events[position]
                 position += 1
@@ -46,6 +48,7 @@ class FakeService:
         self.failure: BaseException | None = None
         self.open_feeds = 0
         self.feed_failure: Exception | None = None
+        self.feed_fault: Exception | None = None
 
     def publish(self, type: str, **data: Any) -> Json:
         event: Json = {
@@ -58,6 +61,13 @@ class FakeService:
         self.events.append(event)
         self.grown.unpark_all()
         return event
+
+    def break_feeds(self, fault: Exception | None) -> None:
+        """Have every open feed raise, or, without a fault, give what is no JSON."""
+        self.feed_fault = fault
+        if fault is None:
+            self.publish("step.entered", odd=object())
+        self.grown.unpark_all()
 
     def _note(self, name: str, detail: Any = None) -> None:
         self.calls.append((name, detail))

@@ -18,6 +18,18 @@ from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from tests.rpc.fake_service import FakeService
 
+PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
+
+
+def request(method: str, id: Any = 1, **params: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode()
+
+
+async def wait_until(condition: Any) -> None:
+    """Let other tasks run until the condition holds; the harness bounds the time."""
+    while not condition():
+        await trio.lowlevel.checkpoint()
+
 
 class Client:
     """One connection; every message is one line."""

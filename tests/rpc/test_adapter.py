@@ -141,14 +141,18 @@ SPECIFICATION: list[tuple[str, str, Any]] = [
     ),
     (
         "named parameters",
-        '{"jsonrpc": "2.0", "method": "subtract",'
-        ' "params": {"subtrahend": 23, "minuend": 42}, "id": 3}',
+        (
+            '{"jsonrpc": "2.0", "method": "subtract",'
+            ' "params": {"subtrahend": 23, "minuend": 42}, "id": 3}'
+        ),
         ok(19, 3),
     ),
     (
         "named parameters in another order",
-        '{"jsonrpc": "2.0", "method": "subtract",'
-        ' "params": {"minuend": 42, "subtrahend": 23}, "id": 4}',
+        (
+            '{"jsonrpc": "2.0", "method": "subtract",'
+            ' "params": {"minuend": 42, "subtrahend": 23}, "id": 4}'
+        ),
         ok(19, 4),
     ),
     ("a notification", '{"jsonrpc": "2.0", "method": "update", "params": [1,2,3,4,5]}', None),
@@ -170,8 +174,10 @@ SPECIFICATION: list[tuple[str, str, Any]] = [
     ),
     (
         "a batch of invalid JSON",
-        '[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},'
-        '{"jsonrpc": "2.0", "method"]',
+        (
+            '[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},'
+            '{"jsonrpc": "2.0", "method"]'
+        ),
         failed(-32700),
     ),
     ("an empty batch", "[]", failed(-32600)),
@@ -179,13 +185,15 @@ SPECIFICATION: list[tuple[str, str, Any]] = [
     ("a batch of three invalid", "[1,2,3]", [failed(-32600)] * 3),
     (
         "a mixed batch",
-        '[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},'
-        '{"jsonrpc": "2.0", "method": "update", "params": [7]},'
-        '{"jsonrpc": "2.0", "method": "subtract",'
-        ' "params": {"minuend": 42, "subtrahend": 23}, "id": "2"},'
-        '{"foo": "boo"},'
-        '{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},'
-        '{"jsonrpc": "2.0", "method": "get_data", "id": "9"}]',
+        (
+            '[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},'
+            '{"jsonrpc": "2.0", "method": "update", "params": [7]},'
+            '{"jsonrpc": "2.0", "method": "subtract",'
+            ' "params": {"minuend": 42, "subtrahend": 23}, "id": "2"},'
+            '{"foo": "boo"},'
+            '{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},'
+            '{"jsonrpc": "2.0", "method": "get_data", "id": "9"}]'
+        ),
         [
             failed(-32601, "1"),
             ok(19, "2"),

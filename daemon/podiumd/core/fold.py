@@ -149,9 +149,9 @@ def _question_closed(state: RunState, fact: f.QuestionClosed, _at: str) -> dict[
 
 
 def _answered(state: RunState, question: Question) -> dict[str, Any]:
-    if question.answer == "always" and question.tool is not None:
+    if question.kind == "approval" and question.answer == "always" and question.tool is not None:
         return {"always": state.always | {question.tool}}
-    if question.answer == "more":
+    if question.kind == "limit" and question.answer == "more":
         return {"granted": state.granted | {question.about}}
     if question.answer == "yes" and question.about == "dirty-tree":
         return {"accepted_dirty": True}

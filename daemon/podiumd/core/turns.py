@@ -137,12 +137,12 @@ def _active_seconds(d: Decision, report: TurnReport) -> float:
     An agent without a process of its own says itself how long it took.
     """
     turn = d.state.turn
-    if turn is None or turn.started is None:
-        return report.seconds
+    assert turn is not None
+    length = report.seconds if turn.started is None else d.mono - turn.started.mono
     asked = turn.asked_seconds
     if turn.asking_since is not None:
         asked += max(0.0, d.mono - turn.asking_since)
-    return max(0.0, d.mono - turn.started.mono - asked)
+    return max(0.0, length - asked)
 
 
 def _judge(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:

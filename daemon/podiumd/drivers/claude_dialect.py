@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from podiumd.core.report import TurnReport
+from podiumd.core.report import EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
     ApprovalWithdrawn,
@@ -116,9 +116,13 @@ class ClaudeDialect:
             self.reader.feed(BadLine("cut at the end", 0))
         forced = None if ending.kind is None else (ending.kind, ending.detail)
         if forced is None and not self._heard:
-            status = "" if ending.exit_status is None else f" with status {ending.exit_status}"
+            status = ending.exit_status
+            how = "" if status is None else f" with status {status}"
             said = f": {ending.detail}" if ending.detail else ""
-            forced = ("failed", f"the agent ended{status} before it said anything{said}")
+            # A program that gives up by itself at its start would do so again; one that was
+            # killed, or whose status nobody has, was cut off.
+            kind: EndKind = "failed" if status is not None and status >= 0 else "broken"
+            forced = (kind, f"the agent ended{how} before it said anything{said}")
         report = self.reader.report(
             forced=forced,
             asked_to_stop=ending.kind == "interrupted",

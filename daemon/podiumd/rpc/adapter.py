@@ -231,7 +231,7 @@ async def _run_call(call: Call, context: Any) -> bytes | None:
 def _answer(request: Request, result: Any) -> bytes:
     try:
         if isinstance(result, Right):  # what to_response does, without its detour over a dict
-            response = SuccessResponse(result._value.result, request.id)
+            response = SuccessResponse(result._value.result, request.id)  # noqa: SLF001
             return _encode(serialize_success(response))
         return _encode(to_serializable_one(to_response(request, result)))
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:

@@ -59,10 +59,9 @@ class RpcServer:
         """Wait until the last connection has ended after ``stop``."""
         await self._over.wait()
 
-    async def run(self, task_status: trio.TaskStatus[RpcServer]) -> None:
+    async def run(self) -> None:
         """Serve until stopped."""
         async with trio.open_nursery() as nursery:
-            task_status.started(self)
             with self._accepting:
                 await self._accept(nursery)
             for connection in tuple(self._connections):
@@ -138,4 +137,5 @@ async def serve_rpc(
     """
     listener.setblocking(False)
     server = RpcServer(service, info, listener, limits or RpcLimits(), own_uid())
-    await server.run(task_status)
+    task_status.started(server)  # whoever connects before the first accept waits in the queue
+    await server.run()

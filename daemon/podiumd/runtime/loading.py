@@ -39,16 +39,16 @@ async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]
     """All facts of a run that can be read, and what is wrong with the others."""
     facts: list[StoredFact] = []
     damaged: list[str] = []
-    after = 0
-    while True:
+    after: int | None = 0
+    while after is not None:
         try:
             facts += await store.events(run_id, after)
+            after = None
         except RunUnreadable as error:
             facts += error.prefix
             damaged.append(f"fact {error.seq} {error.reason}")
             after = error.seq
-        else:
-            return facts, damaged
+    return facts, damaged
 
 
 async def turn_ids(store: Store, run_id: str) -> list[str]:

@@ -26,9 +26,6 @@ from podiumd.runtime.starting import busy, directory, hold_session, require_agen
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""
 
-TEXT_BYTES = 1024 * 1024 - 8 * 1024
-"""Of a prompt or a steer as JSON: a line of 1 MiB less 4 KiB, with room for what is around it."""
-
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
@@ -57,7 +54,6 @@ class Prompting:
         Raises:
             PodiumError: it cannot be sent; nothing was.
         """
-        require_fitting(request.text)
         plan = await self._plan(request)
         await require_agent(self._context, plan.agent)
         run_id = str(uuid.uuid4())
@@ -184,25 +180,12 @@ def _stands_still(owner: RunActor) -> bool:
     return state.turn is None and state.status in ("waiting", "paused")
 
 
-def require_fitting(text: str, parameter: str = "text") -> None:
-    """Refuse words that do not fit into one line to an agent.
-
-    Raises:
-        InvalidParameter: they are too long.
-    """
-    if len(msgspec.json.encode(text)) > TEXT_BYTES:
-        words = f"It is longer than {TEXT_BYTES} bytes: attach it as a file."
-        raise InvalidParameter(parameter, words)
-
-
 async def steer(actor: RunActor, text: str) -> str:
     """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will.
 
     Raises:
-        InvalidParameter: they are too long for one line.
         CommandRefused: the run is over.
     """
-    require_fitting(text)
     name = str(uuid.uuid4())
     at, mono = actor.stamp()
     await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text))

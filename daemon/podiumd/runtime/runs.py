@@ -127,6 +127,7 @@ class Runs:
         finally:
             self._effects.pop(actor.run_id, None)
             self._actors.pop(actor.run_id, None)
+            actor.poke()
 
     async def _end_faulty(self, actor: RunActor, trace: str) -> None:
         try:

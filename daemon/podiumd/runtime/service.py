@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import msgspec
@@ -16,7 +15,7 @@ from podiumd.core.recipe import OTHER
 from podiumd.core.views import Json
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import SendPrompt, StartRun
-from podiumd.runtime.bus import GlobalFeed, Output, RunFeed, run_page, to_event
+from podiumd.runtime.bus import Output
 from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
@@ -27,17 +26,23 @@ from podiumd.runtime.errors import (
     OrchestrationDisabled,
     PodiumError,
 )
+from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
 from podiumd.runtime.foreign import all_foreign
-from podiumd.runtime.housekeeping import forget_old_tokens, tidy
+from podiumd.runtime.housekeeping import tidy
+from podiumd.runtime.loading import summary
 from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
+from podiumd.runtime.questions import find_question
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter, recipe_entry
-from podiumd.store.errors import TokenTaken
+from podiumd.runtime.tokens import Tokens
 from podiumd.store.records import StoredFact
 
 BEGIN_SECONDS = 1.0
 """How long a start waits for the run's first fact, so that its answer says more than "queued"."""
+
+ANSWER_BYTES = 64 * 1024
+"""Of an answer and its note: both go to the agent in one line, once for each of its questions."""
 
 PREVIEW_CHARACTERS = 120
 _ORCHESTRATION = "orchestration.enabled"
@@ -61,6 +66,7 @@ class DaemonService:
         self._runs = runs
         self._catalogue = catalogue
         self._enabled = orchestration_enabled
+        self._tokens = Tokens(context)
         sessions = Sessions(context)
         self._starter = Starter(context, desk, catalogue, sessions, default_agent)
         self._prompting = Prompting(context, desk, runs, sessions, default_agent)
@@ -68,7 +74,7 @@ class DaemonService:
     # -- the daemon --------------------------------------------------------------------------
 
     def status(self) -> Json:
-        live = self._runs.live
+        live = [actor for actor in self._runs.live if actor.state.exit is None]
         return {
             "sessions": len({actor.state.session_id for actor in live}),
             "runs_active": len(live),
@@ -86,24 +92,24 @@ class DaemonService:
         live = [actor.state for actor in self._runs.live]
         turns = [state.turn.intent.turn_id for state in live if state.turn is not None]
         await tidy(self._context, turns, [state.start.run_id for state in live])
+        await self._end_recipes_if_off()
 
     async def configure(self, orchestration_enabled: bool | None) -> Json:
         if orchestration_enabled is not None:
             value = msgspec.json.encode(orchestration_enabled)
             await self._context.store.set_setting(_ORCHESTRATION, value)
             self._enabled = orchestration_enabled
-        if not self._enabled:
-            for actor in self._runs.live:
-                if actor.state.start.kind == "recipe":
-                    await self._submit(actor, c.Cancel, reason="orchestration-disabled")
+        await self._end_recipes_if_off()
         return {"orchestration": {"enabled": self._enabled}}
 
+    async def _end_recipes_if_off(self) -> None:
+        for actor in self._runs.live if not self._enabled else ():
+            if actor.state.start.kind == "recipe":
+                with suppress(AlreadyEnded):
+                    await self._submit(actor, c.Cancel, reason="orchestration-disabled")
+
     async def stop_turns(self) -> None:
-        running = [actor for actor in self._runs.live if actor.state.turn is not None]
-        for actor in running:
-            await self._submit(actor, c.Interrupt)
-        for actor in running:
-            await actor.until(lambda state: state.turn is None)
+        await self._runs.stop_turns()
 
     # -- recipes -----------------------------------------------------------------------------
 
@@ -159,21 +165,18 @@ class DaemonService:
     async def start_run(self, request: StartRun) -> Json:
         if not self._enabled:
             raise OrchestrationDisabled
-        token = self._token("runs.start", request.client_token, request)
-        known = await self._known(token)
-        if known is not None:
-            return await self.get_run(known)
-        start = await self._starter.prepare(request)
-        try:
-            actor = await self._runs.start(start, token)
-        except BaseException as error:
-            self._desk.give_back(start.run_id)
-            first = await self._known(token) if isinstance(error, TokenTaken) else None
-            if first is None:
+        async with self._tokens.using("runs.start", request.client_token, request) as used:
+            if used.run_id is not None:
+                return await self.get_run(used.run_id)
+            start = await self._starter.prepare(request)
+            try:
+                actor = await self._runs.start(start, used.token)
+            except BaseException:
+                self._desk.give_back(start.run_id)
                 raise
-            return await self.get_run(first)  # the same start, a moment earlier
+        in_line = self._context.slots.in_line
         with trio.move_on_after(BEGIN_SECONDS):
-            await actor.until(lambda state: state.begun or not self._context.slots.free)
+            await actor.until(lambda state: state.begun or in_line(actor.run_id))
         return views.run_view(actor.state)
 
     async def get_run(self, run_id: str) -> Json:
@@ -182,14 +185,15 @@ class DaemonService:
         if actor is not None:
             return views.run_view(actor.state)
         row = await self._context.store.run(run_id)
-        if row is None:
+        found = await summary(self._context.store, row) if row is not None else None
+        if found is None:
             raise NotFound("run", run_id)
-        summary: Json = msgspec.json.decode(row.summary)
-        return summary
+        return found
 
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
         rows = await self._context.store.runs(active=active, limit=limit, kind="recipe")
-        return [msgspec.json.decode(row.summary) for row in rows]
+        found = [await summary(self._context.store, row) for row in rows]
+        return [run for run in found if run is not None]
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         run_id = await self._runs.resolve(run_id)
@@ -218,10 +222,7 @@ class DaemonService:
     async def interrupt(self, run_id: str) -> Json:
         actor = await self._live(run_id)
         await self._submit(actor, c.Interrupt)
-        await actor.until(lambda state: state.turn is None)
-        if actor.state.exit is not None:
-            await actor.done.wait()
-        return views.run_view(actor.state)
+        return views.run_view(await actor.agent_gone())
 
     async def steer(self, run_id: str, text: str) -> Json:
         actor = await self._live(run_id)
@@ -240,16 +241,10 @@ class DaemonService:
         ]
 
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
-        found = [
-            (actor, name)
-            for actor in self._runs.live
-            for name in actor.state.questions
-            if name == question_id or name.startswith(question_id)
-        ]
-        exact = [(actor, name) for actor, name in found if name == question_id]
-        if len(exact or found) != 1:
-            raise NotFound("question", question_id)
-        actor, name = (exact or found)[0]
+        if len((answer + (note or "")).encode("utf-8", "replace")) > ANSWER_BYTES:
+            words = f"An answer and its note may be {ANSWER_BYTES} bytes long; attach a file."
+            raise InvalidParameter("answer", words)
+        actor, name = await find_question(self._context.store, self._runs.live, question_id)
         state = await self._submit(
             actor, c.Answer, question_id=name, answer=answer, note=note, by=by
         )
@@ -258,30 +253,23 @@ class DaemonService:
     # -- sessions ----------------------------------------------------------------------------
 
     async def prompt(self, request: SendPrompt) -> Json:
-        token = self._token("sessions.prompt", request.client_token, request)
-        known = await self._known(token)
-        if known is not None:
-            return await self._prompted(known, wait=request.wait)
-        try:
-            went, actor = await self._prompting.send(request, token)
-        except c.CommandRefused as refused:
-            raise _refusal(refused) from refused
-        except TokenTaken:
-            first = await self._known(token)
-            assert first is not None
-            return await self._prompted(first, wait=request.wait)
+        async with self._tokens.using("sessions.prompt", request.client_token, request) as used:
+            if used.run_id is not None:
+                actor = self._runs.get(used.run_id)
+                if actor is None:
+                    return await self._prompting.past(used.run_id, wait=request.wait)
+                went = where_it_went(actor.state)
+            else:
+                try:
+                    went, actor = await self._prompting.send(request, used.token)
+                except c.CommandRefused as refused:
+                    raise _refusal(refused) from refused
         return await ended_turn(actor) if request.wait and actor is not None else went
 
-    async def _prompted(self, run_id: str, *, wait: bool) -> Json:
-        actor = self._runs.get(run_id)
-        if actor is not None:
-            return await ended_turn(actor) if wait else where_it_went(actor)
-        return await self._prompting.past(run_id)
-
     async def interrupt_session(self, session_id: str) -> None:
-        owner = self._desk.owner(session_id)
-        if owner is not None and self._runs.get(owner) is not None:
-            await self.interrupt(owner)
+        user = self._desk.user(session_id)
+        if user is not None and self._runs.get(user) is not None:
+            await self.interrupt(user)
 
     async def locks(self) -> list[Json]:
         held = [
@@ -336,28 +324,6 @@ class DaemonService:
             return await actor.submit(kind(at=at, mono=mono, **fields))  # type: ignore[arg-type]
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
-
-    def _token(
-        self, method: str, token: str | None, request: msgspec.Struct
-    ) -> tuple[str, str, str] | None:
-        if token is None:
-            return None
-        digest = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
-        return method, token, digest
-
-    async def _known(self, token: tuple[str, str, str] | None) -> str | None:
-        """The run that this client token has started already."""
-        if token is None:
-            return None
-        await forget_old_tokens(self._context)
-        row = await self._context.store.token(token[0], token[1])
-        if row is None:
-            return None
-        if row.params_digest != token[2]:
-            raise InvalidParameter(
-                "client_token", "This client token was used with other parameters."
-            )
-        return row.run_id
 
 
 def _preview(text: str) -> str:

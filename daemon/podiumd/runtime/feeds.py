@@ -1,0 +1,160 @@
+"""Feeds of events: what is stored comes first, then what happens, without hole or repeat.
+
+A follower may be as slow as it likes: when its queue overflows it is sent back to the store and
+reads on from its cursor. Only the transient words of agents (``turn.output``) are lost then.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Any, Self
+
+import trio
+
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.runtime.bus import Follower, Output
+from podiumd.runtime.loading import summary
+from podiumd.store.errors import RunUnreadable
+from podiumd.store.facts import Store
+from podiumd.store.records import StoredFact
+
+Json = dict[str, Any]
+
+PAGE = 256
+"""Facts read from the store at a time."""
+
+
+async def to_event(store: Store, stored: StoredFact) -> Json:
+    """The public ``event`` of a stored fact."""
+    fact = f.decode(bytes(stored.data))
+    data = views.event_data(fact)
+    if isinstance(fact, f.RunEnded):
+        row = await store.run(stored.run_id)
+        data["run"] = await summary(store, row) if row is not None else None
+    return {
+        "seq": stored.seq,
+        "pos": stored.pos,
+        "type": stored.type,
+        "at": stored.at,
+        "run_id": stored.run_id,
+        "session_id": stored.session_id,
+        "data": data,
+    }
+
+
+async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[StoredFact]:
+    """The next facts of a run; ones that cannot be read are passed over."""
+    page: list[StoredFact] | None = None
+    while page is None:
+        try:
+            page = await store.events(run_id, after, limit)
+        except RunUnreadable as error:
+            page = list(error.prefix) or None
+            after = error.seq
+    return page
+
+
+class Feed(ABC):
+    """Events after ``start``. Iterate it: it ends when the daemon stops, or by itself."""
+
+    def __init__(self, store: Store, follower: Follower, start: int) -> None:
+        self.start = start
+        self._store = store
+        self._follower = follower
+        self._at = start
+        self._page: deque[StoredFact] = deque()
+        self._over = False
+        follower.lagged = True  # what is stored already comes first
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Json:
+        event = None
+        while event is None:
+            await trio.lowlevel.checkpoint()
+            if self._over:
+                raise StopAsyncIteration
+            event = await self._advance()
+        return event
+
+    async def _advance(self) -> Json | None:
+        """One step: the next event if there is one, else a look for more."""
+        follower = self._follower
+        if self._page:
+            return await self._tell(self._page.popleft())
+        if follower.lagged:
+            follower.lagged = False
+            follower.queue.clear()
+            self._page.extend(await self._read())
+            follower.lagged |= bool(self._page)  # there may be more than a page
+        elif follower.queue:
+            item = follower.queue.popleft()
+            if isinstance(item, Output):
+                return item.event
+            if self._cursor(item) > self._at:
+                return await self._tell(item)
+        elif follower.closed:
+            self._over = True
+        else:
+            await follower.wait()
+        return None
+
+    async def _tell(self, stored: StoredFact) -> Json:
+        self._at = self._cursor(stored)
+        self._over = self._is_last(stored)
+        return await to_event(self._store, stored)
+
+    @abstractmethod
+    async def _read(self) -> list[StoredFact]:
+        """The next page after the cursor."""
+
+    @abstractmethod
+    def _cursor(self, stored: StoredFact) -> int:
+        """Where in the feed a fact stands."""
+
+    @abstractmethod
+    def _is_last(self, stored: StoredFact) -> bool:
+        """Whether nothing can come after this fact."""
+
+
+class RunFeed(Feed):
+    """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``."""
+
+    def __init__(self, store: Store, follower: Follower, run_id: str, start: int) -> None:
+        super().__init__(store, follower, start)
+        self._run_id = run_id
+
+    async def _read(self) -> list[StoredFact]:
+        row = await self._store.run(self._run_id)
+        page = await run_page(self._store, self._run_id, self._at, PAGE)
+        if not page and row is not None and row.status == "ended":
+            self._over = True  # its end was told before, or cannot be read
+        return page
+
+    def _cursor(self, stored: StoredFact) -> int:
+        return stored.seq
+
+    def _is_last(self, stored: StoredFact) -> bool:
+        return stored.type == "run.ended"
+
+
+class GlobalFeed(Feed):
+    """Every event of the daemon after ``start`` (its ``pos``), of the wanted types."""
+
+    def __init__(
+        self, store: Store, follower: Follower, types: frozenset[str] | None, start: int
+    ) -> None:
+        super().__init__(store, follower, start)
+        self._types = types
+
+    async def _read(self) -> list[StoredFact]:
+        return await self._store.events_after(self._at, PAGE, self._types)
+
+    def _cursor(self, stored: StoredFact) -> int:
+        return stored.pos
+
+    def _is_last(self, stored: StoredFact) -> bool:
+        return False

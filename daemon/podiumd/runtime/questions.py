@@ -1,0 +1,53 @@
+"""Finding a question by its id, or by a unique beginning of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podiumd.core import facts as f
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.errors import AlreadyEnded, NotFound
+from podiumd.store.facts import Store
+
+PAGE = 1000
+
+
+async def find_question(
+    store: Store, live: Sequence[RunActor], question_id: str
+) -> tuple[RunActor, str]:
+    """The run that asks, and the question's full id.
+
+    Raises:
+        NotFound: there is none, or more than one.
+        AlreadyEnded: its run is over.
+    """
+    found = [
+        (actor, name)
+        for actor in live
+        for name in actor.state.questions
+        if name.startswith(question_id)
+    ]
+    exact = [(actor, name) for actor, name in found if name == question_id]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        words = f"More than one question's id begins with '{question_id}'; give more of it."
+        raise NotFound("question", question_id, words)
+    closed = await _closed(store, question_id)
+    if closed is None:
+        raise NotFound("question", question_id)
+    raise AlreadyEnded(
+        f"The question was already {closed.closed}.", id=closed.question_id, by=closed.by
+    )
+
+
+async def _closed(store: Store, question_id: str) -> f.QuestionClosed | None:
+    """How a question of a run that is over was closed."""
+    pos = 0
+    while page := await store.events_after(pos, PAGE, frozenset({"question.closed"})):
+        for stored in page:
+            fact = f.decode(bytes(stored.data))
+            if isinstance(fact, f.QuestionClosed) and fact.question_id.startswith(question_id):
+                return fact
+        pos = page[-1].pos
+    return None

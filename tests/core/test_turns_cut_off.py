@@ -1,0 +1,119 @@
+"""A turn that was cut off goes on by itself, twice; where it must not, a person decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from podiumd.core import facts as f
+from podiumd.core import prompts, turns
+from podiumd.core.outcome import outcome_block
+from podiumd.core.report import EndKind
+from tests.core.builders import TREE, Play, a_recipe, a_step, review_loop
+
+IRREVERSIBLE = {"work": a_step(irreversible=True)}
+BLOCK = outcome_block(("complete", "other"))
+
+
+@pytest.mark.parametrize("kind", ["broken", "interrupted"])
+def test_a_turn_that_was_cut_off_goes_on_twice_by_itself_and_then_asks(kind: EndKind) -> None:
+    play = Play(a_recipe()).begin()
+    for _ in range(turns.MAX_BREAKS):
+        assert play.over(kind) == ["turn.ended"]
+        assert play.begin().turn.purpose == "interrupted"
+        assert play.turn.visit == 1
+
+    assert play.over(kind, detail="the process died") == ["turn.ended", "question.opened"]
+    assert (play.question.kind, play.question.about) == ("recover", "broken-off")
+    assert (play.question.text, play.question.detail) == (
+        "The turn was cut off 3 times.",
+        "the process died",
+    )
+
+
+def test_a_new_visit_may_be_cut_off_again() -> None:
+    play = Play(review_loop())
+    for outcome in ("complete", "no-issues", "committed"):
+        for _ in range(turns.MAX_BREAKS):
+            play.begin().over("broken")
+        play.say(outcome)
+
+    assert play.reason == "changes-committed"
+
+
+def test_a_prompt_that_the_agent_never_recorded_is_told_again() -> None:
+    play = Play(a_recipe()).begin()
+    play.over("broken", prompt_recorded=False)
+
+    assert play.begin().turn.prompt == (
+        f"{prompts.INTERRUPTED}\n\n{prompts.ORIGINAL}\n\nDo the work.\n\n{BLOCK}"
+    )
+    again = play.turn.prompt
+    play.over("broken", prompt_recorded=False)
+    assert play.begin().turn.prompt == again
+
+
+def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=TREE)
+
+    assert play.over("broken") == ["turn.ended", "question.opened"]
+    assert play.question.text == "Step 'work' was cut off and must not be repeated unseen."
+    assert play.question.detail == "Before it HEAD was c0ffee, tree d1."
+
+
+@pytest.mark.parametrize(
+    ("tree", "detail"),
+    [
+        (None, "Before it there was no git repository."),
+        (f.TreeMark(head=None, digest="d0"), "Before it HEAD was unborn, tree d0."),
+    ],
+)
+def test_the_question_says_what_the_tree_was(tree: f.TreeMark | None, detail: str) -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=tree)
+    play.over("broken")
+
+    assert play.question.detail == detail
+
+
+@pytest.mark.parametrize(
+    ("answer", "purpose", "prompt"),
+    [("retry", "again", "Do the work."), ("continue", "go-on", prompts.GO_ON)],
+)
+def test_a_person_decides_how_a_step_goes_on(answer: str, purpose: str, prompt: str) -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken")
+    play.answer(answer)
+    play.begin()
+
+    assert (play.turn.purpose, play.turn.prompt) == (purpose, f"{prompt}\n\n{BLOCK}")
+    assert (play.turn.visit, play.turn.attempt) == (1, 1)
+    assert play.say("complete")[-1] == "run.ended"
+
+
+def test_going_on_tells_the_prompt_that_the_agent_never_recorded() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken", prompt_recorded=False)
+    play.answer("continue")
+
+    assert "Do the work." in play.begin().turn.prompt
+
+
+def test_a_person_stops_a_step_that_was_cut_off() -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin()
+    play.over("broken")
+
+    assert play.answer("stop") == ["question.closed", "run.ended"]
+    assert play.reason == "user-requested"
+
+
+@pytest.mark.parametrize(
+    ("answer", "prompt"), [("retry", "Say hello."), ("continue", prompts.PLAIN_GO_ON)]
+)
+def test_a_plain_prompt_that_was_cut_off_goes_on_as_a_person_says(answer: str, prompt: str) -> None:
+    play = Play().begin()
+    for _ in range(turns.MAX_BREAKS):
+        play.over("broken")
+        assert play.begin().turn.prompt == prompts.INTERRUPTED
+    play.over("broken")
+    play.answer(answer)
+
+    assert play.begin().turn.prompt == prompt

@@ -1,0 +1,149 @@
+"""Who holds a session or a working tree, and what the others are told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon, gone
+from tests.e2e.machine import GitRepo
+from tests.e2e.stories import LOOP, bash, held, when, word
+from tests.e2e.terminal import ask_alone, terminal
+from tests.fakes.model_server import ModelServer
+from tests.fakes.trio_gates import holding
+
+pytestmark = pytest.mark.claude
+
+COMMIT = """
+initial = "work"
+
+[params.name]
+type = "string"
+
+[steps.work]
+prompt = "Write {{name}}."
+allow = ["Bash"]
+commits = true
+
+[steps.work.on]
+complete = { exit = "task-committed", class = "completed" }
+"""
+
+
+def writes(name: str) -> dict[str, object]:
+    command = f"echo {name} > {name} && git add -- {name} && git commit -q -m 'Add {name}'"
+    return when(f"Write {name}", held(bash(command, "Writing. " * 20), name), word("complete"))
+
+
+async def test_a_session_open_in_a_terminal_is_refused_with_its_pid_and_free_afterwards(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": {"text": "Hello."}})
+    first = await podium.rpc(
+        "sessions.prompt", text="Hi.", working_directory=str(repo.path), wait=True
+    )
+    session = first["session_id"]
+    again = {"text": "Hi again.", "session_id": session}
+    async with terminal(podium.machine, session, repo.path) as pid:
+        refusals = [
+            await podium.refused("sessions.prompt", **again),
+            await podium.refused(
+                "runs.start",
+                recipe="implement-and-review",
+                working_directory=str(repo.path),
+                session_id=session,
+            ),
+        ]
+        for refusal in refusals:
+            assert refusal.code == -32001 and refusal.data["session_id"] == session
+            holder = refusal.data["holder"]
+            assert (holder["kind"], holder["pid"]) == ("foreign", pid) and holder["since"]
+        (lock,) = await podium.rpc("sessions.locks")
+        assert (lock["session_id"], lock["holder"]["pid"]) == (session, pid)
+        said = await podium.cli("prompt", "Hi again.", "--session", session)
+        assert said.code == 5 and str(pid) in said.err
+    await gone(pid)
+    turn = await podium.rpc("sessions.prompt", **again, wait=True)
+    assert turn["text"] == "Hello." and len(model_server.requests) == 2
+
+
+async def test_what_somebody_else_wrote_into_the_session_is_asked_about(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    rules = [
+        when("Work", held(word("complete", "Thinking. " * 20))),
+        when("Review", word("no-issues")),
+        when("Behind", {"text": "Noted."}),
+    ]
+    model_server.load({"rules": rules})
+    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
+        run_id, session = feed.seen[0]["run_id"], feed.seen[0]["session_id"]
+        await holding(model_server, "half")
+        await podium.rpc("runs.pause", run_id=run_id)
+        model_server.release("half")
+        await feed.until("run.paused")
+        said = await ask_alone(podium.machine, session, repo.path, "Behind your back.")
+        assert said == "Noted."
+        await podium.rpc("runs.resume", run_id=run_id)
+        asked = await feed.until("question.opened", kind="recover")
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    prompts = podium.machine.prompts(session, repo.path)
+    assert [prompt.partition("\n")[0] for prompt in prompts] == [
+        "Work on it.",
+        "Behind your back.",
+        "Review it.",
+    ]
+
+
+async def test_two_runs_share_a_checkout_only_through_a_worktree(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"rules": [writes("one"), writes("two")]})
+    recipe = podium.machine.recipe("commit", COMMIT)
+    (repo.path / "sub").mkdir()
+    async with podium.running(recipe, repo.path, params={"name": "one"}) as first:
+        run_id = first.seen[0]["run_id"]
+        await holding(model_server, "one")
+        second = {"recipe": recipe, "params": {"name": "two"}}
+        refusal = await podium.refused(
+            "runs.start", working_directory=str(repo.path / "sub"), **second
+        )
+        assert refusal.code == -32001
+        assert refusal.data["working_directory"] == str(repo.path)
+        assert (refusal.data["holder"]["kind"], refusal.data["holder"]["id"]) == ("run", run_id)
+        said = await podium.cli("run", recipe, "-p", "name=two", cwd=repo.path)
+        assert said.code == 5 and run_id[:8] in said.err
+        async with podium.running(recipe, repo.path, params={"name": "two"}, worktree=True) as feed:
+            await holding(model_server, "two")
+            model_server.release("one")
+            model_server.release("two")
+            other = await feed.end()
+        run = await first.end()
+    assert run["exit"]["reason"] == other["exit"]["reason"] == "task-committed"
+    assert repo.subjects == ["Add one", "Begin"]
+    branch = f"podium/{other['run_id']}"
+    assert repo.git("log", "--format=%s", branch).splitlines() == ["Add two", "Begin"]
+    assert other["working_directory"] != str(repo.path)
+    assert await podium.rpc("sessions.locks") == []
+
+
+async def test_a_running_turn_shows_among_the_locks(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": held(word("blocked", "Thinking. " * 20))})
+    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
+        run_id, session = feed.seen[0]["run_id"], feed.seen[0]["session_id"]
+        await holding(model_server, "half")
+        listed = json.loads((await podium.cli("locks", "--json")).out)
+        told = (await podium.cli("locks")).out
+        refusal = await podium.refused("sessions.prompt", text="Hi.", session_id=session)
+        model_server.release("half")
+        await feed.end()
+    held_by = {(row.get("session_id"), row.get("working_directory")) for row in listed}
+    assert held_by == {(session, None), (None, str(repo.path))}
+    assert {row["holder"]["id"] for row in listed} == {run_id}
+    assert session in told and run_id[:8] in told
+    assert (refusal.code, refusal.data["holder"]["id"]) == (-32001, run_id)

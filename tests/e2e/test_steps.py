@@ -1,0 +1,140 @@
+"""What a recipe says about a step reaches the real agent: sessions, tools, checks, gates."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo
+from tests.e2e.stories import ASKING, LOOP, bash, when, word
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+SESSIONS = """
+initial = "work"
+
+[steps.work]
+prompt = "Work on it."
+
+[steps.work.on]
+complete = { to = "judge" }
+
+[steps.judge]
+prompt = "Judge it."
+session = "fresh"
+tools = "read-only"
+
+[steps.judge.on]
+complete = { to = "doubt" }
+
+[steps.doubt]
+prompt = "Doubt it."
+session = "fork"
+tools = "none"
+
+[steps.doubt.on]
+complete = { exit = "task-committed", class = "completed" }
+"""
+
+CHECKED = """
+initial = "work"
+
+[limits]
+max_step_visits = 3
+
+[steps.work]
+prompt = "Work on it. {{last.work.detail}}"
+allow = ["Bash"]
+checks = [{ run = ["test", "-e", "made"] }]
+
+[steps.work.on]
+complete = { exit = "task-committed", class = "completed" }
+checks-failed = { to = "work" }
+"""
+
+QUESTION = {
+    "question": "Which shop?",
+    "header": "Shop",
+    "options": [
+        {"label": "Old", "description": "The old one"},
+        {"label": "New", "description": "The new one"},
+    ],
+    "multiSelect": False,
+}
+
+
+async def test_a_step_has_the_session_and_the_tools_that_the_recipe_gives_it(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": word("complete")})
+    recipe = podium.machine.recipe("sessions", SESSIONS)
+    async with podium.running(recipe, repo.path) as feed:
+        run = await feed.end()
+    work, judge, doubt = model_server.requests
+    assert run["exit"]["reason"] == "task-committed"
+    assert len({work.session, judge.session, doubt.session}) == 3
+    assert "Work on it." not in judge.anywhere, "a fresh session knows nothing"
+    assert "Work on it." in doubt.anywhere, "a fork knows what its origin knows"
+    assert "Judge it." not in doubt.anywhere
+    assert "Bash" in work.tools and "Read" in judge.tools
+    assert not {"Bash", "Write", "Edit"} & set(judge.tools)
+    assert not {"Bash", "Write", "Edit", "Read", "Agent"} & set(doubt.tools)
+
+
+async def test_a_check_of_the_daemon_counts_more_than_the_agents_word(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"turns": [word("complete"), bash("touch made"), word("complete")]})
+    async with podium.running(podium.machine.recipe("checked", CHECKED), repo.path) as feed:
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert [visit["outcome"] for visit in run["history"]] == ["checks-failed", "complete"]
+    assert [check["passed"] for check in feed.data("check.ended")] == [False, True]
+
+
+async def test_the_agents_own_question_is_answered_by_an_option(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    call = {"name": "AskUserQuestion", "input": {"questions": [QUESTION]}}
+    model_server.load({"turns": [{"tools": [call]}, word("complete")]})
+    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
+        asked = await feed.until("question.opened")
+        assert (asked["kind"], asked["text"]) == ("ask", "Which shop?")
+        assert [choice["id"] for choice in asked["choices"]] == ["Old", "New"]
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="New")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    result = model_server.requests[1].result
+    assert "Which shop?" in result and "New" in result
+
+
+async def test_a_recipe_that_commits_asks_before_it_starts_on_a_dirty_tree(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": word("no-tasks")})
+    (repo.path / "README.md").write_text("# Changed\n")
+    async with podium.running("implement-and-review", repo.path) as feed:
+        asked = await feed.until("question.opened")
+        assert asked["kind"] == "gate" and "README.md" in asked["detail"]
+        assert model_server.requests == []
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="no")
+        run = await feed.end()
+    assert (run["exit"]["reason"], run["exit"]["class"]) == ("gate-declined", "needs-user")
+    said = await podium.cli("run", "implement-and-review", "--on-question", "fail", cwd=repo.path)
+    assert said.code == 4 and model_server.requests == []
+
+
+async def test_an_agent_that_is_killed_is_told_so_and_goes_on(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """The tool runs once: what the dead process did is looked at, not repeated."""
+    suicide = bash("echo ran >> made; kill -9 $PPID")
+    rules = [when("Work", suicide), when("You were interrupted", word("blocked"))]
+    model_server.load({"rules": rules})
+    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
+        run = await feed.end()
+    assert run["exit"]["reason"] == "implementation-blocked"
+    assert feed.data("turn.ended")[0]["report"]["kind"] == "broken"
+    assert (run["step_count"], run["turns"]) == (1, 2)
+    assert (repo.path / "made").read_text() == "ran\n"

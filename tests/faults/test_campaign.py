@@ -1,0 +1,164 @@
+"""The campaign itself: a handful of its trials on a run of two steps, and that it can fail."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.tools import failpoints
+from tests.e2e.rpc_client import Json
+from tests.faults import audit, plan, report
+from tests.faults.audit import Findings
+from tests.faults.plan import Trial
+from tests.faults.scenario import LEDGER, TWO_STEPS, Scenario
+from tests.faults.trial import Result, run_trial
+
+BRIEF = Scenario(steps=TWO_STEPS)
+QUIET = Scenario(steps=TWO_STEPS, steered=False)
+HANDFUL = [
+    Trial("begun", "turn.tool-begun", "both", 2, scenario=QUIET),
+    Trial("written", "steer.after-write", "agent", 1, scenario=BRIEF),
+    Trial("away", "away", "daemon", scenario=Scenario(TWO_STEPS, steered=False, away="commit")),
+    Trial("never", "worktree.after-make", "daemon", 1, scenario=QUIET),
+]
+
+
+@pytest.mark.claude
+@pytest.mark.slow
+async def test_runs_survive_kills_and_a_point_that_is_never_reached_fails(
+    claude_binary: Path,
+) -> None:
+    """Both die in the irreversible step, the agent with a steer, the daemon during an answer."""
+    results: dict[str, Result] = {}
+
+    async def work(*trials: Trial) -> None:
+        for trial in trials:
+            results[trial.name] = await run_trial(trial, claude_binary)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(work, *HANDFUL[::2])
+        nursery.start_soon(work, *HANDFUL[1::2])
+    never = results.pop("never")
+    failed = [result for result in results.values() if not result.findings.good]
+    assert [report.failure(result, seed=0) for result in failed] == []
+    assert len(results) == 3
+    assert never.findings.lines() == ["ended: worktree.after-make was not reached 1 times"]
+    assert never.directory is not None
+    shutil.rmtree(never.directory)
+
+
+def test_the_plan_tries_every_failpoint_and_as_many_moments_as_it_says() -> None:
+    trials = plan.every(seed=1)
+    assert plan.not_tried(trials) == set()
+    assert plan.not_tried(plan.short(seed=1)) == set()
+    assert Counter(trial.point for trial in trials)["moment"] == 200
+    assert Counter(trial.point for trial in trials)["away"] == 20
+    assert {trial.kind for trial in trials if trial.point == "turn.tool-begun"} == set(plan.KINDS)
+    assert len({trial.name for trial in trials}) == len(trials)
+
+
+def test_a_point_that_no_trial_is_about_is_told() -> None:
+    trials = [trial for trial in plan.every(seed=1) if trial.point != "turn.swept"]
+    assert plan.not_tried(trials) == {"turn.swept"}
+    assert plan.not_tried([]) == set(failpoints.names())
+
+
+def test_a_seed_gives_the_same_moments_again() -> None:
+    assert plan.at_moments(7, 20) == plan.at_moments(7, 20)
+    parts = [trial.part for trial in plan.at_moments(7, 200)]
+    assert parts == sorted(parts) and parts[0] >= 0 and parts[-1] < 1
+    assert parts != [trial.part for trial in plan.at_moments(8, 200)]
+
+
+def intended(step: str, uuid: str, prompt: str, carried: tuple[str, ...] = ()) -> Json:
+    data = {"turn_id": uuid, "prompt_uuid": uuid, "step": step, "purpose": "step"}
+    return {"type": "turn.intended", "data": {**data, "prompt": prompt, "carried": list(carried)}}
+
+
+def ended(uuid: str, kind: str, *, recorded: bool) -> Json:
+    turn_report = {"kind": kind, "prompt_recorded": recorded}
+    return {"type": "turn.ended", "data": {"turn_id": uuid, "report": turn_report}}
+
+
+def wrong(findings: Findings, invariant: str) -> str:
+    return "\n".join(findings.wrong[invariant])
+
+
+def test_a_prompt_that_stands_twice_or_not_at_all_is_found() -> None:
+    facts = [intended("survey", "p1", "Look."), ended("p1", "done", recorded=True)]
+    for count in (0, 2):
+        findings = Findings()
+        audit.check_prompts(findings, facts, Counter({"p1": count}))
+        assert f"stands {count} times" in wrong(findings, "prompts")
+    findings = Findings()
+    audit.check_prompts(findings, facts, Counter({"p1": 1}))
+    assert findings.good
+
+
+def test_a_cut_off_prompt_may_be_missing_only_where_the_next_one_has_its_text() -> None:
+    cut = [intended("survey", "p1", "Look.\n\nEnd."), ended("p1", "broken", recorded=False)]
+    for prompt, good in (("You were interrupted.\n\nLook.", True), ("Go on.", False)):
+        findings = Findings()
+        facts = [*cut, intended("survey", "p2", prompt)]
+        audit.check_prompts(findings, facts, Counter({"p2": 1}))
+        assert findings.good is good
+
+
+def test_a_steer_that_came_twice_or_never_is_found() -> None:
+    steer = {"type": "steer.intended", "data": {"uuid": "s"}}
+    carrying = intended("build", "p2", "Build it.", carried=("s",))
+    for said, facts, good in (
+        (Counter({"s": 1}), [steer], True),
+        (Counter({"p2": 1}), [steer, carrying], True),
+        (Counter({"s": 1, "p2": 1}), [steer, carrying], False),
+        (Counter[str](), [steer], False),
+        (Counter({"s": 1}), [steer, steer], False),
+    ):
+        findings = Findings()
+        audit.check_steers(findings, facts, said)
+        assert findings.good is good
+
+
+def test_a_doubled_effect_and_a_second_commit_are_found(tmp_path: Path) -> None:
+    (tmp_path / LEDGER).write_text("survey\nsurvey\n")
+    findings = Findings()
+    audit.check_effects(findings, BRIEF, tmp_path, commits=2)
+    assert len(findings.wrong["effects"]) == 2
+    (tmp_path / LEDGER).write_text("survey\n")
+    findings = Findings()
+    audit.check_effects(findings, BRIEF, tmp_path, commits=1)
+    assert findings.good
+
+
+def test_a_hole_in_the_log_and_a_repeated_event_are_found() -> None:
+    facts = [{"seq": seq, "type": "a", "run_id": "r"} for seq in (1, 2, 4)]
+    findings = Findings()
+    audit.check_log(findings, facts, [*facts, facts[-1]])
+    assert "holes" in wrong(findings, "whole") and "as stored" in wrong(findings, "whole")
+
+
+def test_another_end_than_the_promised_one_and_an_open_question_are_found() -> None:
+    opened = {"type": "question.opened", "data": {"question_id": "q"}}
+    exit_ = {"reason": "error", "detail": "it broke"}
+    findings = Findings()
+    audit.check_end(findings, [opened, {"type": "run.ended", "data": {"exit": exit_}}], BRIEF)
+    assert "it broke" in wrong(findings, "ended") and "question" in wrong(findings, "ended")
+    findings = Findings()
+    audit.check_end(findings, [opened], BRIEF)
+    assert "the last fact is question.opened" in wrong(findings, "ended")
+
+
+def test_the_table_has_a_line_for_each_point_and_kind_and_says_what_failed() -> None:
+    good = Result(Trial("a", "turn.swept", "daemon", 1), Findings(), 1.0, None)
+    bad = Result(Trial("b", "moment", "both"), Findings(), 1.0, Path("kept"))
+    bad.findings.note("effects", "the ledger says twice")
+    lines = report.table([good, bad]).splitlines()
+    assert [line.split()[0] for line in lines[3:5]] == ["moment", "turn.swept"]
+    assert lines[3].split() == ["moment", "both", "1", "1", "1", "0", "1", "0", "FAILED"]
+    assert lines[4].split()[-1] == "ok" and lines[-1].split()[-1] == "FAILED"
+    told = report.failure(bad, seed=5)
+    assert "kept" in told and "--seed 5 --only b" in told and "the ledger says twice" in told

@@ -1,0 +1,136 @@
+"""Feeds: in order, without hole or repeat, bounded, and one client's fault is its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from podiumd.rpc.limits import RpcLimits
+from podiumd.runtime.errors import Refused
+from tests.rpc.harness import PING, request, served, wait_until
+
+
+async def test_following_a_run_has_no_hole_and_no_repeat(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        for n in range(3):
+            daemon.service.publish("step.entered", n=n)
+        page = await client.result("runs.events", run_id="run-1", follow=True)
+        assert [event["seq"] for event in page["events"]] == [1, 2, 3] and page["next_seq"] == 3
+        for n in range(3, 50):
+            daemon.service.publish("step.entered", n=n)
+        daemon.service.publish("run.ended", run={})
+        seen = [await client.message() for _ in range(48)]
+        assert {message["method"] for message in seen} == {"run.event"}
+        assert [message["params"]["seq"] for message in seen] == list(range(4, 52))
+        await wait_until(lambda: daemon.service.open_feeds == 0)
+        assert await client.result("daemon.ping") == {"pong": True}
+
+
+async def test_following_an_ended_run_opens_no_feed(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("run.ended", run={})
+        page = await client.result("runs.events", run_id="run-1", follow=True)
+        assert page["events"][-1]["type"] == "run.ended" and daemon.service.open_feeds == 0
+
+
+async def test_the_answer_comes_before_the_first_notification(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("step.entered")
+        batch = b"[" + request("events.subscribe", 1, after=0) + b"," + PING + b"]"
+        answers = await client.ask(batch)
+        assert {answer["id"] for answer in answers} == {1}
+        assert (await client.message())["method"] == "event"
+
+
+async def test_subscribing_begins_now_and_filters_by_type(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("run.started")
+        assert await client.result("events.subscribe", types=["run.paused"]) == {"pos": 1}
+        daemon.service.publish("run.resumed")
+        daemon.service.publish("run.paused")
+        message = await client.message()
+        assert message["method"] == "event" and message["params"]["pos"] == 3
+
+
+async def test_a_feed_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.feed_failure = ValueError("planted secret")
+        answer = await client.call("events.subscribe")
+        assert answer["error"]["code"] == -32603 and "planted" not in json.dumps(answer)
+
+
+async def test_feeds_of_a_connection_are_bounded(tmp_path: Path) -> None:
+    async with served(tmp_path, RpcLimits(feeds=2)) as daemon, daemon.client() as client:
+        await client.result("events.subscribe")
+        await client.result("events.subscribe")
+        assert (await client.call("events.subscribe"))["error"]["code"] == -32008
+
+
+async def test_a_slow_subscriber_is_cut_loose_with_a_reason(tmp_path: Path) -> None:
+    limits = RpcLimits(outbox_bytes=10_000, slow_seconds=0.01, flush_seconds=5)
+    async with (
+        served(tmp_path, limits) as daemon,
+        daemon.client() as slow,
+        daemon.client() as other,
+    ):
+        await slow.result("events.subscribe")
+        for _ in range(40):
+            daemon.service.publish("step.entered", text="x" * 20_000)
+        await wait_until(lambda: daemon.service.open_feeds == 0)
+        assert await other.result("daemon.ping") == {"pong": True}
+        seen = []
+        while (line := await slow.line()) is not None:
+            seen.append(json.loads(line))
+        positions = [message["params"]["pos"] for message in seen[:-1]]
+        assert positions == list(range(1, len(positions) + 1)) and len(positions) < 40
+        assert seen[-1]["method"] == "feed.closed"
+        assert seen[-1]["params"] == {"feed": "event", "reason": "slow"}
+
+
+async def test_a_subscriber_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with served(tmp_path) as daemon:
+        async with daemon.client() as client:
+            await client.result("events.subscribe")
+            assert daemon.service.open_feeds == 1
+        await wait_until(lambda: daemon.server.connections == 0)
+        assert daemon.service.open_feeds == 0
+
+
+async def test_a_half_closed_subscriber_that_vanishes_is_noticed_at_the_next_event(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as daemon:
+        async with daemon.client() as client:
+            await client.result("events.subscribe")
+            await client.stream.send_eof()
+            daemon.service.publish("run.started")
+            assert (await client.message())["method"] == "event"
+        daemon.service.publish("run.started")
+        await wait_until(lambda: daemon.server.connections == 0)
+        assert daemon.service.open_feeds == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (RuntimeError("planted"), "internal error"),
+        (OSError("planted"), "internal error"),
+        (Refused("Not this one."), "Not this one."),
+        (None, "internal error"),
+    ],
+)
+async def test_a_fault_in_a_feed_ends_that_connection_alone(
+    tmp_path: Path, fault: Exception | None, reason: str
+) -> None:
+    """Whether the feed raises, or gives what is no JSON."""
+    async with served(tmp_path) as daemon, daemon.client() as client, daemon.client() as other:
+        await client.result("events.subscribe")
+        daemon.service.break_feeds(fault)
+        closed = await client.message()
+        assert closed["method"] == "feed.closed"
+        assert closed["params"] == {"feed": "event", "reason": reason}
+        assert await client.line() is None
+        assert daemon.service.open_feeds == 0
+        assert await other.result("daemon.ping") == {"pong": True}

@@ -1,0 +1,136 @@
+"""Each method reaches its part of the service with its parameters, and brings its answer back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from podiumd.rpc import params
+from podiumd.rpc.methods import METHODS
+from podiumd.runtime.api import SendPrompt, StartRun
+from tests.rpc.harness import served
+
+RUN = {"run_id": "run-1", "status": "running"}
+CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
+    (
+        "daemon.configure",
+        {"orchestration_enabled": False},
+        ("configure", False),
+        {"orchestration": {"enabled": False}},
+    ),
+    ("questions.list", {}, ("questions", None), []),
+    (
+        "questions.answer",
+        {"question_id": "q", "answer": "yes", "note": "n"},
+        ("answer", ("q", "yes", "n", "local")),
+        {"question_id": "q", "answer": "yes"},
+    ),
+    ("recipes.list", {"working_directory": "/p"}, ("recipes_list", "/p"), []),
+    ("recipes.get", {"id": "ship-a-fix"}, ("recipes_get", "ship-a-fix"), {"id": "ship-a-fix"}),
+    (
+        "recipes.outcome",
+        {"id": "r", "step": "s", "text": "done\n{}"},
+        ("recipes_outcome", "done\n{}"),
+        {"ok": True},
+    ),
+    ("runs.get", {"run_id": "run-1"}, ("get_run", "run-1"), RUN),
+    ("runs.list", {}, ("list_runs", (None, 100)), [RUN]),
+    ("runs.list", {"active": True, "limit": 1}, ("list_runs", (True, 1)), [RUN]),
+    ("runs.pause", {"run_id": "run-1"}, ("pause", "run-1"), RUN),
+    ("runs.resume", {"run_id": "run-1"}, ("resume", "run-1"), RUN),
+    ("runs.interrupt", {"run_id": "run-1"}, ("interrupt", "run-1"), RUN),
+    ("runs.steer", {"run_id": "run-1", "text": "t"}, ("steer", "run-1"), {"state": "queued"}),
+    (
+        "runs.start",
+        {"recipe": "r", "working_directory": "/p", "params": {"issue": "x", "n": 1, "b": True}},
+        (
+            "start_run",
+            StartRun(recipe="r", working_directory="/p", params={"issue": "x", "n": 1, "b": True}),
+        ),
+        {"run_id": "run-2"},
+    ),
+    ("sessions.interrupt", {"session_id": "s"}, ("interrupt_session", "s"), {}),
+    ("sessions.locks", {}, ("locks", None), []),
+    (
+        "sessions.prompt",
+        {"text": "hi", "session_id": None, "if_busy": "queue"},
+        ("prompt", SendPrompt(text="hi", if_busy="queue")),
+        {"session_id": "s-1", "turn_id": "t-1", "run_id": "run-3"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "call", "result"), CASES, ids=[f"{n}-{c[0]}" for n, c in enumerate(CASES)]
+)
+async def test_a_method_reaches_the_service(
+    method: str, given: dict[str, Any], call: Any, result: Any, tmp_path: Path
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        assert await client.result(method, **given) == result
+        assert daemon.service.calls == [call]
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "code", "data"),
+    [
+        ("runs.get", {"run_id": "nope"}, -32002, {"kind": "run", "id": "nope"}),
+        ("runs.events", {"run_id": "nope"}, -32002, {"kind": "run", "id": "nope"}),
+        (
+            "questions.answer",
+            {"question_id": "answered", "answer": "yes"},
+            -32004,
+            {"id": "answered", "by": "phone"},
+        ),
+        (
+            "questions.answer",
+            {"question_id": "q", "answer": "perhaps"},
+            -32602,
+            {"parameter": "answer"},
+        ),
+        (
+            "sessions.prompt",
+            {"text": "hi", "session_id": "held"},
+            -32001,
+            {
+                "session_id": "held",
+                "holder": {"kind": "run", "id": "run-1", "since": "2026-01-01T00:00:00.000Z"},
+            },
+        ),
+    ],
+)
+async def test_a_refusal_of_the_service_reaches_the_client(
+    method: str, given: dict[str, Any], code: int, data: Any, tmp_path: Path
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        error = (await client.call(method, **given))["error"]
+        assert (error["code"], error["data"]) == (code, data) and error["message"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(params.RunStart, StartRun), (params.Prompt, SendPrompt)]
+)
+def test_what_is_checked_here_is_what_the_service_takes(
+    ours: type[msgspec.Struct], theirs: type[msgspec.Struct]
+) -> None:
+    """Same names, same defaults."""
+
+    def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+        example = {field.name: "/x" for field in msgspec.structs.fields(kind) if field.required}
+        return msgspec.structs.asdict(kind(**example))
+
+    assert fields(ours) == fields(theirs)
+
+
+def test_the_table_of_methods_is_sorted_and_documented() -> None:
+    names = [method.name for method in METHODS]
+    assert names == sorted(names) and len(set(names)) == len(names)
+    assert all(method.doc.endswith(".") and method.params.__doc__ for method in METHODS)
+
+
+def test_parameters_that_are_right_have_no_fault() -> None:
+    """The careful way is asked only about what failed; it never blames the innocent."""
+    assert params.fault_of(params.OneRun, {"run_id": "r"})[0] == "params"

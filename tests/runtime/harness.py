@@ -1,0 +1,237 @@
+"""A daemon without its edges, in the test's own process: store, leases, runs and service."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core.state import RunState
+from podiumd.drivers.base import Driver
+from podiumd.runtime.actor import RunActor
+from podiumd.runtime.api import SendPrompt, StartRun
+from podiumd.runtime.bus import Bus
+from podiumd.runtime.catalogue import Catalogue, builtin_directory
+from podiumd.runtime.clock import Clock
+from podiumd.runtime.context import Agent, Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.runs import Runs
+from podiumd.runtime.service import DaemonService
+from podiumd.runtime.slots import Slots
+from podiumd.store.facts import Store, open_store
+from podiumd.tools.environment import child_environment
+from tests.runtime.fake_agent import FakeDriver, FakeTurn
+
+Json = dict[str, Any]
+
+BEGIN = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
+PATIENCE_SECONDS = 20.0
+
+ONE_STEP = """
+format = 1
+id = "{id}"
+label = "One step"
+description = "One step of work"
+initial = "work"
+{top}
+[steps.work]
+prompt = "Do the work."
+{step}
+[steps.work.on]
+complete = {{ exit = "task-committed" }}
+{on}
+"""
+
+
+class Machine:
+    """What outlives a daemon: the directories, and the agents that may go on without it."""
+
+    def __init__(self, root: Path) -> None:
+        self.state = root / "state"
+        self.locks = root / "locks"
+        self.recipes = root / "recipes"
+        self.project = root / "project"
+        for directory in (self.state, self.recipes, self.project):
+            directory.mkdir(mode=0o700)
+        self.agent = FakeDriver()
+        self.drivers: dict[str, Driver] = {"claude": self.agent}
+        self.max_agents = 4
+        self.config_directory: Path | None = None
+
+    def recipe(self, text: str, id: str) -> str:
+        """Write a recipe of the user's; returns its id."""
+        (self.recipes / f"{id}.toml").write_text(text)
+        return id
+
+    def one_step(self, id: str = "one", top: str = "", step: str = "", on: str = "") -> str:
+        """A recipe of one step, with more of this and that."""
+        return self.recipe(ONE_STEP.format(id=id, top=top, step=step, on=on), id)
+
+    def directory(self, name: str) -> str:
+        """Another directory to work in."""
+        path = self.project.parent / name
+        path.mkdir(exist_ok=True)
+        return str(path)
+
+
+def environment(agent: str, marker: str) -> dict[str, str]:
+    return child_environment(os.environ, agent=agent, pass_env=(), extra_env={}, marker=marker)
+
+
+class Daemon:
+    """One daemon's parts, and what tests ask of them."""
+
+    def __init__(self, machine: Machine, store: Store, bus: Bus, nursery: trio.Nursery) -> None:
+        self.machine = machine
+        self.store = store
+        self.bus = bus
+        self.logged: list[tuple[str, Json]] = []
+        agents = {
+            name: Agent(
+                driver=driver,
+                command=(),
+                environment=partial(environment, name),
+                turn_timeout_seconds=3600.0,
+                config_directory=machine.config_directory,
+            )
+            for name, driver in machine.drivers.items()
+        }
+        self.context = Context(
+            store=store,
+            bus=bus,
+            clock=Clock(
+                wall=lambda: BEGIN + timedelta(seconds=trio.current_time()),
+                mono=trio.current_time,
+            ),
+            leases=LeaseBook(machine.locks),
+            agents=agents,
+            state=machine.state,
+            slots=Slots(machine.max_agents),
+            log=self._log,
+            command_environment=partial(environment, "commands"),
+        )
+        self.desk = Desk(self.context.leases, str(machine.state), self.context.clock.now)
+        self.runs = Runs(self.context, self.desk, nursery)
+        self.service = DaemonService(
+            self.context,
+            self.desk,
+            self.runs,
+            Catalogue(machine.recipes, builtin_directory()),
+            default_agent="claude",
+            orchestration_enabled=True,
+        )
+
+    def _log(self, event: str, level: str = "info", **fields: Any) -> None:
+        self.logged.append((event, fields))
+
+    async def start(self, recipe: str, **fields: Any) -> str:
+        """Start a recipe; returns the run's id."""
+        where = fields.pop("working_directory", str(self.machine.project))
+        run = await self.service.start_run(
+            StartRun(recipe=recipe, working_directory=where, **fields)
+        )
+        return str(run["run_id"])
+
+    async def prompt(self, text: str = "Hello", **fields: Any) -> Json:
+        """Send a plain prompt, into a new session unless one is named."""
+        if "session_id" not in fields:
+            fields.setdefault("working_directory", str(self.machine.project))
+        return await self.service.prompt(SendPrompt(text=text, **fields))
+
+    async def turn(self) -> FakeTurn:
+        """The next turn that the fake agent was given."""
+        return await self.machine.agent.next_turn()
+
+    def actor(self, run_id: str) -> RunActor:
+        actor = self.runs.get(run_id)
+        assert actor is not None, "the run is not alive"
+        return actor
+
+    async def until(self, run_id: str, condition: Callable[[RunState], bool]) -> RunState:
+        """Wait until the state of a run fulfils a condition."""
+        return await self.actor(run_id).until(condition)
+
+    async def status(self, run_id: str, wanted: str) -> RunState:
+        """Wait until a run has a status."""
+        return await self.until(run_id, lambda state: state.status == wanted)
+
+    async def question(self, run_id: str) -> Json:
+        """The question that a run waits for, once it does."""
+        state = await self.until(run_id, lambda state: bool(state.open_questions))
+        wanted = state.open_questions[0].question_id
+        return next(q for q in await self.service.questions() if q["question_id"] == wanted)
+
+    async def answer(self, run_id: str, answer: str, **fields: Any) -> Json:
+        """Answer the question that a run waits for."""
+        question = await self.question(run_id)
+        note = fields.get("note")
+        by = fields.get("by", "ann")
+        return await self.service.answer(question["question_id"], answer, note, by)
+
+    async def ended(self, run_id: str) -> Json:
+        """The run, once it is over and all that it held is free."""
+        actor = self.runs.get(run_id)
+        if actor is not None:
+            await actor.done.wait()
+        run = await self.service.get_run(run_id)
+        assert run["status"] == "ended"
+        return run
+
+    async def forgotten(self, run_id: str) -> None:
+        """Wait until nothing of a run that is over is left in memory, nor its spools."""
+        actor = self.runs.get(run_id)
+        while actor is not None and self.runs.get(run_id) is not None:
+            await actor.changed()
+
+    async def types(self, run_id: str) -> list[str]:
+        """The types of a run's events."""
+        events, _ = await self.service.run_events(run_id, 0, 1000)
+        return [event["type"] for event in events]
+
+    async def events(self, run_id: str, type: str) -> list[Json]:
+        """The data of a run's events of one type."""
+        events, _ = await self.service.run_events(run_id, 0, 1000)
+        found = [event["data"] for event in events if event["type"] == type]
+        plain: list[Json] = msgspec.json.decode(msgspec.json.encode(found))
+        return plain
+
+
+@asynccontextmanager
+async def running(
+    machine: Machine, *, restore: bool = True, patience: float = PATIENCE_SECONDS
+) -> AsyncIterator[Daemon]:
+    """A daemon; left as on SIGTERM: turns are let go, everything is stored."""
+    bus = Bus()
+    with trio.fail_after(patience):
+        async with (
+            open_store(machine.state, on_facts=bus.publish) as store,
+            trio.open_nursery() as nursery,
+        ):
+            daemon = Daemon(machine, store, bus, nursery)
+            if restore:
+                await daemon.service.restore()
+            try:
+                yield daemon
+            finally:
+                bus.close()
+                await daemon.runs.leave()
+                nursery.cancel_scope.cancel()
+
+
+def virtual(machine: Machine) -> Any:
+    """A daemon on trio's mock clock: the test's patience is not measured by it."""
+    return running(machine, patience=math.inf)
+
+
+def fields_of(logged: list[tuple[str, Json]], event: str) -> list[Mapping[str, Any]]:
+    """The fields of every log line with this event."""
+    return [fields for name, fields in logged if name == event]

@@ -1,0 +1,197 @@
+"""Followers: every fact once and in order, however slow they are, and an end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+import trio
+
+from podiumd.core import facts as f
+from podiumd.runtime.actor import row_of
+from podiumd.runtime.bus import QUEUE_EVENTS
+from podiumd.runtime.feeds import PAGE
+from podiumd.runtime.errors import NotFound
+from podiumd.store.records import NewFact
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Daemon, Json, Machine, running
+
+
+@pytest.fixture
+def one(machine: Machine) -> str:
+    return machine.one_step()
+
+
+async def read(feed: AsyncIterator[Json], count: int) -> list[Json]:
+    """The next events of a feed that are facts."""
+    found: list[Json] = []
+    async for event in feed:
+        if "seq" in event:
+            found.append(event)
+        if len(found) == count:
+            break
+    return found
+
+
+async def store_many(daemon: Daemon, run_id: str, count: int) -> None:
+    """Make more facts of a run than a follower's queue holds."""
+    state = daemon.actor(run_id).state
+    data = f.encode(f.AsideNoted(run_id="other", session_id=state.session_id))
+    fact = NewFact("aside.noted", 1, state.started_at, state.session_id, data)
+    while count > 0:
+        await daemon.store.append(row_of(state), [fact] * min(count, 300))
+        count -= 300
+
+
+async def test_a_follower_sees_a_whole_run_and_comes_to_its_end(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        async with daemon.service.follow_run(run_id[:13], 0) as feed:
+            events = [event async for event in feed]
+        assert [event["type"] for event in events] == [
+            "run.started",
+            "step.entered",
+            "turn.intended",
+            "turn.started",
+            "turn.ended",
+            "outcome.parsed",
+            "edge.taken",
+            "run.ended",
+        ]
+        assert [event["seq"] for event in events] == list(range(1, 9))
+        assert events[-1]["data"]["run"] == await daemon.service.get_run(run_id)
+        assert events[0]["data"]["label"] == "One step"
+
+
+async def test_a_follower_that_has_seen_the_end_is_told_that_there_is_no_more(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        await daemon.ended(run_id)
+        async with daemon.service.follow_run(run_id, 8) as feed:
+            assert [event async for event in feed] == []
+        with pytest.raises(NotFound):
+            async with daemon.service.follow_run("no-such-run", 0):
+                raise AssertionError
+
+
+async def test_a_follower_that_lags_behind_misses_and_repeats_nothing(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with (
+            daemon.service.follow_run(run_id, 0) as of_run,
+            daemon.service.subscribe(None, 0) as of_all,
+        ):
+            slow, general = aiter(of_run), aiter(of_all)
+            first, all_first = await read(slow, 2), await read(general, 2)
+            await store_many(daemon, run_id, QUEUE_EVENTS + PAGE)
+            turn.complete()
+            events = first + [event async for event in slow]
+            everything = all_first + await read(general, len(events) - 2)
+        assert len(events) == QUEUE_EVENTS + PAGE + 8
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert events[-1]["type"] == "run.ended"
+        assert [event["pos"] for event in everything] == [event["pos"] for event in events]
+
+
+async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with daemon.service.follow_run(run_id, 0) as feed:
+            events = aiter(feed)
+            await read(events, 4)
+            turn.says_text("Hello")
+            event = await anext(events)
+            assert (event["type"], event["data"]["delta"]) == ("turn.output", "Hello")
+            assert event["data"]["turn_id"] == turn.request.turn_id
+            assert not {"seq", "pos"} & event.keys()
+
+
+async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with daemon.service.follow_run(run_id, 0) as feed:
+            events = aiter(feed)
+            await read(events, 4)
+            for _ in range(QUEUE_EVENTS + 1):
+                turn.says_text("blah")
+            turn.complete()
+            await daemon.ended(run_id)
+            rest = [event async for event in events]
+        assert [event["type"] for event in rest] == [
+            "turn.ended",
+            "outcome.parsed",
+            "edge.taken",
+            "run.ended",
+        ]
+
+
+async def test_a_subscriber_chooses_types_and_begins_now_or_where_it_was(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        first = await daemon.start(one)
+        (await daemon.turn()).complete()
+        await daemon.ended(first)
+        wanted = frozenset({"run.started", "run.ended"})
+        async with (
+            daemon.service.subscribe(wanted, None) as now,
+            daemon.service.subscribe(wanted, 0) as before,
+        ):
+            assert now.start == await daemon.store.last_pos()
+            went = await daemon.prompt()
+            (await daemon.turn()).end(done())
+            new = await read(aiter(now), 2)
+            assert [(e["type"], e["run_id"]) for e in new] == [
+                ("run.started", went["run_id"]),
+                ("run.ended", went["run_id"]),
+            ]
+            every = await read(aiter(before), 4)
+            assert every[2:] == new
+
+
+async def test_every_feed_ends_when_the_daemon_stops(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        counts = []
+
+        async def follow() -> None:
+            async with daemon.service.follow_run(run_id, 0) as feed:
+                counts.append(len([event async for event in feed]))
+
+        async def subscribe() -> None:
+            async with daemon.service.subscribe(None, 0) as feed:
+                counts.append(len([event async for event in feed]))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow)
+            nursery.start_soon(subscribe)
+            await daemon.turn()
+            await daemon.until(run_id, lambda s: s.turn is not None and s.turn.started is not None)
+            await trio.testing.wait_all_tasks_blocked()
+            daemon.bus.close()
+        assert counts == [4, 4]
+
+
+async def test_pages_of_events_say_where_to_go_on(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        await daemon.ended(run_id)
+        first, after = await daemon.service.run_events(run_id, 0, 5)
+        rest, end = await daemon.service.run_events(run_id, after, 5)
+        assert ([e["seq"] for e in first], after) == ([1, 2, 3, 4, 5], 5)
+        assert ([e["seq"] for e in rest], end) == ([6, 7, 8], 8)
+        assert await daemon.service.run_events(run_id, end, 5) == ([], 8)
+        assert msgspec.json.encode(first + rest)

@@ -1,0 +1,206 @@
+"""Questions: who may answer, what an answer does, and that only the first one counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from podiumd.drivers.base import ApprovalWithdrawn
+from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Daemon, Machine, running
+
+
+async def asking(daemon: Daemon, recipe: str, **fields: str) -> str:
+    """A run whose agent asks for leave to use Bash."""
+    run_id = await daemon.start(recipe, **fields)
+    (await daemon.turn()).asks()
+    return run_id
+
+
+async def test_an_approval_waits_for_a_person_and_the_answer_reaches_the_agent(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        question = await daemon.question(run_id)
+        assert question["kind"] == "approval"
+        assert [choice["id"] for choice in question["choices"]] == ["allow", "deny", "always"]
+        assert (question["tool"], question["input"]) == ("Bash", {"command": "make"})
+        assert (await daemon.service.get_run(run_id))["status"] == "waiting"
+        answered = await daemon.answer(run_id, "deny", note="not now")
+        assert (answered["answer"], answered["closed"]) == ("deny", "answered")
+        decision = await machine.agent.turns[0].answered()
+        assert (decision.behavior, decision.message) == ("deny", "not now")
+        machine.agent.turns[0].complete()
+        await daemon.ended(run_id)
+
+
+async def test_the_first_answer_wins_and_the_second_is_told_who_gave_it(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        question = (await daemon.question(run_id))["question_id"]
+        await daemon.service.answer(question, "allow", None, "ann")
+        with pytest.raises(AlreadyEnded) as raised:
+            await daemon.service.answer(question, "deny", None, "bob")
+        assert raised.value.data == {"id": question, "by": "ann"}
+        assert (await machine.agent.turns[0].answered()).behavior == "allow"
+
+
+async def test_an_answer_that_is_none_of_the_choices_leaves_the_question_open(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        with pytest.raises(InvalidParameter, match="allow, deny, always"):
+            await daemon.answer(run_id, "maybe")
+        with pytest.raises(InvalidParameter, match="65536 bytes"):
+            await daemon.answer(run_id, "allow", note="x" * 65536)
+        assert (await daemon.question(run_id))["closed"] is None
+
+
+async def test_always_answers_the_same_tool_for_the_rest_of_the_run(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        turn = machine.agent.turns[0]
+        await daemon.answer(run_id, "always")
+        assert (await turn.answered("r1")).always
+        turn.asks("r2")
+        assert (await turn.answered("r2")).behavior == "allow"
+        turn.asks("r3", tool="Edit")
+        assert (await daemon.question(run_id))["tool"] == "Edit"
+        closed = await daemon.events(run_id, "question.closed")
+        assert [one["by"] for one in closed] == ["ann", "always"]
+
+
+async def test_the_next_turn_may_use_what_was_always_allowed(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        await daemon.answer(run_id, "always")
+        await machine.agent.turns[0].answered()
+        machine.agent.turns[0].end(done(text="I forgot the JSON."))
+        assert (await daemon.turn()).request.allow == ("Bash",)
+
+
+async def test_an_unattended_run_ends_at_its_first_question(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step(), on_question="fail")
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["exit"]["class"]) == (
+            "clarification-needed",
+            "needs-user",
+        )
+        assert machine.agent.turns[0].interrupted.is_set()
+
+
+async def test_an_unattended_run_ends_at_a_gate_before_any_agent(machine: Machine) -> None:
+    gated = machine.one_step("gated", step='gate = "Go on?"')
+    async with running(machine) as daemon:
+        run = await daemon.ended(await daemon.start(gated, on_question="fail"))
+        assert (run["exit"]["reason"], run["exit"]["detail"]) == ("clarification-needed", "Go on?")
+        assert machine.agent.turns == []
+
+
+async def test_a_gate_answered_no_ends_the_run_and_a_later_answer_is_too_late(
+    machine: Machine,
+) -> None:
+    gated = machine.one_step("gated", step='gate = "Go on?"')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated)
+        question = (await daemon.question(run_id))["question_id"]
+        await daemon.service.answer(question, "no", None, "ann")
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["exit"]["message"]) == (
+            "gate-declined",
+            "Recipe stopped: declined at work",
+        )
+        with pytest.raises(AlreadyEnded) as raised:
+            await daemon.service.answer(question, "yes", None, "bob")
+        assert raised.value.data == {"id": question, "by": "ann"}
+    async with running(machine) as daemon:  # nor after a restart
+        with pytest.raises(AlreadyEnded):
+            await daemon.service.answer(question[:20], "yes", None, "bob")
+        with pytest.raises(NotFound):
+            await daemon.service.answer("no-such-question", "yes", None, "bob")
+
+
+async def test_a_gate_answered_yes_lets_the_step_begin(machine: Machine) -> None:
+    gated = machine.one_step("gated", step='gate = "Go on?"')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated)
+        await daemon.answer(run_id, "yes")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_question_the_agent_withdraws_is_superseded(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        question = (await daemon.question(run_id))["question_id"]
+        machine.agent.turns[0].says(ApprovalWithdrawn("r1"))
+        await daemon.until(run_id, lambda state: not state.open_questions)
+        with pytest.raises(AlreadyEnded, match="superseded"):
+            await daemon.service.answer(question, "allow", None, "ann")
+
+
+async def test_a_question_of_a_process_that_is_gone_is_superseded(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        question = (await daemon.question(run_id))["question_id"]
+        machine.agent.turns[0].breaks()
+        await daemon.turn()
+        with pytest.raises(AlreadyEnded, match="superseded"):
+            await daemon.service.answer(question, "allow", None, "ann")
+
+
+async def test_an_answer_its_process_never_got_serves_once_for_the_same_call(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        first = machine.agent.turns[0]
+        question = (await daemon.question(run_id))["question_id"]
+        first.waits_no_more()
+        await daemon.service.answer(question, "allow", None, "ann")
+        first.breaks()
+        second = await daemon.turn()
+        second.asks("s1")
+        assert (await second.answered("s1")).behavior == "allow"
+        second.asks("s2")
+        assert (await daemon.question(run_id))["tool"] == "Bash"
+
+
+async def test_the_agents_own_question_is_answered_with_an_option_or_a_text(
+    machine: Machine,
+) -> None:
+    asked = {"questions": [{"question": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}]}
+    async with running(machine) as daemon:
+        run_id = await daemon.start(machine.one_step())
+        turn = await daemon.turn()
+        turn.asks("r1", tool="AskUserQuestion", input=asked, asks_person=True)
+        question = await daemon.question(run_id)
+        assert (question["kind"], question["text"]) == ("ask", "Which one?")
+        assert [choice["id"] for choice in question["choices"]] == ["A", "B"]
+        await daemon.answer(run_id, "Neither", note="C")
+        decision = await turn.answered()
+        assert decision.updated_input == {**asked, "answers": {"Which one?": "Neither (C)"}}
+        turn.asks("r2", tool="ExitPlanMode", input={"plan": "1. Do it"}, asks_person=True)
+        await daemon.answer(run_id, "Only the first half")
+        decision = await turn.answered("r2")
+        assert (decision.behavior, decision.message) == ("deny", "Only the first half")
+        turn.asks("r3", tool="ExitPlanMode", input={"plan": "1. Half"}, asks_person=True)
+        await daemon.answer(run_id, "yes")
+        assert (await turn.answered("r3")).behavior == "allow"
+
+
+async def test_an_answer_while_the_agent_is_not_there_is_kept_until_it_is(
+    machine: Machine,
+) -> None:
+    """The daemon went between the question and the answer; the agent still waits."""
+    async with running(machine) as daemon:
+        run_id = await asking(daemon, machine.one_step())
+        question = (await daemon.question(run_id))["question_id"]
+    async with running(machine) as daemon:
+        await daemon.service.answer(question, "allow", None, "ann")
+        assert (await machine.agent.turns[0].answered()).behavior == "allow"
+        machine.agent.turns[0].complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
