@@ -8,8 +8,9 @@ when the next agent is spawned (its exec), with the first line waiting in its FI
 is seen from outside, by a process that watches files (``turn_watch``); the daemon is as ever.
 
 The parts, in their order: ``notice`` the idle line and write the end of session; ``exit`` of the
-agent, its own and the kernel's work; ``sweep`` for what it left, until its end is stored; ``decide`` the next step and
-store that; ``prepare`` the next turn until its prompt waits; ``spawn`` until the exec.
+agent, its own work and then the kernel's, which gives back its memory; ``sweep`` for what it left,
+until its end is stored; ``decide`` the next step and store that; ``prepare`` the next turn until
+its prompt waits; ``spawn`` until the exec.
 """
 
 from __future__ import annotations
@@ -86,18 +87,22 @@ async def one_run(daemon: PodiumDaemon, where: GitRepo, recipe: str) -> list[dic
 
 def parts(seen: list[Seen], old: str, new: str) -> dict[str, float]:
     """Take one transition apart."""
-    made = next(event.at for event in seen if (event.what, event.turn) == ("made", new))
-    before = [event for event in seen if event.at <= made]
-    idle = [event.at for event in before if (event.what, event.turn) == ("idle", old)][-1]
-    exited = [event.at for event in before if (event.what, event.turn) == ("closed", old)][-1]
-    told = next(
-        event.at for event in seen if (event.what, event.turn) == ("line", old) and event.at >= idle
-    )
-    stored = next(event.at for event in seen if event.what == "stored" and event.at >= exited)
-    line = next(event.at for event in seen if (event.what, event.turn) == ("line", new))
-    spawned = next(event.at for event in seen if event.what == "program" and event.at >= line)
-    moments = (idle, told, exited, stored, made, line, spawned)
-    taken = [(b - a) * 1000 for a, b in itertools.pairwise(moments)]
+
+    def times(what: str, turn: str = "") -> list[float]:
+        return [event.at for event in seen if (event.what, event.turn) == (what, turn)]
+
+    (made,) = times("made", new)
+    idle = [at for at in times("idle", old) if at <= made][-1]
+    exited = [at for at in times("closed", old) if at <= made][-1]
+    told = next(at for at in times("line", old) if at >= idle)
+    stored = next(at for at in times("stored") if at >= exited)
+    spawned = next(at for at in times("program") if at >= made)
+    # On a busy machine the watch on a new directory can come too late to see the first line.
+    line = min([spawned, *times("line", new)])
+    taken = [
+        (later - earlier) * 1000
+        for earlier, later in itertools.pairwise((idle, told, exited, stored, made, line, spawned))
+    ]
     found = dict(zip(PARTS, taken, strict=True))
     whole = sum(taken)
     return {**found, OWN: whole - found["exit"], WHOLE: whole}

@@ -91,10 +91,12 @@ def _toml(value: Any) -> str:
 
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
-    from podiumd.tools.environment import reexec_without_turn  # it loads trio
+    from podiumd.tools.cgroup import leave_turn_group  # these load trio
+    from podiumd.tools.environment import reexec_without_turn
 
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606
+    leave_turn_group()
     prepare(loaded.places, os.getuid())
     try:
         set_up(options.log_format, file=loaded.places.log if options.detached else None)

@@ -59,6 +59,18 @@ def test_the_runs_agent_is_overruled_by_the_steps_and_that_by_the_persons(
     assert play.begin().turn.agent == used
 
 
+@pytest.mark.parametrize(
+    ("override", "model", "mode"), [("claude", "small", "plan"), ("scripted", None, None)]
+)
+def test_another_agent_is_not_told_the_model_of_the_first(
+    override: str, model: str | None, mode: str | None
+) -> None:
+    step = a_step(model="small", permission_mode="plan")
+    turn = Play(a_recipe({"work": step}), agent_override=override).begin().turn
+
+    assert (turn.model, turn.permission_mode) == (model, mode)
+
+
 def test_a_plain_prompt_goes_out_byte_for_byte_and_ends_turn_complete() -> None:
     text = ' {{issue}}\r\n{"outcome": "x"}\n\n '
     play = Play(text=text).begin()

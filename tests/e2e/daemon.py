@@ -51,14 +51,17 @@ class PodiumDaemon:
         try:
             await self.start()
         except BaseException:
-            await self._ended()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+                await self._end()
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        left = await self._ended()
+        left = ["the daemon did not end"]
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+            left = await self._end()
         if kind is None:
             assert left == [], "nothing of the daemon and its turns may live on"
         elif error is not None:
@@ -121,13 +124,8 @@ class PodiumDaemon:
         await self.stop(number)
         await self.start()
 
-    async def _ended(self) -> list[str]:
-        """Stop it with its turns; end what lives on nevertheless and name it."""
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
-            return await self._end()
-        return ["it could not be ended"]
-
     async def _end(self) -> list[str]:
+        """Stop it with its turns; end what lives on nevertheless and name it."""
         process = self._process
         if process is not None and process.returncode is None:
             with trio.move_on_after(STOP_SECONDS):

@@ -83,8 +83,10 @@ async def _look(master: int) -> bytes:
 
 async def _look_on(master: int) -> None:
     """Read what it draws, as a screen would, so that it never waits for us."""
-    while True:
+    drawn = b"some"
+    while drawn:
         try:
-            await _look(master)
+            drawn = await _look(master)
         except OSError:  # the other side of the terminal is closed
             return
+        await trio.lowlevel.checkpoint()

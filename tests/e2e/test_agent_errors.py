@@ -42,9 +42,11 @@ async def test_the_agents_own_retries_are_shown_while_they_go_on(
     machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "1"})
     turns = [failing(529, "overloaded_error"), word("blocked")]
     model_server.load({"turns": turns})
-    async with PodiumDaemon(machine) as podium:
-        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
-            run = await feed.end()
+    async with (
+        PodiumDaemon(machine) as podium,
+        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
+    ):
+        run = await feed.end()
     told = [data["delta"] for data in feed.data("turn.output") if data["kind"] == "status"]
     assert len(told) == 1 and told[0].startswith("529 ") and "trying again" in told[0]
     assert run["exit"]["reason"] == "implementation-blocked"
@@ -56,9 +58,11 @@ async def test_refused_credentials_are_not_tried_for_minutes(
     """The CLI would go on with a 401 for more than a minute; its first retry is enough."""
     machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "10"})
     model_server.load({"default": failing(401, "authentication_error", "invalid x-api-key")})
-    async with PodiumDaemon(machine) as podium:
-        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
-            run = await feed.end()
+    async with (
+        PodiumDaemon(machine) as podium,
+        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
+    ):
+        run = await feed.end()
     assert run["exit"]["reason"] == "error" and "401" in run["exit"]["detail"]
     assert len(model_server.requests) <= 2
 
@@ -83,12 +87,14 @@ async def test_a_used_up_account_parks_the_run_until_it_goes_on_by_itself(
     """It costs neither a step nor a visit nor an attempt, and the wait is no time of the run's."""
     reset = int(time.time()) + 3
     model_server.load({"turns": [used_up(reset), word("blocked")]})
-    async with PodiumDaemon(machine, **LOGIN) as podium:
-        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
-            await feed.until("run.parked")
-            assert (await feed.until("run.resumed"))["why"] == "limit-reset"
-            assert time.time() >= reset
-            run = await feed.end()
+    async with (
+        PodiumDaemon(machine, **LOGIN) as podium,
+        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
+    ):
+        await feed.until("run.parked")
+        assert (await feed.until("run.resumed"))["why"] == "limit-reset"
+        assert time.time() >= reset
+        run = await feed.end()
     assert "Go on with this step" in model_server.requests[1].prompt
     assert run["exit"]["reason"] == "implementation-blocked"
     assert (run["step_count"], run["visits"]) == (1, {"work": 1})
@@ -102,16 +108,18 @@ async def test_a_parked_run_goes_on_when_its_person_says_so(
 ) -> None:
     reset = int(time.time()) + 3600
     model_server.load({"turns": [used_up(reset), word("blocked")]})
-    async with PodiumDaemon(machine, **LOGIN) as podium:
-        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
-            await feed.until("run.parked")
-            run_id = feed.seen[0]["run_id"]
-            parked = await podium.rpc("runs.get", run_id=run_id)
-            assert parked["status"] == "parked" and podium.children() == []
-            until = datetime.fromisoformat(parked["parked_until"])
-            assert until.timestamp() == reset
-            await podium.rpc("runs.resume", run_id=run_id)
-            run = await feed.end()
+    async with (
+        PodiumDaemon(machine, **LOGIN) as podium,
+        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
+    ):
+        await feed.until("run.parked")
+        run_id = feed.seen[0]["run_id"]
+        parked = await podium.rpc("runs.get", run_id=run_id)
+        assert parked["status"] == "parked" and podium.children() == []
+        until = datetime.fromisoformat(parked["parked_until"])
+        assert until.timestamp() == reset
+        await podium.rpc("runs.resume", run_id=run_id)
+        run = await feed.end()
     assert run["exit"]["reason"] == "implementation-blocked"
 
 
@@ -120,9 +128,11 @@ async def test_a_model_that_never_answers_ends_the_turn_and_frees_everything(
 ) -> None:
     machine.configure(idle_timeout_seconds=1.5)
     model_server.load({"default": {"never": True}})
-    async with PodiumDaemon(machine) as podium:
-        async with podium.running(machine.recipe("loop", LOOP), repo.path) as feed:
-            run = await feed.end()
+    async with (
+        PodiumDaemon(machine) as podium,
+        podium.running(machine.recipe("loop", LOOP), repo.path) as feed,
+    ):
+        run = await feed.end()
         assert run["exit"]["reason"] == "error"
         assert run["exit"]["detail"] == "no output for 1.5 s"
         assert podium.children() == []

@@ -38,7 +38,9 @@ async def test_an_interrupted_run_lets_its_person_speak_and_then_goes_on(
     assert run["exit"]["reason"] == "implementation-blocked"
     assert (run["step_count"], run["visits"]) == (1, {"work": 1})
     assert feed.data("turn.ended")[0]["report"]["kind"] == "interrupted"
-    said = [line.partition("\n")[0] for line in podium.machine.prompts(run["session_id"], repo.path)]
+    said = [
+        line.partition("\n")[0] for line in podium.machine.prompts(run["session_id"], repo.path)
+    ]
     assert [line for line in said if not line.startswith("[Request interrupted")] == [
         "Work on it.",
         "How far are you?",

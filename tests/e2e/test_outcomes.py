@@ -24,7 +24,9 @@ def prompts_of(server: ModelServer) -> list[str]:
 async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
-    model_server.load({"rules": [when("Work", word("complete")), when("Review", word("no-issues"))]})
+    model_server.load(
+        {"rules": [when("Work", word("complete")), when("Review", word("no-issues"))]}
+    )
     async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
         run = await feed.end()
     assert run["exit"] == {

@@ -111,9 +111,11 @@ async def test_an_agent_gets_nothing_of_the_daemons_own_environment(
     recipe = machine.recipe("loop", LOOP)
     model_server.load({"turns": [bash("env | cut -d= -f1 | sort"), word("blocked")]})
     given = {"SECRET_OF_THE_DAEMON": "s3cret", "CLAUDECODE": "1", "WANTED": "yes"}
-    async with PodiumDaemon(machine, **given) as podium:
-        async with podium.running(recipe, repo.path) as feed:
-            await feed.end()
+    async with (
+        PodiumDaemon(machine, **given) as podium,
+        podium.running(recipe, repo.path) as feed,
+    ):
+        await feed.end()
     names = set(model_server.requests[1].result.split())
     assert {"PODIUM_TURN", "HOME", "PATH", "WANTED"} <= names
     assert not names & {"SECRET_OF_THE_DAEMON", "PODIUM_HOME", "PYTHONPATH"}

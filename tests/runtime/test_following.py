@@ -102,17 +102,24 @@ async def test_a_follower_that_lags_behind_misses_and_repeats_nothing(
 
 
 async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, one: str) -> None:
-    async with running(machine) as daemon:
+    async with running(machine) as daemon, trio.open_nursery() as nursery:
         run_id = await daemon.start(one)
         turn = await daemon.turn()
+
+        async def chatter() -> None:  # at first the follower still reads what is stored
+            while True:
+                turn.says_text("Hello")
+                await daemon.store.last_pos()
+
         async with daemon.service.follow_run(run_id, 0) as feed:
             events = aiter(feed)
             await read(events, 4)
-            turn.says_text("Hello")
+            nursery.start_soon(chatter)
             event = await anext(events)
-            assert (event["type"], event["data"]["delta"]) == ("turn.output", "Hello")
-            assert event["data"]["turn_id"] == turn.request.turn_id
-            assert not {"seq", "pos"} & event.keys()
+        assert (event["type"], event["data"]["delta"]) == ("turn.output", "Hello")
+        assert event["data"]["turn_id"] == turn.request.turn_id
+        assert not {"seq", "pos"} & event.keys()
+        nursery.cancel_scope.cancel()
 
 
 async def test_words_are_lost_to_one_that_lags_and_facts_are_not(

@@ -16,6 +16,7 @@ from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Settled
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.runtime import recovery
 from podiumd.runtime.errors import Busy, NotFound
 from podiumd.runtime.leases import Lease
 from tests.runtime.fake_agent import FakeTurn, done
@@ -404,11 +405,17 @@ async def test_a_tree_that_another_daemon_took_meanwhile_ends_the_run(
         assert machine.agent.turns == []
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recovery looks again at once."""
+    monkeypatch.setattr(recovery, "LOOK_AGAIN_SECONDS", 0.0)
+
+
 async def test_a_lease_that_falls_free_late_is_waited_for(
-    machine: Machine, one: str, autojump_clock: object
+    machine: Machine, one: str, impatient: None
 ) -> None:
     """A process between fork and exec holds the lease and cannot be found yet."""
-    async with running(machine, patience=float("inf")) as daemon:
+    async with running(machine) as daemon:
         run_id, turn = await begun(daemon, one)
     machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
     looks: list[int] = []
@@ -420,7 +427,7 @@ async def test_a_lease_that_falls_free_late_is_waited_for(
                 turn.complete()
 
     machine.agent.looked_at = Late()
-    async with running(machine, patience=float("inf")) as daemon:
+    async with running(machine) as daemon:
         second = await daemon.turn()
         assert len(looks) >= 5
         assert second.request.prompt_uuid == turn.request.prompt_uuid
@@ -429,12 +436,12 @@ async def test_a_lease_that_falls_free_late_is_waited_for(
 
 
 async def test_a_lease_that_never_falls_free_ends_the_run(
-    machine: Machine, one: str, autojump_clock: object
+    machine: Machine, one: str, impatient: None
 ) -> None:
-    async with running(machine, patience=float("inf")) as daemon:
+    async with running(machine) as daemon:
         run_id, turn = await begun(daemon, one)
     machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
-    async with running(machine, patience=float("inf")) as daemon:
+    async with running(machine) as daemon:
         assert (await daemon.ended(run_id))["exit"]["reason"] == "session-locked"
     assert len(machine.agent.turns) == 1
     turn.complete()

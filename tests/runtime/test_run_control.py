@@ -7,6 +7,7 @@ import trio
 
 from podiumd.core.prompts import GO_ON, STEERED
 from podiumd.core.report import TurnReport
+from podiumd.runtime import turn_task
 from podiumd.runtime.errors import AlreadyEnded, NotFound
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
@@ -104,9 +105,10 @@ async def test_a_cancel_returns_when_the_agent_is_gone_and_its_session_free(
 
 
 async def test_an_agent_that_does_not_stop_by_itself_is_ended(
-    machine: Machine, two: str, autojump_clock: object
+    machine: Machine, two: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(machine, patience=float("inf")) as daemon:
+    monkeypatch.setattr(turn_task, "STOP_SECONDS", 0.05)
+    async with running(machine) as daemon:
         run_id = await daemon.start(two)
         turn = await daemon.turn()
         turn.obeys = False

@@ -44,6 +44,9 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     if limits.spent(d):
         return
     step = state.current or PLAIN
+    own_agent = step.agent or state.start.agent
+    agent = state.start.agent_override or own_agent
+    native = agent == own_agent  # a model's name means nothing to another agent
     outcomes = step.allowed_outcomes if state.step is not None else ()
     body = _body(state, move, step, outcomes)
     if not body:
@@ -58,15 +61,15 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             purpose=move.purpose,
             session_id=state.session_id,
             fork_from=state.fork_from,
-            agent=state.start.agent_override or step.agent or state.start.agent,
+            agent=agent,
             prompt=prompts.compose(body, [s.text for s in waiting], outcomes),
             attempt=state.attempts + 1,
             step=state.step,
             visit=state.visits.get(state.step or "", 0),
-            model=step.model,
+            model=step.model if native else None,
             tools=step.tools,
             allow=step.allow,
-            permission_mode=step.permission_mode,
+            permission_mode=step.permission_mode if native else None,
             timeout_seconds=None if step.timeout_minutes is None else step.timeout_minutes * 60.0,
             outcomes=outcomes,
             tree=seen.tree,

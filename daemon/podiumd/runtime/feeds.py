@@ -88,7 +88,11 @@ class Feed(ABC):
         if follower.lagged:
             follower.lagged = False
             follower.queue.clear()
-            self._page.extend(await self._read())
+            try:
+                self._page.extend(await self._read())
+            except BaseException:
+                follower.lagged = True  # what was in the queue has to be read once more
+                raise
             follower.lagged |= bool(self._page)  # there may be more than a page
         elif follower.queue:
             item = follower.queue.popleft()

@@ -83,8 +83,13 @@ class Runs:
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
             await self._take_back(loaded.state)
-        for loaded in found:
-            self._launch(loaded.state, loaded.damaged, recovered=True)
+        actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
+        # Who is at work already keeps its slot, whoever is quicker now.
+        actors.sort(key=lambda actor: actor.state.turn is None)
+        for actor in actors:
+            if actor.state.turn is not None or actor.state.ready:
+                force = actor.state.turn is not None
+                self._context.slots.take(actor.run_id, actor.poke, force=force)
 
     async def _take_back(self, state: RunState) -> None:
         """Take the leases of a run again; one that a living agent holds is adopted."""

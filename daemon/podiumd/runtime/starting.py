@@ -92,6 +92,7 @@ class Starter:
             raise Refused(f"Recipe '{request.recipe}' comes with the project and is not trusted.")
         recipe = entry.recipe
         assert recipe is not None
+        _require_turns(recipe)
         try:
             params = bind_params(recipe, request.params)
         except ParamError as error:
@@ -152,6 +153,16 @@ async def _checkout(where: str) -> str | None:
         return await git.top_level(where)
     except git.GitError as error:
         raise InvalidParameter("working_directory", str(error)) from error
+
+
+def _require_turns(recipe: Recipe) -> None:
+    """Refuse a recipe with steps that this release can load and not run."""
+    for name, step in recipe.steps.items():
+        if step.kind != "turn":
+            raise RecipeRefused(
+                f"Step '{name}' is a {step.kind} step; this release runs steps with a prompt only.",
+                findings=[],
+            )
 
 
 async def require_agent(context: Context, name: str) -> Agent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 
 import msgspec
 import trio
@@ -16,6 +16,7 @@ from podiumd.core.outcome import recipe_schema
 from podiumd.core.report import TurnReport
 from podiumd.core.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
+from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.context import Agent
@@ -41,6 +42,7 @@ class TurnTask:
         self._delivered: set[str] = set()
         self._overdue: str | None = None
         self._began: float | None = None
+        self._stopped = False
 
     @property
     def intent(self) -> TurnIntended:
@@ -71,17 +73,33 @@ class TurnTask:
             report = TurnReport(kind="interrupted", detail="stopped before it began")
             await self._report(report, ())
             return
-        async with manager as handle:
-            self._handle = handle
-            self._began = self._actor.context.clock.mono()
-            self._actor.poke()
-            try:
-                await self._follow(handle)
-            finally:
-                self._handle = None
-        if not self._actor.leaving:
+        handle: base.Turn | None = None
+        async with AsyncExitStack() as stack:
+            with suppress(LookupError):  # the agent that was to be taken up has ended meanwhile
+                handle = await stack.enter_async_context(manager)
+            if handle is not None:
+                await self._attend(handle)
+        if handle is None:
+            await self._settle_again()
+        elif not self._actor.leaving:
             self._take_lease_back()
             await self._report(handle.report, tuple(self._delivered))
+
+    async def _attend(self, handle: base.Turn) -> None:
+        self._handle = handle
+        self._began = self._actor.context.clock.mono()
+        self._actor.poke()
+        try:
+            await self._follow(handle)
+        finally:
+            self._handle = None
+
+    async def _settle_again(self) -> None:
+        self._take_lease_back()
+        driver = self._actor.context.agents[self.intent.agent].driver
+        settled = await driver.settle(pending_turn(self._actor, self._settled))
+        self._settled = None if settled.state == "absent" else settled
+        await self.run()
 
     def _take_lease_back(self) -> None:
         """The agent, which had inherited the session's lease, is gone."""
@@ -116,7 +134,11 @@ class TurnTask:
         environment = agent.environment(intent.turn_id)
         where = state.start.working_directory
         known = agent.driver.transcript(intent.session_id, where, environment) is not None
-        fork = intent.fork_from is not None and not known
+        fork = (
+            not known
+            and intent.fork_from is not None
+            and agent.driver.transcript(intent.fork_from, where, environment) is not None
+        )
         lease = actor.desk.lease(intent.session_id)
         lease_fd = None
         if lease is not None and agent.driver.capabilities.survives_daemon:
@@ -147,18 +169,19 @@ class TurnTask:
 
     async def _follow(self, handle: base.Turn) -> None:
         async with trio.open_nursery() as nursery:
-            stopping = nursery.cancel_scope
-            nursery.start_soon(self._stop_in_time, handle, stopping)
+            nursery.start_soon(self._stop_in_time, handle, nursery.cancel_scope)
             try:
                 async for event in handle:
                     await self._on_event(event)
             except BaseException as error:
-                # Cancelled, alone or in a group, and not by us: the daemon goes, the turn stays.
-                if not isinstance(error, Exception) and not stopping.cancel_called:
+                # Cancelled, and not by us: the whole daemon goes, and the agent is let go, not
+                # ended. Asked here, inside: a nursery raises groups. The nursery itself may be
+                # cancelled by then, if its other task heard of it first.
+                if not isinstance(error, Exception) and not self._stopped:
                     with trio.move_on_after(STOP_SECONDS, shield=True):
                         await handle.leave()
                 raise
-            stopping.cancel()
+            nursery.cancel_scope.cancel()
 
     async def _on_event(self, event: base.TurnEvent) -> None:
         actor, intent = self._actor, self.intent
@@ -233,7 +256,10 @@ class TurnTask:
 
         async def task() -> None:
             handle = self._handle
-            taken = handle is not None and await handle.steer(steer.text, steer.uuid)
+            try:
+                taken = handle is not None and await handle.steer(steer.text, steer.uuid)
+            except LineTooLong:  # escaped in JSON it is longer than it looked: the next prompt
+                taken = False
             at, mono = self._actor.stamp()
             over = c.EffectOver(
                 at=at,
@@ -252,6 +278,7 @@ class TurnTask:
         with trio.move_on_after(STOP_SECONDS):
             await handle.interrupt()
             await trio.sleep_forever()
+        self._stopped = True
         following.cancel()
 
     async def _until_stop(self) -> None:
@@ -298,7 +325,7 @@ class TurnTask:
         return max(0.0, self._actor.context.clock.wall().timestamp() - last)
 
     async def _report(self, report: TurnReport, delivered: tuple[str, ...]) -> None:
-        if self._overdue is not None:
+        if self._overdue is not None and report.kind == "interrupted":
             report = replace(report, kind="timeout", detail=self._overdue)
         failpoint("turn.before-ended")
         at, mono = self._actor.stamp()
