@@ -62,7 +62,8 @@ async def private_daemon(model: Mapping[str, Any]) -> AsyncIterator[PodiumDaemon
         tempfile.TemporaryDirectory(prefix="podium-bench-") as directory,
         ModelServer(model) as server,
     ):
-        machine = Machine(Path(directory), program, server)
+        root = Path(directory)
+        machine = Machine(root=root, home=root / "home", claude=program, model=server)
         machine.set_up()
         machine.configure()
         async with PodiumDaemon(machine) as daemon:

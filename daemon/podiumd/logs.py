@@ -37,16 +37,16 @@ _logger = logging.getLogger("podium")
 
 
 def log(
-    event: str, level: Level = "info", *, error: BaseException | None = None, **fields: Any
+    event: str, level: Level = "info", *, exception: BaseException | None = None, **fields: Any
 ) -> None:
     """Write one event.
 
     ``fields`` are JSON-able values; ``run_id``, ``session_id``, ``recipe_id`` and ``step`` stand
-    first in every line. ``error`` adds its traceback. Never raises.
+    first in every line. ``exception`` adds its traceback. Never raises.
     """
     number = _LEVELS[level]
     if _logger.isEnabledFor(number):
-        _logger.log(number, "%s", event, exc_info=error, extra={"podium": fields})
+        _logger.log(number, "%s", event, exc_info=exception, extra={"podium": fields})
 
 
 def set_up(

@@ -181,7 +181,12 @@ class Play:
         return self
 
     def over(
-        self, kind: EndKind = "done", *, delivered: tuple[str, ...] = (), **report: Any
+        self,
+        kind: EndKind = "done",
+        *,
+        delivered: tuple[str, ...] = (),
+        tree: f.TreeMark | None = None,
+        **report: Any,
     ) -> list[str]:
         """The running turn ends."""
         fields = {"prompt_recorded": True, **report}
@@ -190,6 +195,7 @@ class Play:
             turn_id=self.turn.turn_id,
             report=TurnReport(kind=kind, **fields),
             delivered=delivered,
+            tree=tree,
         )
 
     def reply(self, *texts: str, **report: Any) -> list[str]:

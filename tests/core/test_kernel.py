@@ -29,7 +29,7 @@ def test_an_approval_is_a_question_and_its_answer_waits_for_the_agent() -> None:
 
     assert play.approve(description="List files") == ["question.opened"]
     question = play.question
-    assert (question.kind, question.text) == ("approval", "Bash wants to run: List files")
+    assert (question.kind, question.text) == ("approval", "May the agent use Bash? ls")
     assert [choice for choice, _ in question.choices] == ["allow", "deny", "always"]
     assert play.state.status == "waiting"
     assert play.answer("allow", note="once", by="cli") == ["question.closed"]
@@ -40,11 +40,29 @@ def test_an_approval_is_a_question_and_its_answer_waits_for_the_agent() -> None:
     assert play.state.status == "running"
 
 
-def test_an_approval_without_a_description_names_the_tool() -> None:
+@pytest.mark.parametrize(
+    ("tool", "call", "text"),
+    [
+        ("Bash", {"command": "rm -r build"}, "May the agent use Bash? rm -r build"),
+        ("Write", {"file_path": "a.py", "content": "x"}, "May the agent use Write? a.py"),
+        ("mcp__x__y", {"n": 1}, "May the agent use mcp__x__y?"),
+        ("Bash", {"command": "y" * 301}, f"May the agent use Bash? {'y' * 300}… (301 characters)"),
+    ],
+)
+def test_an_approval_says_what_the_call_does_and_not_what_the_model_claims(
+    tool: str, call: dict[str, Any], text: str
+) -> None:
     play = Play(a_recipe()).begin()
-    play.approve("Write")
+    play.approve(tool, input=call, description="Nothing of note")
 
-    assert play.question.text == "May the agent use Write?"
+    assert play.question.text == text
+
+
+def test_an_approval_shows_the_whole_call_beside_the_models_description() -> None:
+    play = Play(a_recipe()).begin()
+    play.approve("Bash", input={"command": "ls", "timeout": 5}, description="List files")
+
+    assert play.question.detail == ('List files\n{\n  "command": "ls",\n  "timeout": 5\n}')
 
 
 def test_always_answers_the_same_tool_in_every_later_turn_of_the_run() -> None:
@@ -148,7 +166,7 @@ def test_an_unattended_run_ends_instead_of_asking_for_leave() -> None:
     play.over("interrupted")
     assert play.reason == "clarification-needed"
     assert play.state.exit is not None
-    assert play.state.exit.detail == "May the agent use Bash?"
+    assert play.state.exit.detail == "May the agent use Bash? ls"
 
 
 def test_an_unattended_run_that_is_being_interrupted_is_left_to_pause() -> None:

@@ -57,19 +57,34 @@ def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
 
     assert play.over("broken") == ["turn.ended", "question.opened"]
     assert play.question.text == "Step 'work' was cut off and must not be repeated unseen."
-    assert play.question.detail == "Before it HEAD was c0ffee, tree d1."
+    assert play.question.detail.startswith("The working directory is in no git repository")
 
 
 @pytest.mark.parametrize(
-    ("tree", "detail"),
+    ("before", "now", "detail"),
     [
-        (None, "Before it there was no git repository."),
-        (f.TreeMark(head=None, digest="d0"), "Before it HEAD was unborn, tree d0."),
+        (
+            f.TreeMark(head="c0ffee", digest="d1"),
+            f.TreeMark(head="decaf", digest="d2"),
+            "HEAD was c0ffee before the step and is decaf now. The working tree has changed.",
+        ),
+        (
+            f.TreeMark(head=None, digest="d0"),
+            f.TreeMark(head=None, digest="d0"),
+            "HEAD was unborn before the step and is unborn now. The working tree is as it was.",
+        ),
+        (
+            None,
+            None,
+            "The working directory is in no git repository: look at it before you answer.",
+        ),
     ],
 )
-def test_the_question_says_what_the_tree_was(tree: f.TreeMark | None, detail: str) -> None:
-    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=tree)
-    play.over("broken")
+def test_the_question_shows_the_tree_before_the_step_and_now(
+    before: f.TreeMark | None, now: f.TreeMark | None, detail: str
+) -> None:
+    play = Play(a_recipe(IRREVERSIBLE)).begin(tree=before)
+    play.over("broken", tree=now)
 
     assert play.question.detail == detail
 

@@ -8,7 +8,7 @@ from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.fold import evolve
 from podiumd.core.ids import derive
-from podiumd.core.recipe import Recipe
+from podiumd.core.recipe import Param, Recipe
 from podiumd.core.state import RunState
 from podiumd.core.workflow import decide
 from tests.core.builders import (
@@ -380,3 +380,16 @@ def test_a_run_that_is_declined_elsewhere_keeps_the_edges_class() -> None:
     play.answer("no")
 
     assert play.last(f.RunEnded).exit.class_ == "completed"
+
+
+def test_gates_and_checks_have_the_runs_values_filled_in_each_argument_staying_one() -> None:
+    param = Param(type="string", default="two words")
+    step = a_step(gate="Say {{what}}?", checks=(a_check("test", "{{what}}", "=", "{{what}}"),))
+    recipe = a_recipe({"work": step}, params={"what": param})
+    play = Play(recipe, params={"what": "two words"}).go()
+
+    assert play.question.text == "Say two words?"
+    play.answer("yes")
+    play.say("complete")
+    play.check(passed=True)
+    assert play.last(f.CheckEnded).run == ("test", "two words", "=", "two words")

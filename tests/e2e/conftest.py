@@ -42,7 +42,7 @@ def model_server() -> Iterator[ModelServer]:
 @pytest.fixture
 def machine(claude_binary: Path, model_server: ModelServer, tmp_path: Path) -> Machine:
     """A machine with the default configuration, its daemon not yet started."""
-    made = Machine(tmp_path, claude_binary, model_server)
+    made = Machine(tmp_path, tmp_path / "home", claude_binary, model_server)
     made.set_up()
     made.configure()
     return made
@@ -53,6 +53,7 @@ async def podium(machine: Machine) -> AsyncIterator[PodiumDaemon]:
     """The daemon of that machine, ready."""
     async with PodiumDaemon(machine) as daemon:
         yield daemon
+    print(daemon.log_text())  # shown where the test fails
 
 
 @pytest.fixture

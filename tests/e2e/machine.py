@@ -47,16 +47,12 @@ class GitRepo:
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything below ``root``: the person's home, and Podium's own in ``PODIUM_HOME``."""
+    """Everything below ``root``: the person's ``home``, and Podium's own in ``PODIUM_HOME``."""
 
     root: Path
+    home: Path
     claude: Path
     model: ModelServer
-
-    @property
-    def home(self) -> Path:
-        """The person's home directory."""
-        return self.root / "home"
 
     @property
     def podium_home(self) -> Path:
@@ -70,8 +66,8 @@ class Machine:
 
     def set_up(self) -> None:
         """Make the directories."""
-        for path in (self.home, self.home / "tmp", self.podium_home, self.podium_home / "recipes"):
-            path.mkdir(parents=True, mode=0o700)
+        for path in (self.home / "tmp", self.podium_home / "recipes"):
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def environment(self, **more: str | None) -> dict[str, str]:
         """The person's whole environment, for the daemon, the client and a terminal.

@@ -84,6 +84,42 @@ async def test_always_holds_for_the_run_and_is_written_nowhere(
         await feed.until("question.opened")
 
 
+async def test_an_interrupt_withdraws_the_question_and_the_agent_asks_again_later(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    call = bash("echo ran >> made")
+    model_server.load({"turns": [call, call, word("complete")]})
+    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
+        run_id = feed.seen[0]["run_id"]
+        first = await feed.until("question.opened")
+        run = await podium.rpc("runs.interrupt", run_id=run_id)
+        assert (run["status"], run["questions"], podium.children()) == ("paused", [], [])
+        closed = await feed.until("question.closed", question_id=first["question_id"])
+        assert closed["closed"] == "superseded"
+        await podium.rpc("runs.resume", run_id=run_id)
+        second = await feed.until("question.opened")
+        assert second["question_id"] != first["question_id"]
+        await podium.rpc("questions.answer", question_id=second["question_id"], answer="allow")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert (repo.path / "made").read_text() == "ran\n"
+
+
+async def test_a_cancel_ends_an_agent_that_waits_for_an_answer(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": bash("echo ran > made")})
+    async with podium.running(podium.machine.recipe("asking", ASKING), repo.path) as feed:
+        asked = await feed.until("question.opened")
+        run = await podium.rpc("runs.cancel", run_id=feed.seen[0]["run_id"])
+        assert run["exit"]["reason"] == "user-requested" and podium.children() == []
+        late = await podium.refused(
+            "questions.answer", question_id=asked["question_id"], answer="allow"
+        )
+    assert late.code == -32004 and not (repo.path / "made").exists()
+    assert await podium.rpc("sessions.locks") == []
+
+
 async def test_an_unattended_run_ends_where_a_person_would_be_needed(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

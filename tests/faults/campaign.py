@@ -101,16 +101,20 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=2, help="trials at a time (default 2)")
     parser.add_argument("--only", help="a trial, or all of a point: NAME, NAME/KILL or moment/17")
     arguments = parser.parse_args(argv)
-    # However it is told to stop: the daemons and agents of its trials end with it.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+    # However it is told to stop, the daemons and agents of its trials end with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1_000_000)
     trials = chosen(arguments)
     print(f"{len(trials)} trials, seed {arguments.seed}, {arguments.jobs} at a time.", flush=True)
     began = time.monotonic()
     campaign = Campaign(arguments.seed, agent(), max(1, arguments.jobs))
-    trio.run(campaign.run, trials)
+    stopped = False
+    try:
+        trio.run(campaign.run, trials)
+    except* KeyboardInterrupt:
+        stopped = True
     print(f"\n{report.table(campaign.results)}\n")
     missing = set() if arguments.only else plan.not_tried(trials)
     for name in sorted(missing):
@@ -121,11 +125,13 @@ def main(argv: list[str]) -> int:
     late = sum(result.late for result in campaign.results)
     if late:
         print(f"{late} moments came after the end of their run, so nothing was killed there.")
+    if stopped:
+        print("FAILED: it was stopped before its end")
     minutes = (time.monotonic() - began) / 60
     print(
         f"seed {arguments.seed}: {len(failed)} failed of {len(campaign.results)}, {minutes:.1f} min"
     )
-    return 1 if failed or missing else 0
+    return 1 if failed or missing or stopped else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ ABSENCES = 20
 # Points that stand where an agent lives, with the hits that are tried. Each turn of the six steps
 # passes the points of a turn once: the first is survey, the second build, the last commit.
 _LAST_TURN = 7
-# Housekeeping at the daemon's start, the run's, the step's and the turn's facts come before it.
-_START_STORED = 5
+# A commit while the first agent lives: two of housekeeping, the run, the step, the turn and its
+# start come before it; it is about the steer, as are the two next ones.
+_IN_FIRST_TURN = 7
 _WITH_AGENT: dict[str, tuple[int, ...]] = {
     "answer.after-write": (1,),
     "answer.before-write": (1,),
@@ -30,8 +31,8 @@ _WITH_AGENT: dict[str, tuple[int, ...]] = {
     "recovery.before-settle": (1,),
     "steer.after-write": (1,),
     "steer.before-write": (1,),
-    "store.after-commit": (_START_STORED,),
-    "store.before-commit": (_START_STORED,),
+    "store.after-commit": (_IN_FIRST_TURN,),
+    "store.before-commit": (_IN_FIRST_TURN,),
     "turn.after-spawn": (1, 2, _LAST_TURN),
     "turn.after-started": (1, 2, _LAST_TURN),
     "turn.approval-raised": (1,),

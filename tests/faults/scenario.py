@@ -2,8 +2,9 @@
 
 The model has no memory: what it says follows from the last prompt and the last tool's result, so
 it says the same to an agent that was killed and started again. A step's tool adds one line to a
-ledger; told that it was interrupted, the model adds the line only where it is missing. So each
-line stands there once at the end, unless Podium itself had a tool run twice.
+ledger and leaves a process behind; told that it was interrupted, the model adds the line only
+where it is missing. So each line stands there once at the end, unless Podium itself had a tool
+run twice, and nothing lives, unless Podium has forgotten it.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ SIX_STEPS = tuple(_BODY)
 TWO_STEPS = ("survey", "commit")
 
 _COMMIT = f"git add --all && git commit --quiet --allow-empty --message='{SUBJECT}'"
+# In a session of its own: nothing but a search for the turn's marker finds it.
+_LEFT_BEHIND = "{ setsid sleep 600 < /dev/null > /dev/null 2>&1 & }"
 _CUT_OFF = r"^(You were interrupted|Go on with this step)"
 
 
@@ -128,7 +131,7 @@ def _bash(command: str) -> dict[str, Any]:
 
 def _plainly(name: str) -> str:
     """What the model does at first: blindly, so that doing it twice shows."""
-    act = _COMMIT if name == "commit" else f"echo {name} >> {LEDGER}"
+    act = _COMMIT if name == "commit" else f"echo {name} >> {LEDGER} && {_LEFT_BEHIND}"
     return f"{act} && echo noted {name}"
 
 

@@ -77,7 +77,8 @@ class Case:
         self.late = False
         self._trial = trial
         self._findings = findings
-        machine = Machine(root.resolve(), claude, model)
+        root = root.resolve()
+        machine = Machine(root, root / "home", claude, model)
         machine.set_up()
         machine.configure()
         machine.recipe(RECIPE, trial.scenario.recipe)

@@ -95,6 +95,7 @@ class Daemon:
         self.store = store
         self.bus = bus
         self.logged: list[tuple[str, Json]] = []
+        self._log_grew = trio.Event()
         agents = {
             name: Agent(
                 driver=driver,
@@ -132,6 +133,13 @@ class Daemon:
 
     def _log(self, event: str, level: str = "info", **fields: Any) -> None:
         self.logged.append((event, fields))
+        self._log_grew.set()
+        self._log_grew = trio.Event()
+
+    async def hears(self, event: str, times: int = 1) -> None:
+        """Wait until the log has an event so often."""
+        while len(fields_of(self.logged, event)) < times:
+            await self._log_grew.wait()
 
     async def start(self, recipe: str, **fields: Any) -> str:
         """Start a recipe; returns the run's id."""

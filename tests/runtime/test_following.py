@@ -11,8 +11,8 @@ import trio
 from podiumd.core import facts as f
 from podiumd.runtime.actor import row_of
 from podiumd.runtime.bus import QUEUE_EVENTS
-from podiumd.runtime.feeds import PAGE
 from podiumd.runtime.errors import NotFound
+from podiumd.runtime.feeds import PAGE
 from podiumd.store.records import NewFact
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Json, Machine, running

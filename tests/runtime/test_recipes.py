@@ -191,9 +191,12 @@ async def test_a_reply_without_an_outcome_is_asked_for_again_three_times(machine
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         for _ in range(4):
-            turn = await daemon.turn()
-            turn.end(done({"outcome": "perfect"}))
-        assert turn.prompt.startswith("Please respond again with JSON per the instructions.")
+            (await daemon.turn()).end(done({"outcome": "perfect"}))
+        prompts = [turn.prompt for turn in machine.agent.turns]
+        assert all(
+            prompt.startswith("Please respond again with JSON per the instructions.")
+            for prompt in prompts[1:]
+        )
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["exit"]["detail"]) == ("orchestration-error", "perfect")
         assert len(fields_of(daemon.logged, "Outcome invalid")) == 4

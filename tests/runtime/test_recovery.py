@@ -177,9 +177,7 @@ async def test_a_turn_that_was_cut_off_is_told_so_twice_and_then_a_person_is_ask
         assert (await daemon.ended(run_id))["visits"] == {"work": 1}
 
 
-async def test_a_broken_turn_without_a_report_counts_as_cut_off(
-    machine: Machine, one: str
-) -> None:
+async def test_a_broken_turn_without_a_report_counts_as_cut_off(machine: Machine, one: str) -> None:
     async with running(machine) as daemon:
         run_id, turn = await begun(daemon, one)
     turn.complete()
@@ -228,9 +226,7 @@ async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
 ) -> None:
     async with running(machine) as daemon:
         hurt, hurt_turn = await begun(daemon, one)
-        well, well_turn = await begun(
-            daemon, one, working_directory=machine.directory("other")
-        )
+        well, well_turn = await begun(daemon, one, working_directory=machine.directory("other"))
     damage(machine, hurt, "type = 'turn.started'")
     async with running(machine) as daemon:
         question = await daemon.question(hurt)
@@ -326,9 +322,7 @@ async def test_a_queued_prompt_is_still_behind_its_run_after_a_restart(
             following.end(done())
 
 
-async def test_queued_runs_begin_in_their_order_after_a_restart(
-    machine: Machine, one: str
-) -> None:
+async def test_queued_runs_begin_in_their_order_after_a_restart(machine: Machine, one: str) -> None:
     machine.max_agents = 1
     async with running(machine) as daemon:
         first, turn = await begun(daemon, one)

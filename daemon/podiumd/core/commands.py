@@ -68,11 +68,13 @@ class TurnStartedSeen(Command, frozen=True):
 
 
 class TurnOver(Command, frozen=True):
-    """A turn came to its end; ``delivered`` are the steers it took up."""
+    """A turn came to its end; ``delivered`` are the steers it took up, ``tree`` is the working
+    tree now (for a step that must not be repeated unseen)."""
 
     turn_id: str
     report: TurnReport
     delivered: tuple[str, ...] = ()
+    tree: TreeMark | None = None
 
 
 class CheckOver(Command, frozen=True):

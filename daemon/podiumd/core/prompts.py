@@ -25,11 +25,21 @@ PLAIN_GO_ON = "Go on where you stopped."
 
 def step_body(state: RunState, step: Step) -> str:
     """The step's own text with its values filled in."""
+    return fill(state, step.prompt or "").strip()
+
+
+def fill(state: RunState, text: str) -> str:
+    """A text of the recipe with the run's values in it."""
     values = {name: _as_text(value) for name, value in state.start.params.items()}
     recipe = state.recipe
     assert recipe is not None
     values |= {f"last.{name}.detail": state.details.get(name, "") for name in recipe.steps}
-    return template.render(step.prompt or "", values).strip()
+    return template.render(text, values)
+
+
+def fill_arguments(state: RunState, arguments: Sequence[str]) -> tuple[str, ...]:
+    """An argument list with the run's values in it: each argument stays one."""
+    return tuple(fill(state, argument) for argument in arguments)
 
 
 def compose(body: str, steers: Sequence[str], outcomes: Sequence[str]) -> str:

@@ -113,7 +113,7 @@ def over(d: Decision, command: c.TurnOver) -> None:
             next=_taken_up(d, turn.intent, report),
         )
     )
-    _judge(d, turn.intent, report)
+    _judge(d, turn.intent, command)
     kernel.hold(d)
 
 
@@ -148,8 +148,8 @@ def _active_seconds(d: Decision, report: TurnReport) -> float:
     return max(0.0, length - asked)
 
 
-def _judge(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
-    stop = d.state.stop
+def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
+    stop, report = d.state.stop, command.report
     if stop is not None and stop.how in ("cancel", "end"):
         d.end(classify(stop.reason), detail=stop.detail)
     elif stop is not None and stop.how == "interrupt":
@@ -159,7 +159,7 @@ def _judge(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
     elif report.kind == "usage_limit" and report.resets_at is not None:
         d.emit(f.RunParked(until=report.resets_at, detail=report.detail))
     elif report.kind in CUT_OFF:
-        _broken_off(d, intent, report)
+        _broken_off(d, intent, command)
     elif not _out_of_means(d, report):
         d.end(classify("error"), detail=report.detail or report.kind)
 
@@ -173,21 +173,25 @@ def _out_of_means(d: Decision, report: TurnReport) -> bool:
     return report.kind == "timeout" and limits.spent(d)
 
 
-def _broken_off(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
+def _broken_off(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
     """The agent was cut off: it goes on by itself (``_taken_up``), or a person decides."""
     step = d.state.current
     if step is not None and step.irreversible:
         text = f"Step '{d.state.step}' was cut off and must not be repeated unseen."
-        d.ask("recover", text, about="irreversible", detail=_tree_detail(intent))
+        detail = _tree_detail(intent.tree, command.tree)
+        d.ask("recover", text, about="irreversible", detail=detail)
     elif d.state.breaks > MAX_BREAKS:
         text = f"The turn was cut off {d.state.breaks} times."
-        d.ask("recover", text, about="broken-off", detail=report.detail)
+        d.ask("recover", text, about="broken-off", detail=command.report.detail)
 
 
-def _tree_detail(intent: f.TurnIntended) -> str:
-    if intent.tree is None:
-        return "Before it there was no git repository."
-    return f"Before it HEAD was {intent.tree.head or 'unborn'}, tree {intent.tree.digest}."
+def _tree_detail(before: f.TreeMark | None, now: f.TreeMark | None) -> str:
+    """What a person needs to see before a step is repeated: the tree before it, and now."""
+    if before is None or now is None:
+        return "The working directory is in no git repository: look at it before you answer."
+    heads = f"HEAD was {before.head or 'unborn'} before the step and is {now.head or 'unborn'} now."
+    same = "is as it was" if before.digest == now.digest else "has changed"
+    return f"{heads} The working tree {same}."
 
 
 def _done(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:

@@ -8,6 +8,9 @@ import msgspec
 from msgspec.structs import asdict
 
 from podiumd.core import facts as f
+from podiumd.core import prompts
+from podiumd.core.fold import evolve
+from podiumd.core.recipe import Recipe
 from podiumd.core.state import Question, RunState
 
 Json = dict[str, Any]
@@ -100,5 +103,10 @@ def event_data(fact: f.AnyFact) -> Json:
         recipe = fact.recipe
         data["recipe"] = recipe.id if recipe is not None else None
         data["label"] = recipe.label if recipe is not None else None
-        data["first_prompt"] = recipe.first_prompt if recipe is not None else fact.text
+        data["first_prompt"] = fact.text if recipe is None else _first_prompt(fact, recipe)
     return data
+
+
+def _first_prompt(fact: f.RunStarted, recipe: Recipe) -> str:
+    """The text that the run begins with, its values filled in."""
+    return prompts.fill(evolve(None, fact, ""), recipe.first_prompt).strip()

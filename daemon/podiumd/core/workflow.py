@@ -11,13 +11,13 @@ import shlex
 from collections.abc import Callable
 from typing import Any
 
+from podiumd.core import asking, edges, kernel, limits, prompts, turns
 from podiumd.core import commands as c
-from podiumd.core import edges, kernel, limits, turns
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
-from podiumd.core.recipe import CHECKS_FAILED, DECLINED, Check, Recipe, Step
+from podiumd.core.recipe import CHECKS_FAILED, DECLINED, Recipe, Step
 from podiumd.core.state import Claim, Question, RunState
 
 
@@ -113,7 +113,7 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
         )
     )
     if step.gate is not None:
-        d.ask("gate", step.gate, about="step")
+        d.ask("gate", prompts.fill(d.state, step.gate), about="step")
 
 
 def _session_for(d: Decision, name: str, step: Step) -> tuple[str, str | None]:
@@ -146,14 +146,14 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
     if state.next != f.Move(kind="check", index=command.index):
         return
     assert step is not None and claim is not None
-    check = step.checks[command.index]
+    run = prompts.fill_arguments(state, step.checks[command.index].run)
     last = command.index + 1 == len(step.checks)
     go_on = command.passed and not last
     d.emit(
         f.CheckEnded(
             step=state.step or "",
             index=command.index,
-            run=check.run,
+            run=run,
             passed=command.passed,
             exit_status=command.exit_status,
             seconds=command.seconds,
@@ -166,7 +166,7 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
         failed = Claim(
             outcome=CHECKS_FAILED,
             source="check",
-            description=_failure(check, command),
+            description=_failure(run, command),
             detail=command.tail,
         )
         edges.take(d, edges.edge_for(step, CHECKS_FAILED), failed)
@@ -174,9 +174,9 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
         edges.take(d, edges.edge_for(step, claim.outcome), claim)
 
 
-def _failure(check: Check, command: c.CheckOver) -> str:
+def _failure(run: tuple[str, ...], command: c.CheckOver) -> str:
     how = "did not end" if command.exit_status is None else f"exit status {command.exit_status}"
-    return f"{shlex.join(check.run)}: {how}"
+    return f"{shlex.join(run)}: {how}"
 
 
 def _effect_over(d: Decision, command: c.EffectOver) -> None:
@@ -305,7 +305,7 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.TurnOver: turns.over,
     c.CheckOver: _check_over,
     c.EffectOver: _effect_over,
-    c.ApprovalSeen: kernel.approval,
+    c.ApprovalSeen: asking.approval,
     c.ApprovalGone: _approval_gone,
     c.Answer: _answer,
     c.Pause: lambda d, _command: kernel.pause(d),

@@ -256,7 +256,7 @@ def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
 
 def _internal_error(method: str, error: Exception) -> Any:
     log_id = secrets.token_hex(6)
-    log("Internal error", "error", error=error, log_id=log_id, method=method)
+    log("Internal error", "error", exception=error, log_id=log_id, method=method)
     return Error(
         INTERNAL_ERROR, f"Internal error; the daemon's log has it as {log_id}.", {"log_id": log_id}
     )

@@ -212,7 +212,7 @@ class Connection:
         except PodiumError as refusal:
             self.stop("feed.closed", {"feed": method, "reason": refusal.message})
         except Exception as error:  # noqa: BLE001 - one feed's fault is that of one client
-            log("Feed failed", "error", error=error, feed=method)
+            log("Feed failed", "error", exception=error, feed=method)
             self.stop("feed.closed", {"feed": method, "reason": "internal error"})
         finally:
             if isinstance(events, AsyncGenerator):

@@ -115,7 +115,7 @@ class RpcServer:
         try:
             await connection.run()
         except Exception as error:  # noqa: BLE001 - one client's fault is not the server's
-            log("Connection failed", "error", error=error)
+            log("Connection failed", "error", exception=error)
         finally:
             self._connections.discard(connection)
             sock.close()

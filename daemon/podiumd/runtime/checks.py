@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from podiumd.core import commands as c
-from podiumd.core import limits
+from podiumd.core import limits, prompts
 from podiumd.core.ids import derive
 from podiumd.runtime.actor import RunActor
 from podiumd.tools.commands import run_command
@@ -43,7 +43,7 @@ async def run_check(actor: RunActor) -> None:
     failpoint("check.before-run")
     try:
         result = await run_command(
-            check.run,
+            prompts.fill_arguments(state, check.run),
             cwd=state.start.working_directory,
             environment=context.command_environment(marker),
             marker_env={},

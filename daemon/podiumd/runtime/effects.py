@@ -112,13 +112,19 @@ class Effects:
             nursery.start_soon(self._guarded, name, task)
 
     async def _guarded(self, name: str, task: Callable[[], Awaitable[None]]) -> None:
+        over = False
         try:
-            await task()
-        except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
-            await self._actor.fault(name, traceback.format_exc())
+            try:
+                await task()
+            except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
+                await self._actor.fault(name, traceback.format_exc())
+            over = True
         finally:
-            self._running.discard(name)
-            self._actor.poke()
+            if over:
+                self._running.discard(name)
+                self._actor.poke()
+            else:  # all is being torn down: what was going on must not be begun once more
+                self._actor.closing = True
 
     async def _proceed(self) -> None:
         if not self._actor.state.ready:  # it has changed since this was called for

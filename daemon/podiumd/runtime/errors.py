@@ -62,7 +62,10 @@ class AgentUnavailable(PodiumError):
 
     def __init__(self, agent: str, reason: str, fix: str) -> None:
         super().__init__(
-            f"Agent '{agent}' cannot be used: {reason}", agent=agent, reason=reason, fix=fix
+            f"Agent '{agent}' cannot be used: {reason.rstrip('.')}. {fix}",
+            agent=agent,
+            reason=reason,
+            fix=fix,
         )
 
 

@@ -123,6 +123,9 @@ class Prompting:
         owner = self._desk.owner(request.session_id)
         if owner is not None:
             return self._runs.get(owner)
+        elsewhere = self._context.leases.peek(request.session_id)
+        if elsewhere is not None:  # another daemon's agent is no foreign program to wait for
+            raise busy(elsewhere, session_id=request.session_id)
         for agent in self._context.agents.values():
             if agent.config_directory is None:
                 continue

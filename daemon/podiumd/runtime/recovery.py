@@ -12,10 +12,9 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.turn_task import pending_turn
+from podiumd.runtime.turn_task import pending_turn, with_report
 from podiumd.tools.failpoints import failpoint
 
 LOOK_AGAIN_SECONDS = 0.02
@@ -38,7 +37,7 @@ async def settle(
     failpoint("recovery.before-settle")
     agent = actor.context.agents.get(intent.agent)
     if agent is None:
-        return _with_report(Settled(state="broken", detail="its agent is not configured any more"))
+        return with_report(Settled(state="broken", detail="its agent is not configured any more"))
     lease = actor.desk.lease(intent.session_id)
     held = lease is None or lease.held
     settled = await agent.driver.settle(pending_turn(actor))
@@ -60,17 +59,7 @@ async def settle(
         settled = replace(settled, state="broken", detail=damaged)
     if settled.state == "absent":
         return None
-    return settled if settled.report is not None else _with_report(settled)
-
-
-def _with_report(settled: Settled) -> Settled:
-    report = TurnReport(
-        kind="broken",
-        detail=settled.detail,
-        prompt_recorded=settled.prompt_recorded,
-        tool_begun=settled.tool_begun,
-    )
-    return replace(settled, report=report)
+    return with_report(settled)
 
 
 async def ask_about_damage(actor: RunActor, damaged: str) -> None:

@@ -34,7 +34,7 @@ from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_wen
 from podiumd.runtime.questions import find_question
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
-from podiumd.runtime.starting import Starter, recipe_entry
+from podiumd.runtime.starting import Starter, directory, recipe_entry
 from podiumd.runtime.tokens import Tokens
 from podiumd.store.records import StoredFact
 
@@ -77,7 +77,8 @@ class DaemonService:
         live = [actor for actor in self._runs.live if actor.state.exit is None]
         return {
             "sessions": len({actor.state.session_id for actor in live}),
-            "runs_active": len(live),
+            "runs_active": sum(actor.state.start.kind == "recipe" for actor in live),
+            "prompts_active": sum(actor.state.start.kind == "prompt" for actor in live),
             "questions_open": sum(len(actor.state.open_questions) for actor in live),
             "orchestration": {"enabled": self._enabled},
             "taken_up": self._runs.taken_up,
@@ -116,7 +117,8 @@ class DaemonService:
     async def recipes_list(self, working_directory: str | None) -> list[Json]:
         if not self._enabled:
             return []
-        entries = await trio.to_thread.run_sync(self._catalogue.list, working_directory)
+        where = None if working_directory is None else directory(working_directory)
+        entries = await trio.to_thread.run_sync(self._catalogue.list, where)
         return [
             {
                 "id": entry.id,
@@ -248,7 +250,11 @@ class DaemonService:
         state = await self._submit(
             actor, c.Answer, question_id=name, answer=answer, note=note, by=by
         )
-        return views.question_view(state, state.questions[name])
+        question = state.questions[name]
+        if note and question.kind == "approval" and answer != "deny":
+            with suppress(PodiumError):  # an approval takes no words: they go as a message
+                await self.steer(actor.run_id, note)
+        return views.question_view(state, question)
 
     # -- sessions ----------------------------------------------------------------------------
 
@@ -280,6 +286,7 @@ class DaemonService:
             }
             for holder in await self._context.leases.all_held()
         ]
+        leased = {row["session_id"] for row in held if row["session_id"] is not None}
         for agent in self._context.agents.values():
             if agent.config_directory is not None:
                 held += [
@@ -289,7 +296,7 @@ class DaemonService:
                         "holder": holder.public(),
                     }
                     for holder in all_foreign(agent.config_directory)
-                    if holder.session_id is None or self._desk.owner(holder.session_id) is None
+                    if holder.session_id not in leased
                 ]
         return [{key: value for key, value in row.items() if value is not None} for row in held]
 

@@ -188,14 +188,15 @@ def hold_session(context: Context, desk: Desk, run_id: str, session_id: str, kin
     Raises:
         Busy: somebody has it, a terminal included.
     """
-    for agent in context.agents.values():
-        if agent.config_directory is not None:
-            holder = foreign_holder(session_id, agent.config_directory, ())
-            if holder is not None and desk.owner(session_id) is None:
-                raise busy(holder, session_id=session_id)
+    # The lease first: another daemon's agent has a record as a foreign program has one.
     taken = desk.take_session(session_id, run_id, kind)
     if taken is not None:
         raise busy(taken, session_id=session_id)
+    for agent in context.agents.values():
+        if agent.config_directory is not None:
+            holder = foreign_holder(session_id, agent.config_directory, ())
+            if holder is not None:
+                raise busy(holder, session_id=session_id)
 
 
 def busy(holder: Holder, **what: Any) -> Busy:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from podiumd.core import commands as c
 from podiumd.core.facts import TurnIntended
 from podiumd.core.outcome import recipe_schema
-from podiumd.core.report import TurnReport
+from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
 from podiumd.drivers.fifo import LineTooLong
@@ -21,6 +21,7 @@ from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.context import Agent
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.world import tree_mark
 from podiumd.tools.failpoints import failpoint
 
 STOP_SECONDS = 2.0
@@ -75,8 +76,11 @@ class TurnTask:
             return
         handle: base.Turn | None = None
         async with AsyncExitStack() as stack:
-            with suppress(LookupError):  # the agent that was to be taken up has ended meanwhile
+            try:
                 handle = await stack.enter_async_context(manager)
+            except LookupError:
+                if settled is None:  # a fault of the driver's own
+                    raise
             if handle is not None:
                 await self._attend(handle)
         if handle is None:
@@ -95,10 +99,11 @@ class TurnTask:
             self._handle = None
 
     async def _settle_again(self) -> None:
+        """The agent that was to be taken up has ended meanwhile."""
         self._take_lease_back()
         driver = self._actor.context.agents[self.intent.agent].driver
         settled = await driver.settle(pending_turn(self._actor, self._settled))
-        self._settled = None if settled.state == "absent" else settled
+        self._settled = None if settled.state == "absent" else with_report(settled)
         await self.run()
 
     def _take_lease_back(self) -> None:
@@ -327,12 +332,19 @@ class TurnTask:
     async def _report(self, report: TurnReport, delivered: tuple[str, ...]) -> None:
         if self._overdue is not None and report.kind == "interrupted":
             report = replace(report, kind="timeout", detail=self._overdue)
+        cut_off = report.kind in CUT_OFF
+        tree = await tree_mark(self._actor.state) if cut_off else None
         failpoint("turn.before-ended")
         at, mono = self._actor.stamp()
         if self._settled is not None and self._settled.state != "running":
             mono -= self._seconds_unwatched()
         over = c.TurnOver(
-            at=at, mono=mono, turn_id=self.intent.turn_id, report=report, delivered=delivered
+            at=at,
+            mono=mono,
+            turn_id=self.intent.turn_id,
+            report=report,
+            delivered=delivered,
+            tree=tree,
         )
         mark = None
         if report.mark is not None:
@@ -372,6 +384,19 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
         denied_tool_uses=frozenset(denied),
         idle_timeout_seconds=agent.idle_timeout_seconds,
     )
+
+
+def with_report(settled: base.Settled) -> base.Settled:
+    """A finding that can be judged: a broken turn of which no report is left gets one."""
+    if settled.report is not None or settled.state == "running":
+        return settled
+    report = TurnReport(
+        kind="broken",
+        detail=settled.detail,
+        prompt_recorded=settled.prompt_recorded,
+        tool_begun=settled.tool_begun,
+    )
+    return replace(settled, report=report)
 
 
 def _output(

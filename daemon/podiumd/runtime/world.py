@@ -38,7 +38,7 @@ async def look(actor: RunActor) -> c.Proceed | None:
             return None
         seen["locked"] = None if holder is None else _in_words(holder)
         seen["foreign_rows"] = await _foreign_rows(actor, agent)
-        seen["tree"] = await _tree(state)
+        seen["tree"] = await tree_mark(state)
     at, mono = actor.stamp()
     return c.Proceed(at=at, mono=mono, **seen)
 
@@ -62,7 +62,8 @@ async def _dirty(state: RunState) -> tuple[str, ...] | None:
     return tuple(await git.dirty(state.start.working_directory))
 
 
-async def _tree(state: RunState) -> TreeMark | None:
+async def tree_mark(state: RunState) -> TreeMark | None:
+    """The working tree as it is, for a step that must not be repeated unseen."""
     step = state.current
     if step is None or not step.irreversible:
         return None

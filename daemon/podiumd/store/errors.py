@@ -32,8 +32,7 @@ class StoreUnreadable(StoreError):
         super().__init__(
             file,
             f"{file} cannot be opened: {reason}. It holds the history of every run, so Podium"
-            f" does not start without it. {fix} `podium doctor` checks the file, its owner and"
-            " mode, and the space on its disk.",
+            f" does not start without it. {fix}",
         )
         self.reason = reason
         self.fix = fix
@@ -46,8 +45,7 @@ class StoreTooNew(StoreError):
         super().__init__(
             file,
             f"{file} has schema {found}, and this release knows schemas up to {known}: a newer"
-            " Podium wrote it. Start that release again, or a later one; `podium doctor` shows"
-            " the versions.",
+            " Podium wrote it. Start that release again, or a later one.",
         )
         self.found = found
         self.known = known

@@ -1,0 +1,124 @@
+"""A question as a person reads it: what is asked, what the agent would do, how to answer.
+
+What an agent wants to do is shown as it would be done, every parameter of it: leave is given for
+the call, not for the agent's own description of the call.
+"""
+
+from __future__ import annotations
+
+from podium import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+LISTED_LINES = 12
+"""Of one question in a list; ``podium answer ID`` shows more."""
+
+SHOWN_LINES = 200
+SHOWN_CHARACTERS = 16_000
+
+_FILES = ("file_path", "notebook_path", "path")
+_OLD_AND_NEW = (("old_string", "- "), ("new_string", "+ "))
+_CONTENTS = ("content", "new_source")
+
+
+def choices_of(question: Json) -> list[tuple[str, str]]:
+    """The choices of a question as (id, label)."""
+    return [
+        (str(choice.get("id", "")), str(choice.get("label") or ""))
+        for choice in question.get("choices") or []
+    ]
+
+
+def answer_command(question: Json) -> str:
+    """The command that answers a question."""
+    import shlex
+
+    values = "|".join(shlex.quote(text.fold(value)) for value, _ in choices_of(question))
+    return f"podium answer {text.fold(question.get('question_id'))} {values or 'TEXT'}"
+
+
+def heading(question: Json) -> str:
+    """The question in a line or a few: ``approval: May the agent use Bash?``."""
+    asked = text.clean(question.get("text"))
+    if _is_call(question):
+        # The text repeats the beginning of the call, which follows whole.
+        asked = f"May the agent use {text.fold(question['tool'])}?"
+    return f"{text.fold(question.get('kind'))}: {asked}"
+
+
+def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
+    """What the answer is about, at most ``most`` lines and one that says how many more there are.
+
+    For an approval that is the whole call, for any other question its detail.
+    """
+    lines = call_lines(question["input"]) if _is_call(question) else _lines(question.get("detail"))
+    shown, left = [], SHOWN_CHARACTERS
+    for line in lines[:most]:
+        shown.append(line[:left])
+        left -= len(line)
+        if left < 0:
+            break
+    if shown != lines:
+        return [*shown, _rest(question, len(lines) - len(shown), most)]
+    return shown
+
+
+def _rest(question: Json, lines: int, most: int) -> str:
+    how = "" if most < SHOWN_LINES else " --json"
+    what = text.counted(lines, "more line") if lines else "more"
+    identifier = text.fold(question.get("question_id"))
+    return f"… {what} not shown here: 'podium answer {identifier}{how}' shows all."
+
+
+def _is_call(question: Json) -> bool:
+    """Whether leave is asked for one call of a tool (and not an answer to the agent's question)."""
+    return (
+        question.get("kind") == "approval"
+        and bool(question.get("tool"))
+        and isinstance(question.get("input"), dict)
+    )
+
+
+def call_lines(given: Json) -> list[str]:
+    """A tool's call: command, file, what is taken out and put in, and every other parameter."""
+    lines: list[str] = []
+    rest = dict(given)
+    if isinstance(rest.get("command"), str):
+        first, *more = _lines(rest.pop("command")) or [""]
+        lines += [f"$ {first}", *(f"  {line}" for line in more)]
+    for name in _FILES:
+        if isinstance(rest.get(name), str):
+            lines.append(f"file: {text.fold(rest.pop(name))}")
+    for name, sign in _OLD_AND_NEW:
+        if isinstance(rest.get(name), str):
+            lines += [f"{sign}{line}" for line in _lines(rest.pop(name))]
+    for name in _CONTENTS:
+        if isinstance(rest.get(name), str):
+            held = _lines(rest.pop(name))
+            lines += [f"content ({text.counted(len(held), 'line')}):"]
+            lines += [f"| {line}" for line in held]
+    if not lines:
+        return _pretty(given) if given else []
+    for name, value in rest.items():
+        lines += _parameter(name, value)
+    return lines
+
+
+def _parameter(name: str, value: object) -> list[str]:
+    """A parameter that no form is known for."""
+    first, *more = _lines(value) or [""] if isinstance(value, str) else _pretty(value)
+    return [f"{text.fold(name)}: {first}", *(f"  {line}" for line in more)]
+
+
+def _pretty(value: object) -> list[str]:
+    import json
+
+    return _lines(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _lines(words: object) -> list[str]:
+    return text.clean(words or "").removesuffix("\n").split("\n") if words else []

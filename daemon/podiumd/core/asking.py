@@ -1,0 +1,109 @@
+"""What an agent asks a person in mid-turn: leave to use a tool, or a question of its own."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core.kernel import CHOICES, Decision
+from podiumd.core.state import Question, RunState
+
+TEXT_CHARACTERS = 300
+DETAIL_CHARACTERS = 8 * 1024
+
+_TELLING = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query")
+"""Parameters of tools that say by themselves what a call would do, the first that is there."""
+
+
+def approval(d: Decision, seen: c.ApprovalSeen) -> None:
+    """The agent asks: open a question, or answer it from what a person said before."""
+    state = d.state
+    if state.turn is None or state.turn.intent.turn_id != seen.turn_id:
+        return
+    asked = (seen.turn_id, seen.request_id)
+    if any((q.turn_id, q.request_id) == asked for q in state.questions.values()):
+        return
+    choices, free_text = (
+        (_own_choices(seen), True) if seen.asks_person else (CHOICES["approval"], False)
+    )
+    spare = _spare_answer(state, seen)
+    d.emit(
+        f.QuestionOpened(
+            question_id=d.id("question", len(state.questions) + 1),
+            kind="ask" if seen.asks_person else "approval",
+            text=_question_text(seen),
+            choices=choices,
+            free_text=free_text,
+            detail=_detail(seen),
+            turn_id=seen.turn_id,
+            request_id=seen.request_id,
+            tool=seen.tool,
+            input=seen.input,
+            tool_use_id=seen.tool_use_id,
+            step=state.step,
+            visit=state.visits.get(state.step or "", 0),
+            mono=d.mono,
+        )
+    )
+    question = list(d.state.questions.values())[-1]
+    if spare is not None:
+        d.emit(f.EffectEnded(effect=f"answer:{spare.question_id}", state="reused"))
+        d.close(question, "answered", answer=spare.answer, note=spare.note, by=spare.by)
+    elif seen.tool in state.always and not seen.asks_person:
+        d.close(question, "answered", answer="allow", by="always")
+    elif state.start.on_question == "fail" and not state.stopping:
+        d.give_up("clarification-needed", detail=question.text)
+
+
+def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
+    """An answer of this visit that its process never got: it serves once for the same call."""
+    visit = state.visits.get(state.step or "", 0)
+    for q in state.questions.values():
+        if (
+            q.closed == "answered"
+            and not q.delivered
+            and q.turn_id != seen.turn_id
+            and (q.step, q.visit, q.tool, q.input) == (state.step, visit, seen.tool, seen.input)
+        ):
+            return q
+    return None
+
+
+def _question_text(seen: c.ApprovalSeen) -> str:
+    """What the agent wants, in its call's own words: a description is only the model's claim."""
+    if seen.asks_person:
+        return _own_question(seen)
+    telling = [seen.input[name] for name in _TELLING if isinstance(seen.input.get(name), str)]
+    if not telling:
+        return f"May the agent use {seen.tool}?"
+    return f"May the agent use {seen.tool}? {_cut(telling[0], TEXT_CHARACTERS)}"
+
+
+def _detail(seen: c.ApprovalSeen) -> str:
+    """The whole call, for a person to read."""
+    call = msgspec.json.format(msgspec.json.encode(seen.input), indent=2).decode()
+    return "\n".join(part for part in (seen.description, _cut(call, DETAIL_CHARACTERS)) if part)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def _own_question(seen: c.ApprovalSeen) -> str:
+    asked = seen.input.get("questions")
+    if isinstance(asked, list) and asked and isinstance(asked[0], dict):
+        return "\n".join(str(q.get("question", "")) for q in asked if isinstance(q, dict))
+    return str(seen.input.get("plan") or seen.description or f"{seen.tool} asks you")
+
+
+def _own_choices(seen: c.ApprovalSeen) -> tuple[tuple[str, str], ...]:
+    """The options of the agent's own question; a plan is approved or sent back."""
+    asked = seen.input.get("questions")
+    if not (isinstance(asked, list) and asked and isinstance(asked[0], dict)):
+        return (("yes", "Yes"), ("no", "No"))
+    options = asked[0].get("options") if len(asked) == 1 else None
+    if not isinstance(options, list):
+        return ()
+    labels = [str(o.get("label", "")) for o in options if isinstance(o, dict)]
+    return tuple((label, label) for label in labels if label)
