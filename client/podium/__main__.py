@@ -11,6 +11,10 @@ import sys
 
 from podium import errors
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 HOT = {
     "status": {"--json": "json"},
     "runs": {"--json": "json", "--all": "ended_too"},
@@ -34,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except errors.Failure as failure:
-        _complain(failure.message)
+        _complain(failure.sentence, failure.details)
         return failure.exit_code
     except KeyboardInterrupt:
         return errors.INTERRUPTED
@@ -73,11 +77,13 @@ def _dispatch(arguments: list[str]) -> int:
     return cli.run(arguments)
 
 
-def _complain(sentence: str) -> None:
+def _complain(sentence: str, details: Iterable[str] = ()) -> None:
     from podium import text
 
     try:
         text.tell(f"podium: {text.fold(sentence)}")
+        for line in details:
+            text.tell(text.clean(line))
     except OSError:
         pass  # standard error is closed: there is nobody to tell
 

@@ -6,7 +6,9 @@ import sys
 from typing import Any
 
 from podium import text
-from podium.narrate import Words, answer_command, end_line
+from podium.narrate import end_line
+from podium.question import answer_command, body, heading
+from podium.streamed import Words
 
 Json = dict[str, Any]
 
@@ -20,6 +22,7 @@ class AnswerView:
         self._said = said
         self._interactive = interactive
         self._words = Words()
+        self._unhinted: dict[str, Json] = {}
         self._terminal = text.is_terminal(sys.stdout)
         self._style = text.Style(sys.stderr)
         self._fresh = True
@@ -30,18 +33,22 @@ class AnswerView:
         if kind == "run.started" and data.get("text") != self._said:
             self._aside(f"handed to the running turn of run {event.get('run_id')}")
         elif kind == "question.opened" and not self._interactive:
-            self._aside(f"? {data.get('kind')}: {data.get('text')}")
-            self._aside(f"  answer with: {answer_command(data)}")
+            self._asked(data)
+        elif kind == "question.closed":
+            self._unhinted.pop(str(data.get("question_id")), None)
         elif kind == "run.ended":
             self._ended(data.get("run") or {})
         elif data.get("turn_id") == self._turn:
             if kind == "turn.output":
                 self._output(data)
             elif kind == "turn.ended":
-                self._answer(self._words.missing(data))
+                self._rest(data)
 
     def tick(self) -> None:
-        """The answer alone is shown: no live line."""
+        """Show how to answer what is open. The answer alone is shown: no live line."""
+        for question in self._unhinted.values():
+            self._aside(f"  answer with: {answer_command(question)}")
+        self._unhinted.clear()
 
     def finish(self) -> None:
         """End the answer's last line."""
@@ -53,6 +60,18 @@ class AnswerView:
             self._answer(self._words.add(data))
         elif data.get("kind") in ("tool", "status"):
             self._aside(f"⚙ {text.fold(data.get('delta'), 100)}")
+
+    def _rest(self, data: Json) -> None:
+        missing, late = self._words.missing(data)
+        if late:
+            self.finish()
+        self._answer(missing)
+
+    def _asked(self, question: Json) -> None:
+        self._aside(f"? {heading(question)}")
+        for line in body(question):
+            text.tell(self._style("dim", f"    {line}"))
+        self._unhinted[str(question.get("question_id"))] = question
 
     def _answer(self, words: str) -> None:
         if words:

@@ -13,7 +13,7 @@ from typing import Any
 from podium import text
 from podium.connection import Connection
 from podium.errors import ALREADY_ENDED, INVALID_PARAMETER, Refusal
-from podium.narrate import answer_command, choices_of
+from podium.question import answer_command, body, choices_of, heading
 from podium.screen import Screen
 
 Json = dict[str, Any]
@@ -68,10 +68,9 @@ class Asker:
     def _show(self) -> None:
         question, style = self._open[0], self._screen.style
         self._screen.line()
-        heading = f"? {text.fold(question.get('kind'))}: {text.clean(question.get('text'))}"
-        self._screen.line(style("yellow", heading))
-        if question.get("detail"):
-            self._screen.line(text.clean(question["detail"]))
+        self._screen.line(style("yellow", f"? {heading(question)}"))
+        for line in body(question):
+            self._screen.line(f"    {line}")
         for number, (value, label) in enumerate(choices_of(question), 1):
             said = f"  {text.fold(label)}" if label and label != value else ""
             self._screen.line(f"  {number}) {text.fold(value)}{said}")
@@ -90,7 +89,7 @@ class Asker:
                 "questions.answer", {"question_id": question["question_id"], "answer": answer}
             )
         except Refusal as refusal:
-            self._screen.line(text.fold(refusal.message))
+            self._screen.line(f"  {refusal.sentence}")
             if refusal.code == INVALID_PARAMETER:
                 return self._invite()
             if refusal.code != ALREADY_ENDED:

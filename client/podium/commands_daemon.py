@@ -40,7 +40,7 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
     options = [] if config is None else ["--config", os.path.abspath(config)]
     running = _status()
     if running is not None:
-        return _report(running, "already running", json)
+        return _already(running, config, json)
     if foreground:
         sys.stdout.flush()
         os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
@@ -50,8 +50,17 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
         rival = _status_of_rival()
         if rival is None:
             raise
-        return _report(rival, "already running", json)
-    return _report(started, "running" if own else "already running", json)
+        return _already(rival, config, json)
+    return _report(started, "running", json) if own else _already(started, config, json)
+
+
+def _already(status: Json, config: str | None, json: bool) -> int:
+    if config is not None:
+        text.tell(
+            "podium: the daemon is already running and --config was ignored: "
+            f"'podium down && podium up --config {text.fold(config)}' starts it with that file."
+        )
+    return _report(status, "already running", json)
 
 
 def _status() -> Json | None:
@@ -227,7 +236,7 @@ def rpc(method: str, params: str | None, json: bool) -> int:
     except Refusal as refusal:
         data = f", data {wire.encode(refusal.data)}" if refusal.data else ""
         raise Failure(
-            f"{refusal.message.rstrip('.')} (code {refusal.code}{data})", refusal.exit_code
+            f"{refusal.message.rstrip('.')} (code {refusal.code}{data}).", refusal.exit_code
         ) from refusal
     pretty = not json and text.is_terminal(sys.stdout)
     text.emit((library.dumps(result, indent=2) if pretty else wire.encode(result)) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -9,7 +10,8 @@ from podium import follow, text
 from podium.commands_start import given_text
 from podium.connection import Connection, call
 from podium.errors import Failure
-from podium.narrate import answer_command, choices_of, end_line
+from podium.narrate import end_line
+from podium.question import LISTED_LINES, answer_command, body, choices_of, heading
 from podium.views import home_relative
 
 Json = dict[str, Any]
@@ -25,17 +27,18 @@ def show(run_id: str, json: bool) -> int:
         text.emit_json(run)
         return 0
     style = text.Style(sys.stdout)
-    lines = [(name, said) for name, said in _facts(run) if said]
-    shown = [f"{style('bold', name.ljust(9))}  {text.fold(said)}\n" for name, said in lines]
+    shown = [
+        f"{style('bold', name.ljust(9))}  {text.fold(said)}\n"
+        for name, said in _facts(run)
+        if said
+    ]
     history = run.get("history") or []
     if history:
         headings = ("VISIT", "STEP", "OUTCOME", "SOURCE", "REPLIES", "AT", "DESCRIPTION")
         shown.append("\n" + text.table(headings, map(_history_row, history), text.columns()))
-    shown += [
-        f"\n? {text.fold(question.get('text'))}\n  {answer_command(question)}\n"
-        for question in run.get("questions") or []
-        if not question.get("closed")
-    ]
+    for question in run.get("questions") or []:
+        lines = [f"? {heading(question)}", *(f"    {one}" for one in body(question, LISTED_LINES))]
+        shown.append("\n" + "\n".join([*lines, f"  {answer_command(question)}"]) + "\n")
     if run.get("exit"):
         shown.append(f"\n{end_line(run, style)}\n")
         if run["exit"].get("detail"):
@@ -106,16 +109,40 @@ class LogView(follow.JsonView):
         """Print the event's line; streamed output is no part of the log."""
         if event.get("seq") is None:
             return
-        data = event.get("data") or {}
         said = " ".join(
-            f"{name}={text.fold(value, 60)}"
-            for name, value in data.items()
-            if isinstance(value, (str, int, float)) and value not in ("", event.get("run_id"))
+            f"{name}={value}"
+            for name, value in _told(str(event.get("type")), event.get("data") or {})
+            if value not in ("", event.get("run_id"))
         )
         clock = str(event.get("at"))[11:23]
         kind = text.fold(event.get("type"))
         line = f"{event['seq']:>5}  {text.fold(clock)}  {kind:<16} {said}".rstrip()
         text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
+
+
+def _told(kind: str, data: Json) -> list[tuple[str, str]]:
+    """What an event's line says of its data: what is plain, and how a turn or a run ended."""
+    told = dict(data)
+    if kind == "run.ended":
+        ended = data.get("exit") or {}
+        told = {"reason": ended.get("reason"), "class": ended.get("class")}
+        told["detail"] = ended.get("detail")
+    elif kind == "turn.ended":
+        report = data.get("report") or {}
+        if report.get("kind") != "done":
+            told |= {"end": report.get("kind"), "detail": report.get("detail")}
+    return [(text.fold(name), _value(name, value)) for name, value in told.items()]
+
+
+def _value(name: str, value: object) -> str:
+    """A value in short; empty for what a line has no room for."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.4f}" if name.endswith("_usd") else f"{value:.1f}"
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return text.fold(shlex.join(value), 60)
+    return text.fold(value, 60) if isinstance(value, (str, int)) else ""
 
 
 def control(verb: str, run_id: str, json: bool) -> int:
@@ -189,9 +216,7 @@ def _show_question(beginning: str, json: bool) -> int:
     if json:
         text.emit_json(question)
         return 0
-    said = f"{text.fold(question.get('kind'))}: {text.clean(question.get('text'))}\n"
-    if question.get("detail"):
-        said += f"{text.clean(question['detail'])}\n"
+    said = "\n".join([heading(question), *(f"    {line}" for line in body(question))]) + "\n"
     choices = choices_of(question)
     if choices:
         said += "\n" + text.table(("ANSWER", "MEANING"), choices)

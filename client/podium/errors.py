@@ -21,6 +21,10 @@ INTERRUPTED = 130
 BUSY = -32001
 INVALID_PARAMETER = -32602
 ALREADY_ENDED = -32004
+REFUSED = -32006
+
+PROTOCOL_PREFIXES = ("Invalid params: ", "Invalid request: ", "Parse error: ")
+"""What the daemon's words for programs begin with; people can do without."""
 
 
 class Failure(Exception):
@@ -30,6 +34,16 @@ class Failure(Exception):
         super().__init__(message)
         self.message = message
         self.exit_code = exit_code
+
+    @property
+    def sentence(self) -> str:
+        """All that a person is told, ended by a full stop."""
+        return stopped(self.message)
+
+    @property
+    def details(self) -> list[str]:
+        """Lines that follow the sentence."""
+        return []
 
 
 class DaemonDown(Failure):
@@ -47,9 +61,49 @@ class ConnectionLost(Failure):
 
 
 class Refusal(Failure):
-    """The daemon answered with a JSON-RPC error. ``data`` is the error's own."""
+    """The daemon answered with a JSON-RPC error. ``data`` is the error's own: ``fix`` and
+    ``findings`` are told too."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message, BUSY_START if code == BUSY else ERROR)
         self.code = code
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+        super().__init__(message, self._exit_code())
+
+    def _exit_code(self) -> int:
+        if self.code == BUSY:
+            return BUSY_START
+        # Only a recipe's own parameters (-p) are named so: the others the client puts right.
+        wrong = self.code == INVALID_PARAMETER and self.data.get("parameter") == "params"
+        return USAGE if wrong else ERROR
+
+    @property
+    def sentence(self) -> str:
+        """The daemon's words without what is meant for programs, and what to do."""
+        said = self.message.strip()
+        for prefix in PROTOCOL_PREFIXES:
+            said = said.removeprefix(prefix)
+        findings = self._findings()
+        if findings and said.endswith(findings[0]):
+            said = said.removesuffix(findings[0]).rstrip(": ")  # it comes again, with its place
+        said = stopped(said[:1].upper() + said[1:])
+        fix = str(self.data.get("fix") or "").strip()
+        return said if not fix or fix.rstrip(".") in said else f"{said} {stopped(fix)}"
+
+    @property
+    def details(self) -> list[str]:
+        """A line for every fault of a recipe: file, line, code, what is wrong."""
+        return [
+            f"  {finding.get('file')}:{finding.get('line') or 1}: "
+            f"{'warning: ' if finding.get('level') == 'warning' else ''}"
+            f"{finding.get('code')}: {stopped(str(finding.get('message')))}"
+            for finding in self.data.get("findings") or []
+        ]
+
+    def _findings(self) -> list[str]:
+        return [str(finding.get("message")) for finding in self.data.get("findings") or []]
+
+
+def stopped(words: str) -> str:
+    """A sentence, ended as one."""
+    words = words.rstrip()
+    return words if words.endswith((".", "!", "?")) else f"{words}."

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from podium import text
+from podium.question import answer_command, body, heading
 from podium.screen import Screen
+from podium.streamed import Words
 
 Json = dict[str, Any]
 
@@ -24,52 +26,12 @@ PURPOSES = {
 }
 
 
-def choices_of(question: Json) -> list[tuple[str, str]]:
-    """The choices of a question as (id, label), from the contract's or a fact's shape."""
-    pairs = []
-    for choice in question.get("choices") or []:
-        if isinstance(choice, dict):
-            pairs.append((str(choice.get("id", "")), str(choice.get("label") or "")))
-        else:
-            pairs.append((str(choice[0]), str(choice[1])))
-    return pairs
-
-
-def answer_command(question: Json) -> str:
-    """The command that answers a question."""
-    values = "|".join(shlex.quote(text.fold(value)) for value, _ in choices_of(question))
-    return f"podium answer {text.fold(question.get('question_id'))} {values or 'TEXT'}"
-
-
 def mark(run: Json) -> tuple[str, str]:
     """The sign of a run's end and its colour: green for completed only, red for errors."""
     ended = run.get("exit") or {}
     if ended.get("class") == "completed":
         return "✓", "green"
     return ("✗", "red") if ended.get("category") == "error" else ("⚠", "yellow")
-
-
-class Words:
-    """The agent's streamed text, turn by turn, and whether the final text was all shown."""
-
-    def __init__(self) -> None:
-        self._shown: dict[str, str] = {}
-        self._message: str | None = None
-
-    def add(self, data: Json) -> str:
-        """Take a delta and return what to write: a new message begins a new paragraph."""
-        delta = str(data.get("delta", ""))
-        turn, message = str(data.get("turn_id")), str(data.get("uuid"))
-        apart = "\n\n" if self._shown.get(turn) and message != self._message else ""
-        self._message = message
-        self._shown[turn] = self._shown.get(turn, "") + apart + delta
-        return apart + delta
-
-    def missing(self, data: Json) -> str:
-        """What a ``turn.ended`` says that was not streamed here: all of it, or nothing."""
-        final = str(data.get("text") or "")
-        shown = self._shown.pop(str(data.get("turn_id")), "")
-        return "" if " ".join(final.split()) in " ".join(shown.split()) else final
 
 
 class Narrator:
@@ -81,7 +43,8 @@ class Narrator:
         self._again = again
         self._interactive = interactive
         self._words = Words()
-        self._limits: Json = {}
+        self._start: Json = {}
+        self._unhinted: dict[str, Json] = {}
         self._cost = 0.0
         self._started: float | None = None
         self._step_began: float | None = None
@@ -121,7 +84,10 @@ class Narrator:
             teller(event.get("data") or {})
 
     def tick(self) -> None:
-        """Show how long it has been going on and what it has cost."""
+        """Show how to answer what is open, how long it has been going on and what it has cost."""
+        for question in self._unhinted.values():
+            self._note(f"  answer with: {answer_command(question)}", "yellow")
+        self._unhinted.clear()
         if self._started is not None:
             elapsed = text.duration(max(0, int(time.time() - self._started)))
             where = f"  {self._where}" if self._where else ""
@@ -142,14 +108,14 @@ class Narrator:
 
     def _run_started(self, data: Json) -> None:
         self._started = self._at
-        self._limits = data.get("limits") or {}
+        self._start = data
         self._screen.line(first_line(data))
         place = text.fold(data.get("working_directory"))
         session = text.fold(data.get("session_id"))
         self._note(f"run {text.fold(data.get('run_id'))} · session {session} · {place}")
 
     def _step_entered(self, data: Json) -> None:
-        most = self._limits.get("max_total_steps")
+        most = self._limit("max_total_steps")
         count = f"step {data.get('step_count')}" + (f" of {most}" if most else "")
         step = text.fold(data.get("step"))
         visit = data.get("visit")
@@ -158,10 +124,18 @@ class Narrator:
         self._screen.line()
         self._screen.line(f"{title}  {self._style('dim', f'visit {visit} · {count}')}")
 
+    def _limit(self, name: str) -> Any:
+        return (self._start.get("limits") or {}).get(name)
+
+    def _reply(self, attempt: object) -> str:
+        retries = self._limit("max_retries")
+        return f"reply {attempt}" + ("" if retries is None else f" of {retries + 1}")
+
     def _turn_intended(self, data: Json) -> None:
-        said = PURPOSES.get(str(data.get("purpose")))
-        if said:
-            self._note(f"{said} (attempt {data.get('attempt', 1)})")
+        purpose = str(data.get("purpose"))
+        if purpose in PURPOSES:
+            reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
+            self._note(f"{PURPOSES[purpose]}{reply}")
 
     def _turn_output(self, data: Json) -> None:
         kind = data.get("kind")
@@ -181,10 +155,10 @@ class Narrator:
         self._screen.write("\n".join(lines))
 
     def _turn_ended(self, data: Json) -> None:
-        missing = self._words.missing(data)
-        if missing:
-            self._screen.fresh_line()
-            self._stream(missing)
+        missing, late = self._words.missing(data)
+        if late:
+            self._note("… said before:")
+        self._stream(missing)
         self._cost += data.get("cost_usd") or 0.0
         ended = (data.get("report") or {}).get("kind", "done")
         how = "" if ended == "done" else f" · {str(ended).replace('_', ' ')}"
@@ -200,9 +174,8 @@ class Narrator:
         self._note(f"outcome {text.fold(data.get('outcome'))}{more}", "cyan")
 
     def _outcome_invalid(self, data: Json) -> None:
-        replies = self._limits.get("max_retries", 3) + 1
-        attempt = f"reply {data.get('attempt')} of {replies}"
-        self._note(f"! no usable outcome ({attempt}): {data.get('message')}", "yellow")
+        reply = self._reply(data.get("attempt"))
+        self._note(f"! no usable outcome ({reply}): {data.get('message')}", "yellow")
 
     def _check_ended(self, data: Json) -> None:
         passed = bool(data.get("passed"))
@@ -218,11 +191,16 @@ class Narrator:
     def _question_opened(self, data: Json) -> None:
         if self._interactive:
             return
-        self._note(f"? {data.get('kind')}: {data.get('text')}", "yellow")
-        self._block(data.get("detail") or "")
-        self._note(f"  answer with: {answer_command(data)}", "yellow")
+        first, *more = heading(data).split("\n")
+        self._note(f"? {first}", "yellow")
+        for line in [*more, *body(data)]:
+            self._screen.line("    " + self._style("dim", line))
+        if self._start.get("on_question") != "fail":
+            # It may be closed at once; only who has caught up is told how to answer.
+            self._unhinted[str(data.get("question_id"))] = data
 
     def _question_closed(self, data: Json) -> None:
+        self._unhinted.pop(str(data.get("question_id")), None)
         answer = data.get("answer")
         by = f" by {data['by']}" if data.get("by") else ""
         said = f"answered{by}: {answer}" if answer else f"question {data.get('closed')}"
@@ -252,8 +230,9 @@ class Narrator:
         ended = run.get("exit") or {}
         if ended.get("detail") and ended.get("class") != "completed":
             self._block(ended["detail"])
-        if ended.get("class") != "completed":
-            self._screen.line(f"Run it again: {text.clean(self._again or again_command(run))}")
+        again = self._again or again_command(self._start, run)
+        if again and ended.get("class") != "completed":
+            self._screen.line(f"Run it again: {text.clean(again)}")
 
 
 def first_line(started: Json) -> str:
@@ -283,10 +262,21 @@ def end_line(run: Json, style: text.Style) -> str:
     return f"{style(colour, said)}  {style('dim', ' · '.join(took))}"
 
 
-def again_command(run: Json) -> str:
-    """The command that starts the same recipe again with the same parameters."""
-    words = ["podium", "run", str(run.get("recipe")), "--cwd", str(run.get("working_directory"))]
+def again_command(started: Json, run: Json) -> str:
+    """The command that does the same again, from a ``run.started`` and the run; may be empty."""
+    worktree = started.get("worktree") or {}
+    place = str(worktree.get("repository") or run.get("working_directory"))
+    agent = started.get("agent_override")
+    options = ["--cwd", place]
+    if run.get("kind") == "prompt":
+        said = str(started.get("text") or "")
+        if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
+            return ""  # nothing that can be typed again as it stands
+        return shlex.join(["podium", "prompt", *options, "--agent", str(run.get("agent")), said])
     for name, value in (run.get("params") or {}).items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)
-        words += ["-p", f"{name}={shown}"]
-    return shlex.join(words)
+        options += ["-p", f"{name}={shown}"]
+    options += ["--agent", str(agent)] if agent else []
+    options += ["--worktree"] if worktree else []
+    options += ["--on-question", "fail"] if started.get("on_question") == "fail" else []
+    return shlex.join(["podium", "run", str(run.get("recipe")), *options])

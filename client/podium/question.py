@@ -41,13 +41,17 @@ def answer_command(question: Json) -> str:
     return f"podium answer {text.fold(question.get('question_id'))} {values or 'TEXT'}"
 
 
-def heading(question: Json) -> str:
-    """The question in a line or a few: ``approval: May the agent use Bash?``."""
-    asked = text.clean(question.get("text"))
+def asked(question: Json) -> str:
+    """The question's text, in a line or a few: ``May the agent use Bash?``."""
     if _is_call(question):
         # The text repeats the beginning of the call, which follows whole.
-        asked = f"May the agent use {text.fold(question['tool'])}?"
-    return f"{text.fold(question.get('kind'))}: {asked}"
+        return f"May the agent use {text.fold(question['tool'])}?"
+    return text.clean(question.get("text"))
+
+
+def heading(question: Json) -> str:
+    """What kind of question, and the question: ``approval: May the agent use Bash?``."""
+    return f"{text.fold(question.get('kind'))}: {asked(question)}"
 
 
 def body(question: Json, most: int = SHOWN_LINES) -> list[str]:

@@ -61,6 +61,7 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
         ("gateway", reach),
         ("sessions", str(answer.get("sessions", ""))),
         ("active runs", str(answer.get("runs_active", ""))),
+        ("active prompts", str(answer.get("prompts_active", ""))),
         ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
         ("voice", " ".join(str(voice[key]) for key in ("state", "model") if voice.get(key))),
         (
@@ -123,20 +124,30 @@ def questions(json: bool) -> int:
     elif not answer:
         text.emit("No open questions.\n")
     else:
-        rows = (
-            (
-                text.short(question.get("question_id")),
-                text.short(question.get("run_id")),
-                str(question.get("kind", "")),
-                text.ago(question.get("opened_at")),
-                "|".join(str(choice.get("id")) for choice in question.get("choices") or []),
-                str(question.get("text", "")),
-            )
-            for question in answer
-        )
-        headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS", "TEXT")
-        text.emit(text.table(headings, rows, text.columns()))
+        headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS")
+        heading, *rows = text.table(headings, map(_question_row, answer)).splitlines()
+        lines = [heading]
+        for question, row in zip(answer, rows, strict=True):
+            lines += [row, *_asked(question)]
+        text.emit("\n".join(lines) + "\n")
     return 0
+
+
+def _question_row(question: Json) -> tuple[str, ...]:
+    return (
+        text.short(question.get("question_id")),
+        text.short(question.get("run_id")),
+        str(question.get("kind", "")),
+        text.ago(question.get("opened_at")),
+        "|".join(str(choice.get("id")) for choice in question.get("choices") or []) or "TEXT",
+    )
+
+
+def _asked(question: Json) -> list[str]:
+    from podium.question import LISTED_LINES, asked, body
+
+    told = [*asked(question).split("\n"), *(f"  {line}" for line in body(question, LISTED_LINES))]
+    return [f"    {line}" for line in told]
 
 
 def locks(json: bool) -> int:

@@ -288,6 +288,7 @@ async def test_a_fork_goes_into_a_session_of_its_own(machine: Machine, one: str)
     async with running(machine) as daemon:
         await daemon.start(one)
         session = (await daemon.turn()).request.session_id
+        machine.agent.transcripts[session] = machine.state / "transcript.jsonl"
         went = await daemon.prompt("What if", session_id=session, fork=True)
         assert went["session_id"] != session
         request = (await daemon.turn()).request

@@ -88,15 +88,21 @@ async def spawn(request: TurnRequest, argv: list[str], prompt: bytes) -> AgentPr
         for descriptor in descriptors:
             os.close(descriptor)
     failpoint("turn.after-spawn")
-    group = cgroup.create(request.turn_id)
-    if group is not None:
-        # Noted first: whoever recovers this turn finds the group even if we end here.
-        (directory / GROUP).write_text(str(group))
-        cgroup.enter(group, child.pid)
+    with trio.CancelScope(shield=True):  # some 10 ms of the kernel's, then done
+        await trio.to_thread.run_sync(_group, request.turn_id, directory, child.pid)
     start = start_of(child.pid)
     # Nobody has collected it yet, so it has a start time even if it has ended already.
     assert start is not None
     return AgentProcess(Identity(child.pid, start), child.pid, child)
+
+
+def _group(turn_id: str, directory: Path, pid: int) -> None:
+    """Move the agent into a group of its own, where that can be made. Blocks."""
+    group = cgroup.create(turn_id)
+    if group is not None:
+        # Noted first: whoever recovers this turn finds the group even if we end here.
+        (directory / GROUP).write_text(str(group))
+        cgroup.enter(group, pid)
 
 
 def _start(
