@@ -83,7 +83,7 @@ def _complain(sentence: str, details: Iterable[str] = ()) -> None:
     try:
         text.tell(f"podium: {text.fold(sentence)}")
         for line in details:
-            text.tell(text.clean(line))
+            text.tell(f"  {text.fold(line)}")
     except OSError:
         pass  # standard error is closed: there is nobody to tell
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from podium import __version__, text
 from podium.commands import COMMANDS, Argument, Command
-from podium.errors import OK, USAGE
+from podium.errors import OK, USAGE, Failure
 
 COMPLETE = "__complete"
 """What completion scripts call; no command for people."""
@@ -37,6 +37,7 @@ def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("--help", "-h"):
         text.emit(overview())
         return OK
+    _require_known(arguments)
     try:
         given = vars(parser().parse_args(arguments))
     except SystemExit as stop:
@@ -47,6 +48,37 @@ def run(arguments: list[str]) -> int:
     # The parser also knows the options of the command above (``--all`` of ``runs``).
     code: int = handler(**{one.dest: given[one.dest] for one in command.arguments})
     return code
+
+
+def show_help(path: list[str]) -> int:
+    """``podium help``."""
+    return run([*path, "--help"])
+
+
+def _require_known(arguments: list[str]) -> None:
+    """Name the nearest command where there is none of that name.
+
+    Raises:
+        Failure: the words begin with no command.
+    """
+    path: tuple[str, ...] = ()
+    for word in arguments:
+        below = [command.path[-1] for command in COMMANDS if command.path[:-1] == path]
+        if not below or word.startswith("-"):
+            return
+        if word not in below:
+            from difflib import get_close_matches
+
+            named = " ".join([*path, text.fold(word, 40)])
+            (near,) = get_close_matches(word, below, n=1, cutoff=0.0)
+            nearest = " ".join([*path, near])
+            more = " ".join(["podium", *path, "--help"])
+            raise Failure(
+                f"There is no command '{named}': the nearest is '{nearest}', "
+                f"and '{more}' lists them all.",
+                USAGE,
+            )
+        path = (*path, word)
 
 
 def overview() -> str:
@@ -112,12 +144,12 @@ def _add_argument(added: Parser, argument: Argument) -> None:
         added.add_argument(*argument.names, action="store_true", **options)
         return
     options["default"] = [] if argument.repeat else argument.default
-    if argument.repeat:
+    if argument.repeat and argument.is_option:
         options["action"] = "append"
     if argument.choices:
         options["choices"] = argument.choices
     if argument.metavar:
         options["metavar"] = argument.metavar
     if argument.optional:
-        options["nargs"] = "?"
+        options["nargs"] = "*" if argument.repeat else "?"
     added.add_argument(*argument.names, **options)

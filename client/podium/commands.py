@@ -9,7 +9,7 @@ class Argument(NamedTuple):
     """One argument. ``names`` are option strings; one without dashes is a positional.
 
     ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
-    ``questions``, ``answers``, ``recipes``, ``steps``, ``directories`` or ``files``.
+    ``questions``, ``answers``, ``recipes``, ``steps``, ``commands``, ``directories`` or ``files``.
     """
 
     names: tuple[str, ...]
@@ -73,8 +73,9 @@ COMMANDS = (
     Command(
         ("down",),
         "stop the daemon; running turns are interrupted",
-        "Interrupt running turns, stop the daemon and wait until it is gone. Runs are kept and "
-        "go on with the next 'podium up'.",
+        "Interrupt running turns, stop the daemon and wait until it is gone. A run of a recipe "
+        "whose turn is interrupted is paused: after the next 'podium up', 'podium resume RUN' "
+        "lets it go on. A plain prompt is ended.",
         "podium down",
         "commands_daemon:down",
         (JSON,),
@@ -82,7 +83,7 @@ COMMANDS = (
     Command(
         ("status",),
         "what the daemon is doing",
-        "Version, process, gateway, sessions, active runs and open questions.",
+        "Version, process, gateway, sessions, active runs and prompts, and open questions.",
         "podium status --json",
         "views:status",
         (JSON,),
@@ -116,7 +117,7 @@ COMMANDS = (
         "Start a recipe and follow it to its end. Ctrl-C ends only the following. Exit code: 0 "
         "completed, 1 failed, 3 stopped by a limit, 4 a person is needed, 5 the session or "
         "working tree is held, 130 cancelled.",
-        "podium run implement-and-review --cwd ~/project -p issue=42",
+        "podium run implement-and-review --cwd ~/project -p task='Add a test'",
         "commands_start:run",
         (
             _positional("RECIPE", "recipe", "a recipe's id", values="recipes"),
@@ -176,7 +177,8 @@ COMMANDS = (
     Command(
         ("questions",),
         "list the open questions",
-        "Questions that wait for a person.",
+        "Questions that wait for a person, with what the agent wants to do. 'podium answer' "
+        "answers one.",
         "podium questions",
         "views:questions",
         (JSON,),
@@ -326,5 +328,17 @@ COMMANDS = (
         "source <(podium completion bash)  # in ~/.bashrc",
         "complete:completion",
         (_positional("SHELL", "shell", "the shell", choices=("bash", "zsh", "fish")),),
+    ),
+    Command(
+        ("help",),
+        "help on Podium, or on a command",
+        "The same as --help.",
+        "podium help recipe list",
+        "cli:show_help",
+        (
+            _positional(
+                "COMMAND", "path", "a command", repeat=True, optional=True, values="commands"
+            ),
+        ),
     ),
 )

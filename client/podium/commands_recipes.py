@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from podium import text
-from podium.commands_start import given_text
+from podium.commands_start import UNTRUSTED, given_text
 from podium.connection import call
-from podium.errors import ERROR, OK, USAGE, Failure
+from podium.errors import ERROR, OK, USAGE, Failure, stopped
 
 Json = dict[str, Any]
 
@@ -25,17 +25,35 @@ def list_recipes(cwd: str | None, json: bool) -> int:
     else:
         headings = ("RECIPE", "LABEL", "SOURCE", "DESCRIPTION")
         text.emit(text.table(headings, map(_row, answer), text.columns()))
+        _explain(answer)
     return OK
 
 
 def _row(recipe: Json) -> tuple[str, ...]:
-    untrusted = "" if recipe.get("trusted", True) else ", untrusted"
+    marks = [str(recipe.get("source"))]
+    marks += ["broken"] if _broken(recipe) else []
+    marks += [] if recipe.get("trusted", True) else ["untrusted"]
+    shadows = " and ".join(map(str, recipe.get("shadows") or []))
+    marks += [f"shadows {shadows}"] if shadows else []
     return (
         str(recipe.get("id")),
         str(recipe.get("label")),
-        f"{recipe.get('source')}{untrusted}",
+        ", ".join(marks),
         str(recipe.get("description") or ""),
     )
+
+
+def _broken(recipe: Json) -> bool:
+    return not recipe.get("ok", True)
+
+
+def _explain(answer: list[Json]) -> None:
+    """What the marks in the list mean for a person, on standard error."""
+    broken = next((text.fold(one.get("id")) for one in answer if _broken(one)), None)
+    if broken is not None:
+        text.tell(f"A broken recipe does not run: 'podium recipe show {broken}' names its faults.")
+    if not all(one.get("trusted", True) for one in answer):
+        text.tell(f"An untrusted recipe does not run. {UNTRUSTED}")
 
 
 def show(name: str, cwd: str | None, json: bool) -> int:
@@ -120,7 +138,8 @@ def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int
         source = f"{text.fold(answer.get('source'))}{repaired}"
         text.emit(f"{text.fold(answer.get('outcome'))}{described} ({source})\n")
     else:
-        text.tell(f"podium: {text.fold(answer.get('error'))}: {text.fold(answer.get('message'))}")
+        message = stopped(text.fold(answer.get("message")))
+        text.tell(f"podium: {text.fold(answer.get('error'))}: {message}")
         if answer.get("excerpt"):
             text.tell(text.clean(answer["excerpt"]))
     return OK if answer.get("ok") else ERROR

@@ -28,9 +28,7 @@ def show(run_id: str, json: bool) -> int:
         return 0
     style = text.Style(sys.stdout)
     shown = [
-        f"{style('bold', name.ljust(9))}  {text.fold(said)}\n"
-        for name, said in _facts(run)
-        if said
+        f"{style('bold', name.ljust(9))}  {text.fold(said)}\n" for name, said in _facts(run) if said
     ]
     history = run.get("history") or []
     if history:
@@ -124,14 +122,16 @@ def _told(kind: str, data: Json) -> list[tuple[str, str]]:
     """What an event's line says of its data: what is plain, and how a turn or a run ended."""
     told = dict(data)
     if kind == "run.ended":
-        ended = data.get("exit") or {}
+        ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
         told = {"reason": ended.get("reason"), "class": ended.get("class")}
         told["detail"] = ended.get("detail")
     elif kind == "turn.ended":
         report = data.get("report") or {}
         if report.get("kind") != "done":
             told |= {"end": report.get("kind"), "detail": report.get("detail")}
-    return [(text.fold(name), _value(name, value)) for name, value in told.items()]
+    # A terminal cuts the line: what is for programs stands last.
+    names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
+    return [(text.fold(name), _value(name, told[name])) for name in names]
 
 
 def _value(name: str, value: object) -> str:

@@ -10,11 +10,16 @@ from typing import Any
 from podium import follow, text
 from podium.ask import Asker
 from podium.connection import Connection
-from podium.errors import USAGE, Failure
+from podium.errors import REFUSED, USAGE, Failure, Refusal
 from podium.narrate import Narrator
 from podium.screen import Screen
 
 Json = dict[str, Any]
+
+UNTRUSTED = (
+    "Recipes that come with a project cannot be run in this release: read it, then copy it into "
+    "your own recipes, the folder 'recipes' beside the file that 'podium config path' names."
+)
 
 
 def run(
@@ -40,14 +45,19 @@ def run(
     request |= {name: value for name, value in given.items() if value}
     if worktree:
         request["worktree"] = True
-    connection, started = follow.start("runs.start", request)
+    try:
+        connection, started = follow.start("runs.start", request)
+    except Refusal as refusal:
+        if refusal.code == REFUSED:
+            refusal.data.setdefault("fix", UNTRUSTED)
+        raise
     run_id = str(started["run_id"])
     if detach:
         _detached(started, json)
         return 0
     if started.get("status") == "queued":
         text.tell("podium: queued until another agent is done.")
-    again = _again(request)
+    again = _again(request, on_question)
     asking = person and request["on_question"] == "ask"
     return _follow_run(connection, run_id, json, again, asking)
 
@@ -165,11 +175,13 @@ def _detached(started: Json, json: bool) -> None:
         text.tell(f"Follow it with 'podium attach {run_id}'.")
 
 
-def _again(request: Json) -> str:
+def _again(request: Json, on_question: str | None) -> str:
     words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
     for name, value in (request.get("params") or {}).items():
         words += ["-p", f"{name}={value}"]
     for name, option in (("agent", "--agent"), ("session_id", "--session")):
         if name in request:
             words += [option, request[name]]
-    return shlex.join(words + (["--worktree"] if request.get("worktree") else []))
+    words += ["--worktree"] if request.get("worktree") else []
+    words += ["--on-question", on_question] if on_question is not None else []
+    return shlex.join(words)

@@ -123,6 +123,8 @@ def _arguments(command: Command, before: list[str], current: str) -> Iterable[Ca
         option = options.get(word)
         after_option = not after_option and option is not None and not option.flag
     positionals = [one for one in command.arguments if not one.is_option]
+    if positionals and positionals[-1].repeat:
+        positionals += positionals[-1:] * len(placed)
     return _values(positionals[len(placed)], placed) if len(placed) < len(positionals) else []
 
 
@@ -171,12 +173,17 @@ def _steps(placed: list[str]) -> list[Candidate]:
     return [(str(name), "") for name in recipe.get("steps") or {}]
 
 
+def _commands(placed: list[str]) -> list[Candidate]:
+    return [(one.path[-1], one.summary) for one in COMMANDS if list(one.path[:-1]) == placed]
+
+
 SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "runs": _runs,
     "questions": _questions,
     "answers": _answers,
     "recipes": _recipes,
     "steps": _steps,
+    "commands": _commands,
     "files": lambda placed: [(FILES, "")],
     "directories": lambda placed: [(DIRECTORIES, "")],
 }

@@ -19,9 +19,17 @@ NOT_RUNNING = 6
 INTERRUPTED = 130
 
 BUSY = -32001
+NOT_FOUND = -32002
 INVALID_PARAMETER = -32602
 ALREADY_ENDED = -32004
 REFUSED = -32006
+
+LISTED_BY = {
+    "run": "podium runs --all",
+    "question": "podium questions",
+    "recipe": "podium recipe list",
+}
+"""The commands that list what was not found."""
 
 PROTOCOL_PREFIXES = ("Invalid params: ", "Invalid request: ", "Parse error: ")
 """What the daemon's words for programs begin with; people can do without."""
@@ -86,18 +94,22 @@ class Refusal(Failure):
         if findings and said.endswith(findings[0]):
             said = said.removesuffix(findings[0]).rstrip(": ")  # it comes again, with its place
         said = stopped(said[:1].upper() + said[1:])
-        fix = str(self.data.get("fix") or "").strip()
+        fix = str(self.data.get("fix") or self._where_to_look()).strip()
         return said if not fix or fix.rstrip(".") in said else f"{said} {stopped(fix)}"
 
     @property
     def details(self) -> list[str]:
         """A line for every fault of a recipe: file, line, code, what is wrong."""
         return [
-            f"  {finding.get('file')}:{finding.get('line') or 1}: "
+            f"{finding.get('file')}:{finding.get('line') or 1}: "
             f"{'warning: ' if finding.get('level') == 'warning' else ''}"
             f"{finding.get('code')}: {stopped(str(finding.get('message')))}"
             for finding in self.data.get("findings") or []
         ]
+
+    def _where_to_look(self) -> str:
+        command = LISTED_BY.get(str(self.data.get("kind"))) if self.code == NOT_FOUND else None
+        return f"'{command}' lists what there is." if command else ""
 
     def _findings(self) -> list[str]:
         return [str(finding.get("message")) for finding in self.data.get("findings") or []]

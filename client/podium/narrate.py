@@ -25,6 +25,8 @@ PURPOSES = {
     "interrupted": "telling the agent that it was interrupted",
 }
 
+ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
+
 
 def mark(run: Json) -> tuple[str, str]:
     """The sign of a run's end and its colour: green for completed only, red for errors."""
@@ -202,7 +204,7 @@ class Narrator:
     def _question_closed(self, data: Json) -> None:
         self._unhinted.pop(str(data.get("question_id")), None)
         answer = data.get("answer")
-        by = f" by {data['by']}" if data.get("by") else ""
+        by = ANSWERED_BY.get(str(data.get("by")), f" by {data.get('by')}")
         said = f"answered{by}: {answer}" if answer else f"question {data.get('closed')}"
         self._note(f"? {said}")
 

@@ -85,6 +85,7 @@ class Play:
 
     def __init__(self, recipe: Recipe | None = None, **start: Any) -> None:
         self.mono = 100.0
+        self.at = ""
         self.facts: list[f.AnyFact] = []
         self.stored: list[tuple[bytes, str]] = []
         self._state: RunState | None = None
@@ -140,7 +141,7 @@ class Play:
     def do(self, make: Callable[..., c.AnyCommand], **fields: Any) -> list[str]:
         """One command; returns the kinds of the facts that follow."""
         self.mono += 1.0
-        at = f"2026-01-02T03:{int(self.mono) // 60 % 60:02}:{int(self.mono) % 60:02}.000Z"
+        self.at = at = f"2026-01-02T03:{int(self.mono) // 60 % 60:02}:{int(self.mono) % 60:02}.000Z"
         had_ended = self._state is not None and self._state.exit is not None
         facts = decide(self._state, make(at=at, mono=self.mono, **fields))
         for fact in facts:

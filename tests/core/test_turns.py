@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -280,6 +281,34 @@ def test_a_usage_limit_parks_the_run_which_goes_on_by_itself() -> None:
     play.begin()
     assert (play.state.visits, play.state.step_count, play.turn.attempt) == before
     assert (play.turn.purpose, play.state.parked_until) == ("go-on", None)
+
+
+def test_a_reset_that_was_announced_too_early_is_waited_for_longer_each_time() -> None:
+    past = "2026-01-02T01:00:00.000Z"
+    play = Play(review_loop()).begin()
+    waits = []
+    for _ in range(9):
+        play.over("usage_limit", resets_at=past)
+        until = datetime.fromisoformat(play.state.parked_until or "")
+        waits.append(until - datetime.fromisoformat(play.at))
+        play.do(c.LimitReset)
+        play.begin()
+
+    assert waits[0] < timedelta(0)
+    assert [wait.total_seconds() for wait in waits[1:]] == [
+        *(60, 120, 240, 480, 960, 1920),
+        *(3600, 3600),
+    ]
+
+
+def test_a_turn_that_worked_makes_the_next_limit_the_first_again() -> None:
+    play = Play(review_loop()).begin()
+    play.over("usage_limit", resets_at="2026-01-02T01:00:00.000Z")
+    play.do(c.LimitReset)
+    play.say("complete")
+    play.begin().over("usage_limit", resets_at="2026-01-02T01:00:00.000Z")
+
+    assert play.state.parked_until == "2026-01-02T01:00:00.000Z"
 
 
 def test_a_pause_holds_beyond_the_agents_limit_and_resuming_tries_at_once() -> None:

@@ -24,7 +24,9 @@ from podiumd.drivers.base import (
     TurnEvent,
     TurnRequest,
 )
+from podiumd.drivers.fifo import LineTooLong
 
+LINE = 1 << 20
 LIVES = Started(pid=4_000_000, proc_start=1, group=4_000_000)
 
 
@@ -38,6 +40,7 @@ class FakeTurn:
         self.gone = trio.Event()
         self.obeys = True
         self.takes_steers = True
+        self.vanishes = False
         self.steers: dict[str, str] = {}
         self.answers: dict[str, Decision] = {}
         self.left = False
@@ -76,6 +79,8 @@ class FakeTurn:
         await trio.lowlevel.checkpoint()
         if self.gone.is_set() or not self.takes_steers:
             return False
+        if len(text) > LINE:
+            raise LineTooLong
         self.steers[uuid] = text
         self._change()
         return True
@@ -228,7 +233,8 @@ class FakeDriver:
     @asynccontextmanager
     async def take_up(self, pending: PendingTurn) -> AsyncIterator[FakeTurn]:
         turn = self._of(pending)
-        assert turn is not None
+        if turn is None or turn.vanishes:
+            raise LookupError(pending.turn_id)
         turn.attach()
         async with self._followed(turn):
             yield turn

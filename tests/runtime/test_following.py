@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -14,7 +16,7 @@ from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.feeds import PAGE
 from podiumd.store.records import NewFact
-from tests.runtime.fake_agent import done
+from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 
@@ -32,6 +34,27 @@ async def read(feed: AsyncIterator[Json], count: int) -> list[Json]:
         if len(found) == count:
             break
     return found
+
+
+async def catch_up(
+    daemon: Daemon, turn: FakeTurn, feed: AsyncIterator[Json]
+) -> tuple[list[Json], Json]:
+    """Read what is stored, until the follower hears live words: the facts, and the words."""
+    found: list[Json] = []
+
+    async def chatter() -> None:
+        while True:
+            turn.says_text("Hello")
+            await daemon.store.last_pos()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(chatter)
+        async for event in feed:
+            if "seq" not in event:
+                nursery.cancel_scope.cancel()
+                return found, event
+            found.append(event)
+    raise AssertionError
 
 
 async def store_many(daemon: Daemon, run_id: str, count: int) -> None:
@@ -90,36 +113,28 @@ async def test_a_follower_that_lags_behind_misses_and_repeats_nothing(
             daemon.service.subscribe(None, 0) as of_all,
         ):
             slow, general = aiter(of_run), aiter(of_all)
-            first, all_first = await read(slow, 2), await read(general, 2)
+            first, _ = await catch_up(daemon, turn, slow)
+            all_first, _ = await catch_up(daemon, turn, general)
             await store_many(daemon, run_id, QUEUE_EVENTS + PAGE)
             turn.complete()
-            events = first + [event async for event in slow]
-            everything = all_first + await read(general, len(events) - 2)
-        assert len(events) == QUEUE_EVENTS + PAGE + 8
-        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+            events = first + await read(slow, QUEUE_EVENTS + PAGE + 4)
+            assert [event async for event in slow] == []
+            everything = all_first + await read(general, QUEUE_EVENTS + PAGE + 4)
+        assert [event["seq"] for event in events] == list(range(1, QUEUE_EVENTS + PAGE + 9))
         assert events[-1]["type"] == "run.ended"
         assert [event["pos"] for event in everything] == [event["pos"] for event in events]
 
 
 async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, one: str) -> None:
-    async with running(machine) as daemon, trio.open_nursery() as nursery:
-        run_id = await daemon.start(one)
+    async with running(machine) as daemon:
+        await daemon.start(one)
         turn = await daemon.turn()
-
-        async def chatter() -> None:  # at first the follower still reads what is stored
-            while True:
-                turn.says_text("Hello")
-                await daemon.store.last_pos()
-
-        async with daemon.service.follow_run(run_id, 0) as feed:
-            events = aiter(feed)
-            await read(events, 4)
-            nursery.start_soon(chatter)
-            event = await anext(events)
+        async with daemon.service.follow_run(turn.request.run_id, 0) as feed:
+            facts, event = await catch_up(daemon, turn, aiter(feed))
+        assert [fact["seq"] for fact in facts] == [1, 2, 3, 4]
         assert (event["type"], event["data"]["delta"]) == ("turn.output", "Hello")
         assert event["data"]["turn_id"] == turn.request.turn_id
         assert not {"seq", "pos"} & event.keys()
-        nursery.cancel_scope.cancel()
 
 
 async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
@@ -130,7 +145,7 @@ async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
         turn = await daemon.turn()
         async with daemon.service.follow_run(run_id, 0) as feed:
             events = aiter(feed)
-            await read(events, 4)
+            await catch_up(daemon, turn, events)
             for _ in range(QUEUE_EVENTS + 1):
                 turn.says_text("blah")
             turn.complete()
@@ -142,6 +157,30 @@ async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
             "edge.taken",
             "run.ended",
         ]
+
+
+async def test_a_read_that_was_cut_short_leaves_no_hole(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        async with daemon.service.follow_run(run_id, 0) as feed:
+            events = aiter(feed)
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await anext(events)
+            assert [event["seq"] for event in await read(events, 8)] == list(range(1, 9))
+
+
+async def test_facts_that_cannot_be_read_are_passed_over(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        await daemon.ended(run_id)
+    with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE facts SET data = CAST('x' AS BLOB) WHERE seq IN (3, 8)")
+    async with running(machine) as daemon, daemon.service.follow_run(run_id, 0) as feed:
+        assert [event["seq"] for event in await read(aiter(feed), 6)] == [1, 2, 4, 5, 6, 7]
+        await daemon.question(run_id)  # its end was lost: it is asked what to do
 
 
 async def test_a_subscriber_chooses_types_and_begins_now_or_where_it_was(

@@ -204,3 +204,18 @@ async def test_an_answer_while_the_agent_is_not_there_is_kept_until_it_is(
         assert (await machine.agent.turns[0].answered()).behavior == "allow"
         machine.agent.turns[0].complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_question_is_found_by_a_unique_beginning_of_its_id(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(machine.one_step())
+        turn = await daemon.turn()
+        for number in range(17):  # of 16 hexadecimal digits one comes twice
+            turn.asks(f"r{number}")
+        state = await daemon.until(run_id, lambda state: len(state.questions) == 17)
+        ids = list(state.questions)
+        shared = next(one[0] for one in ids if [i[0] for i in ids].count(one[0]) > 1)
+        with pytest.raises(NotFound, match="More than one"):
+            await daemon.service.answer(shared, "allow", None, "ann")
+        answered = await daemon.service.answer(ids[3][:13], "allow", None, "ann")
+        assert answered["question_id"] == ids[3]

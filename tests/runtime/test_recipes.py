@@ -16,6 +16,7 @@ from podiumd.drivers.script import Script, demo_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.runtime.errors import (
     InvalidParameter,
+    NotFound,
     OrchestrationDisabled,
     RecipeRefused,
     Refused,
@@ -394,3 +395,64 @@ async def test_a_recipe_cut_off_before_it_heard_of_the_switch_ends_at_the_next_s
     async with running(machine) as daemon:
         turn.complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "orchestration-disabled"
+
+
+async def test_recipes_are_listed_and_shown_as_their_project_sees_them(machine: Machine) -> None:
+    machine.one_step("mine")
+    machine.recipe("format = 1\nid = 'broken'\n", "broken")
+    async with running(machine) as daemon:
+        listed = {entry["id"]: entry for entry in await daemon.service.recipes_list(None)}
+        assert listed["mine"]["first_prompt"] == "Do the work."
+        assert listed["mine"]["source"] == "user"
+        assert (listed["broken"]["ok"], listed["broken"]["first_prompt"]) == (False, "")
+        assert listed["implement-and-review"]["source"] == "builtin"
+        assert len(listed["implement-and-review"]["first_prompt"]) == 120
+        shown = await daemon.service.recipes_get("mine", str(machine.project))
+        assert shown["steps"]["work"]["prompt"] == "Do the work."
+        with pytest.raises(RecipeRefused):
+            await daemon.service.recipes_get("broken", None)
+
+
+async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Machine) -> None:
+    machine.one_step("mine")
+    async with running(machine) as daemon:
+        good = await daemon.service.recipes_outcome(
+            "mine", "work", 'Done.\n{"outcome": "complete"}', None
+        )
+        assert good == {
+            "ok": True,
+            "outcome": "complete",
+            "description": None,
+            "source": "text",
+            "repaired": False,
+        }
+        bad = await daemon.service.recipes_outcome("mine", "work", "Done.", None)
+        assert (bad["ok"], bad["error"]) == (False, "no-json")
+        with pytest.raises(NotFound, match="no step"):
+            await daemon.service.recipes_outcome("mine", "play", "Done.", None)
+
+
+async def test_a_start_that_git_is_missing_for_says_so(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/no/such/place")
+    async with running(machine) as daemon:
+        with pytest.raises(InvalidParameter, match="git cannot be run"):
+            await daemon.start(machine.one_step())
+        assert await daemon.service.locks() == []
+
+
+async def test_the_status_counts_what_is_going_on(machine: Machine) -> None:
+    gated = machine.one_step("gated", step='gate = "Go on?"')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated)
+        await daemon.question(run_id)
+        await daemon.prompt()
+        assert daemon.service.status() == {
+            "sessions": 2,
+            "runs_active": 1,
+            "prompts_active": 1,
+            "questions_open": 1,
+            "orchestration": {"enabled": True},
+            "taken_up": 0,
+        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 from podiumd.core import commands as c
 from podiumd.core.prompts import INTERRUPTED
 from podiumd.core.report import TurnReport
-from podiumd.drivers.base import Settled
+from podiumd.drivers.base import PendingTurn, Settled
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.runtime import recovery
@@ -546,3 +547,60 @@ async def test_old_spools_are_thinned_out_at_the_start(machine: Machine, one: st
         await daemon.ended(run_id)
         await daemon.forgotten(run_id)
         assert Path(turn.request.directory).is_dir()  # for whoever looks into the error
+
+
+@pytest.mark.parametrize(
+    ("found", "prompt"),
+    [
+        (Settled(state="absent"), "Do the work."),
+        (Settled(state="broken", prompt_recorded=True), INTERRUPTED),
+    ],
+)
+async def test_an_agent_that_ends_just_before_it_is_taken_up_is_looked_at_again(
+    machine: Machine, one: str, found: Settled, prompt: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await begun(daemon, one)
+    turn.vanishes = True
+
+    class Looks(list[PendingTurn]):
+        def append(self, item: PendingTurn) -> None:
+            super().append(item)
+            if len(self) == 2:  # the second look is after it could not be taken up
+                machine.agent.settled[turn.request.turn_id] = found
+                turn.complete()
+
+    machine.agent.looked_at = Looks()
+    async with running(machine) as daemon:
+        second = await daemon.turn()
+        assert second.prompt.startswith(prompt)
+        second.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_run_of_an_agent_not_configured_any_more_ends_when_it_goes_on(
+    machine: Machine, gated: str
+) -> None:
+    machine.drivers["other"] = machine.agent
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated, agent="other")
+        await daemon.question(run_id)
+    del machine.drivers["other"]
+    async with running(machine) as daemon:
+        await daemon.answer(run_id, "yes")
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["exit"]["detail"]) == (
+            "error",
+            "its agent is not configured any more",
+        )
+
+
+async def test_a_project_that_has_gone_meanwhile_keeps_nobody_from_starting(
+    machine: Machine, gated: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated)
+        await daemon.question(run_id)
+    shutil.rmtree(machine.project)
+    async with running(machine) as daemon:
+        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"

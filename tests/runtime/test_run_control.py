@@ -9,7 +9,7 @@ from podiumd.core.prompts import GO_ON, STEERED
 from podiumd.core.report import TurnReport
 from podiumd.runtime import turn_task
 from podiumd.runtime.errors import AlreadyEnded, NotFound
-from tests.runtime.fake_agent import done
+from tests.runtime.fake_agent import LINE, done
 from tests.runtime.harness import Machine, running
 
 TWO_STEPS = """
@@ -238,3 +238,14 @@ async def test_an_agent_that_fails_ends_the_run_with_the_cause(machine: Machine)
         (await daemon.turn()).end(TurnReport(kind="failed", detail="it has no licence"))
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["exit"]["detail"]) == ("error", "it has no licence")
+
+
+async def test_a_steer_that_does_not_fit_into_one_line_goes_into_the_next_prompt(
+    machine: Machine, two: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(two)
+        turn = await daemon.turn()
+        assert await daemon.service.steer(run_id, "x" * (LINE + 1)) == {"state": "too_late"}
+        turn.complete()
+        assert "x" * (LINE + 1) in (await daemon.turn()).prompt

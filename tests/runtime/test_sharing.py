@@ -328,6 +328,12 @@ async def test_a_session_that_nobody_knows_and_an_agent_that_is_not_there_are_re
             await daemon.start(one)
         with pytest.raises(InvalidParameter, match="not an absolute path"):
             await daemon.prompt(working_directory="here")
+        with pytest.raises(InvalidParameter, match="is not a directory"):
+            await daemon.prompt(working_directory="/no/such/place")
+        with pytest.raises(InvalidParameter, match="needs a working directory"):
+            await daemon.prompt(working_directory=None)
+        with pytest.raises(InvalidParameter, match="no session to fork"):
+            await daemon.prompt(fork=True)
         assert await daemon.service.locks() == []
 
 
@@ -401,3 +407,70 @@ async def test_a_queued_prompt_does_not_wait_for_a_terminal(machine: Machine) ->
         open_elsewhere(machine, went["session_id"], "idle")
         turn.end(done())
         assert (await daemon.ended(queued["run_id"]))["exit"]["reason"] == "session-locked"
+
+
+def transcript(machine: Machine, session: str, *texts: str) -> Path:
+    """The agent's own record of a session: what a person wrote into it."""
+    path = machine.state / f"{session}.jsonl"
+    with path.open("a") as file:
+        for number, text in enumerate(texts):
+            record = {
+                "type": "user",
+                "uuid": f"{text}-{number}",
+                "sessionId": session,
+                "cwd": str(machine.project),
+                "message": {"role": "user", "content": text},
+            }
+            file.write(json.dumps(record) + "\n")
+    machine.agent.transcripts[session] = path
+    return path
+
+
+async def test_a_session_of_the_agents_own_is_found_by_its_transcript(machine: Machine) -> None:
+    transcript(machine, "s-1", "Hello")
+    async with running(machine) as daemon:
+        await daemon.prompt("And now", session_id="s-1")
+        request = (await daemon.turn()).request
+        assert (request.session_id, request.session_mode) == ("s-1", "resume")
+        assert request.working_directory == str(machine.project)
+        machine.agent.transcripts["s-2"] = machine.state / "gone.jsonl"
+        with pytest.raises(NotFound):
+            await daemon.prompt("And now", session_id="s-2")
+
+
+async def test_rows_that_somebody_else_wrote_meanwhile_are_a_question(
+    machine: Machine, gated: str
+) -> None:
+    again = machine.recipe(AGAIN, "again")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(again)
+        turn = await daemon.turn()
+        path = transcript(machine, turn.request.session_id, "Work")
+        turn.end(done({"outcome": "complete"}, mark={"size": path.stat().st_size}))
+        await daemon.question(run_id)  # the gate of the second step
+        transcript(machine, turn.request.session_id, "Mine")
+        await daemon.answer(run_id, "yes")
+        await daemon.until(run_id, lambda state: len(state.questions) == 2)
+        question = await daemon.question(run_id)
+        assert (question["kind"], question["detail"]) == ("recover", "1 rows")
+        await daemon.answer(run_id, "continue")
+        (await daemon.turn()).complete("fine")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+AGAIN = """
+format = 1
+id = "again"
+label = "Again"
+description = "Work, then look"
+initial = "work"
+[steps.work]
+prompt = "Do the work."
+[steps.work.on]
+complete = { to = "look" }
+[steps.look]
+gate = "Look?"
+prompt = "Look."
+[steps.look.on]
+fine = { exit = "task-committed" }
+"""

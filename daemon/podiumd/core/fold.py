@@ -77,6 +77,7 @@ def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
         "last_turn": fact,
         "seconds": state.seconds + fact.seconds,
         "cost_usd": state.cost_usd + fact.cost_usd,
+        "parks": state.parks if fact.report.kind == "usage_limit" else 0,
         "breaks": state.breaks + (fact.report.kind in CUT_OFF and not state.stopping),
         "steers": tuple(replace(s, turn_id=None, queued=False) for s in state.steers),
     }
@@ -235,8 +236,8 @@ def _run_resumed(_state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, A
     return {"paused": False, "parked_until": None, "stop": None}
 
 
-def _run_parked(_state: RunState, fact: f.RunParked, _at: str) -> dict[str, Any]:
-    return {"parked_until": fact.until}
+def _run_parked(state: RunState, fact: f.RunParked, _at: str) -> dict[str, Any]:
+    return {"parked_until": fact.until, "parks": state.parks + 1}
 
 
 def _run_ended(_state: RunState, fact: f.RunEnded, at: str) -> dict[str, Any]:

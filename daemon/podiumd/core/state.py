@@ -104,6 +104,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     stop: f.StopIntended | None = None
     paused: bool = False
     parked_until: str | None = None
+    parks: int = 0
     questions: dict[str, Question] = {}
     always: frozenset[str] = frozenset()
     steers: tuple[PendingSteer, ...] = ()

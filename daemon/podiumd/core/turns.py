@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
@@ -19,6 +21,9 @@ PLAIN = Step(kind="turn")
 
 MAX_BREAKS = 2
 """How often a step that was cut off is taken up by itself, before a person is asked."""
+
+PARK_SECONDS = 60.0
+LONGEST_PARK_SECONDS = 3600.0
 
 TEXT_LIMIT = 256 * 1024
 """Characters of a turn's words kept in facts; the whole stays in the agent's transcript."""
@@ -157,11 +162,25 @@ def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
     elif report.kind == "done":
         _done(d, intent, report)
     elif report.kind == "usage_limit" and report.resets_at is not None:
-        d.emit(f.RunParked(until=report.resets_at, detail=report.detail))
+        d.emit(f.RunParked(until=_park_until(d, report.resets_at), detail=report.detail))
     elif report.kind in CUT_OFF:
         _broken_off(d, intent, command)
     elif not _out_of_means(d, report):
         d.end(classify("error"), detail=report.detail or report.kind)
+
+
+def _park_until(d: Decision, resets_at: str) -> str:
+    """When to try again: as announced, but later each time that was too early in a row.
+
+    A reset that lies in the past (clocks differ) must not start the agent over and over.
+    """
+    parks = d.state.parks
+    if parks == 0:
+        return resets_at
+    pause = timedelta(seconds=min(PARK_SECONDS * 2 ** (parks - 1), LONGEST_PARK_SECONDS))
+    earliest = datetime.fromisoformat(d.at) + pause
+    until = max(datetime.fromisoformat(resets_at), earliest).astimezone(UTC)
+    return until.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _out_of_means(d: Decision, report: TurnReport) -> bool:

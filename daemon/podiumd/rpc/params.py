@@ -202,6 +202,6 @@ def check_agent_text(parameter: str, text: str) -> None:
         raise InvalidParameter(
             parameter,
             f"Invalid params: parameter '{parameter}' is {size} bytes long as the agent gets it; "
-            f"at most {LONGEST_AGENT_LINE} fit. Attach it as a file: save it in the working "
+            f"at most {LONGEST_AGENT_LINE} fit; attach it as a file: save it in the working "
             "directory and name the file in the prompt.",
         )

@@ -100,9 +100,12 @@ class TurnTask:
 
     async def _settle_again(self) -> None:
         """The agent that was to be taken up has ended meanwhile."""
-        self._take_lease_back()
         driver = self._actor.context.agents[self.intent.agent].driver
         settled = await driver.settle(pending_turn(self._actor, self._settled))
+        self._take_lease_back()
+        lease = self._actor.desk.lease(self.intent.session_id)
+        if settled.state == "absent" and lease is not None and not lease.held:
+            settled = replace(settled, state="broken", detail="somebody else has its session")
         self._settled = None if settled.state == "absent" else with_report(settled)
         await self.run()
 
