@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
+# Tests at once: most of them wait for processes, so a worker a core keeps both cores busy.
+JOBS ?= auto
 SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
@@ -23,12 +25,12 @@ test: test-pure test-rest ## run the tests; core and formats must be covered by 
 # First and apart: quick, and their coverage may owe nothing to tests of other packages.
 .PHONY: test-pure
 test-pure: $(VENV)/.dev
-	$(PY) -m pytest tests/core tests/formats --cov=podiumd.core --cov=podiumd.formats \
+	$(PY) -m pytest -n $(JOBS) tests/core tests/formats --cov=podiumd.core --cov=podiumd.formats \
 		--cov-branch --cov-fail-under=100
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest --ignore=tests/core --ignore=tests/formats
+	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats
 
 .PHONY: claude
 claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache

@@ -87,7 +87,7 @@ def test_an_exception_is_one_line_with_its_traceback_redacted() -> None:
     try:
         raise ValueError("token=abcdef123456")
     except ValueError as error:
-        log("Internal error", "error", error=error, log_id="1")
+        log("Internal error", "error", exception=error, log_id="1")
     (line,) = lines()
     assert "ValueError" in json.loads(line)["exception"]
     assert "test_logs.py" in json.loads(line)["exception"]

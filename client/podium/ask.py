@@ -71,9 +71,12 @@ class Asker:
         self._screen.line(style("yellow", f"? {heading(question)}"))
         for line in body(question):
             self._screen.line(f"    {line}")
-        for number, (value, label) in enumerate(choices_of(question), 1):
-            said = f"  {text.fold(label)}" if label and label != value else ""
-            self._screen.line(f"  {number}) {text.fold(value)}{said}")
+        choices = choices_of(question)
+        width = max((len(text.fold(value)) for value, _ in choices), default=0)
+        for number, (value, label) in enumerate(choices, 1):
+            said = label if label.casefold() != value.casefold() else ""
+            line = f"  {number}) {text.fold(value).ljust(width)}  {text.fold(said)}"
+            self._screen.line(line.rstrip())
         self._invite()
 
     def _invite(self) -> None:

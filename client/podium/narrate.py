@@ -270,7 +270,7 @@ def again_command(started: Json, run: Json) -> str:
     place = str(worktree.get("repository") or run.get("working_directory"))
     agent = started.get("agent_override")
     options = ["--cwd", place]
-    if run.get("kind") == "prompt":
+    if started.get("kind") == "prompt":
         said = str(started.get("text") or "")
         if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
             return ""  # nothing that can be typed again as it stands

@@ -18,6 +18,24 @@ RECIPE = {
     "first_prompt": FIRST_PROMPT[:120],
     "trusted": True,
 }
+APPROVAL = {
+    "question_id": QUESTION_ID,
+    "run_id": RUN_ID,
+    "session_id": SESSION_ID,
+    "kind": "approval",
+    "text": "May the agent use Bash? make test",
+    "choices": [{"id": "allow", "label": "Allow once"}, {"id": "deny", "label": "Deny"}],
+    "free_text": False,
+    "detail": '{"command": "make test"}',
+    "tool": "Bash",
+    "input": {"command": "make \\\n  test\x1b[2J\n", "timeout": 9},
+    "opened_at": "2026-05-01T10:00:00.000Z",
+    "answer": None,
+    "by": None,
+    "closed": None,
+}
+CALL = ("$ make \\", "    test\\x1b[2J", "timeout: 9")
+"""What ``APPROVAL`` shows of its call."""
 EXITS = {
     "completed": ("completed", "changes-committed", "Task implementation committed successfully"),
     "needs-user": ("completed", "clarification-needed", "Needs clarification before continuing"),

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,37 @@ def test_each_example_parses(command: Command) -> None:
     assert parsed.handler == command.handler
 
 
+@pytest.mark.parametrize("words", [[], ["run"], ["recipe"], ["recipe", "list"], ["help"]])
+def test_the_command_help_is_the_option_help(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([*words, "--help"]) == 0
+    by_option = capsys.readouterr().out
+
+    assert cli.run(["help", *words]) == 0
+
+    assert capsys.readouterr().out == by_option
+
+
+def test_the_help_of_down_says_what_becomes_of_running_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cli.run(["help", "down"])
+
+    flat = " ".join(capsys.readouterr().out.split())
+    assert "is paused: after the next 'podium up', 'podium resume RUN' lets it go on." in flat
+    assert "A plain prompt is ended." in flat
+
+
+def test_the_example_of_run_gives_a_parameter_that_the_shipped_recipe_has() -> None:
+    (example,) = [command.example for command in COMMANDS if command.path == ("run",)]
+    shipped = Path(__file__).parents[2] / "recipes" / "implement-and-review.toml"
+
+    name = example.partition("-p ")[2].partition("=")[0]
+
+    assert name in tomllib.loads(shipped.read_text())["params"]
+
+
 def test_the_overview_names_every_command_and_the_exit_codes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -82,7 +114,10 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sttaus"], "invalid choice: 'sttaus'"),
+        (["sttaus"], "no command 'sttaus': the nearest is 'status', and 'podium --help'"),
+        (["recipe", "lst"], "'recipe lst': the nearest is 'recipe list', and 'podium recipe --h"),
+        (["runs", "shwo", "1a"], "no command 'runs shwo': the nearest is 'runs show'"),
+        (["help", "sttaus"], "no command 'sttaus'"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["runs", "--al"], "unrecognized arguments: --al"),
         (["run"], "the following arguments are required: RECIPE"),

@@ -57,6 +57,8 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
                                      "--worktree", "--detach", "--on-question", "--json"]),
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
         (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),
+        (["help", "sta"], ["status"]),
+        (["help", "recipe", ""], ["list", "show", "outcome"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["nonsense", ""], []),
     ],

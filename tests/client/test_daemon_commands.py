@@ -107,6 +107,18 @@ def test_up_leaves_a_running_daemon_alone(home: Home) -> None:
     assert done.stdout.startswith(f"Podium is already running: pid {before}, ")
 
 
+def test_up_says_that_the_configuration_of_a_running_daemon_stays(home: Home) -> None:
+    home.podium("up")
+
+    done = home.podium("up", "--config", "other.toml")
+
+    assert done.stdout.startswith("Podium is already running: ")
+    assert done.stderr == (
+        "podium: the daemon is already running and --config was ignored: "
+        "'podium down && podium up --config other.toml' starts it with that file.\n"
+    )
+
+
 def test_down_interrupts_turns_and_returns_when_the_process_is_gone(home: Home) -> None:
     pid = json.loads(home.podium("up", "--json").stdout)["pid"]
 
@@ -144,7 +156,7 @@ def test_a_daemon_that_hangs_up_before_its_answer_is_still_waited_for(daemon: Fa
     ("mood", "reason"),
     [
         ("refuse", "config.toml:3: unknown key 'portt'; did you mean 'port'?"),
-        ("logged", "first line / facts.db cannot be read"),
+        ("logged", "first line / facts.db cannot be read."),
     ],
 )
 def test_a_daemon_that_does_not_start_is_quoted(home: Home, mood: str, reason: str) -> None:

@@ -101,7 +101,43 @@ def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -
 
     done = podium(daemon, "runs", "show", "1a")
 
-    assert (done.returncode, done.stderr) == (1, "podium: There is no run '1a'. \\x1b[2J\n")
+    assert (done.returncode, done.stderr) == (1, "podium: There is no run '1a'. \\x1b[2J.\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "data", "sentence", "exit_code"),
+    [
+        (-32602, "Invalid params: the text is empty", {}, "The text is empty.", 1),
+        (
+            -32602,
+            "parameter 'task' is missing: it needs a text",
+            {"parameter": "params"},
+            "Parameter 'task' is missing: it needs a text.",
+            2,
+        ),
+        (-32602, "'x' is no answer.", {"parameter": "answer"}, "'x' is no answer.", 1),
+        (-32005, "No agent", {"fix": "Install it"}, "No agent. Install it.", 1),
+        (-32005, "No agent: install it.", {"fix": "install it."}, "No agent: install it.", 1),
+        (
+            -32002,
+            "There is no run '1a'.",
+            {"kind": "run", "id": "1a"},
+            "There is no run '1a'. 'podium runs --all' lists what there is.",
+            1,
+        ),
+    ],
+)
+def test_a_refusal_is_a_sentence_with_its_fix_and_without_the_protocols_words(
+    daemon: FakeDaemon, code: int, message: str, data: Any, sentence: str, exit_code: int
+) -> None:
+    def refuse(params: dict[str, Any]) -> None:
+        raise Refused(code, message, data)
+
+    daemon.answers["runs.start"] = refuse
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert (done.returncode, done.stderr) == (exit_code, f"podium: {sentence}\n")
 
 
 def test_a_daemon_that_turns_the_client_away_at_the_door_is_quoted(daemon: FakeDaemon) -> None:

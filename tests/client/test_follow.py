@@ -7,7 +7,6 @@ import pytest
 from podium import follow
 from podium.ask import chosen
 from podium.errors import Failure
-from podium.narrate import Words, answer_command
 from tests.client import stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, finish, start
 from tests.client.terminal import Terminal
@@ -34,20 +33,13 @@ def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
 
 
 def test_an_approval_of_a_plain_prompt_is_asked_at_the_terminal(daemon: FakeDaemon) -> None:
-    approval = {
-        **stories.QUESTION,
-        "kind": "approval",
-        "text": "Run make?",
-        "choices": [{"id": "allow", "label": "Allow"}, {"id": "deny", "label": "Deny"}],
-    }
-
     def answered(params: stories.Json) -> stories.Json:
         daemon.publish(stories.turn_ended(3, "Made."), stories.ended(4))
-        return approval
+        return stories.APPROVAL
 
     daemon.answers |= {
         "sessions.prompt": {"run_id": RUN_ID, "turn_id": stories.TURN_ID, "session_id": "5e55"},
-        "questions.list": [approval],
+        "questions.list": [stories.APPROVAL],
         "questions.answer": answered,
     }
     with Terminal(daemon, "prompt", "make it", NO_COLOR="1") as terminal:
@@ -56,7 +48,11 @@ def test_an_approval_of_a_plain_prompt_is_asked_at_the_terminal(daemon: FakeDaem
             stories.started(text="make it"),
             stories.event(2, "question.opened", question_id=QUESTION_ID),
         )
-        terminal.expect("? approval: Run make?")
+        terminal.expect("? approval: May the agent use Bash?")
+        for line in stories.CALL:
+            terminal.expect(line)
+        terminal.expect("1) allow  Allow once")
+        terminal.expect("2) deny\r\n")
         terminal.expect("> ")
         terminal.type("d\n")
         terminal.expect("Made.")
@@ -65,31 +61,11 @@ def test_an_approval_of_a_plain_prompt_is_asked_at_the_terminal(daemon: FakeDaem
     assert daemon.params_of("questions.answer")[0]["answer"] == "deny"
 
 
-def test_words_streamed_in_part_are_told_whole_at_the_end() -> None:
-    words = Words()
-    words.add({"turn_id": "t", "uuid": "m", "delta": "and the end."})
-
-    assert words.missing({"turn_id": "t", "text": "The start and the end."}) != ""
-
-
-def test_words_streamed_whole_are_not_told_again() -> None:
-    words = Words()
-    shown = words.add({"turn_id": "t", "uuid": "m", "delta": "One\n"})
-    shown += words.add({"turn_id": "t", "uuid": "n", "delta": "Two"})
-
-    assert shown == "One\n\n\nTwo"
-    assert words.missing({"turn_id": "t", "text": "Two\n"}) == ""
-
-
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [("2", "blue"), ("4", "4"), ("RED", "red"), ("b", "blue"), ("r", "r"), ("none", "none")],
 )
 def test_what_is_typed_is_a_choice_only_where_it_is_clear(typed: str, meant: str) -> None:
-    question = {"choices": [["red", "Red"], ["blue", "Blue"], ["rose", "Rose"]]}
+    question = {"choices": [{"id": one, "label": one.title()} for one in ("red", "blue", "rose")]}
 
     assert chosen(question, typed) == meant
-
-
-def test_the_command_for_a_free_answer_names_a_text() -> None:
-    assert answer_command({"question_id": "9u"}) == "podium answer 9u TEXT"

@@ -60,15 +60,63 @@ commit  turn, fresh session, tools read-only, commits
 """
 
 
-def test_the_list_says_where_a_recipe_is_from_and_what_is_not_trusted(daemon: FakeDaemon) -> None:
-    daemon.answers["recipes.list"] = [RECIPE, {**RECIPE, "source": "project", "trusted": False}]
+def test_the_list_says_where_a_recipe_is_from_and_what_does_not_run(daemon: FakeDaemon) -> None:
+    theirs = {**RECIPE, "source": "project", "trusted": False, "shadows": ["user", "builtin"]}
+    broken = {**RECIPE, "id": "bad", "source": "user", "ok": False}
+    daemon.answers["recipes.list"] = [{**RECIPE, "ok": True, "shadows": []}, theirs, broken]
 
-    heading, first, second = podium(daemon, "recipe", "list", "--cwd", "/tmp").stdout.splitlines()
+    done = podium(daemon, "recipe", "list", "--cwd", "/tmp")
+    heading, first, second, third = done.stdout.splitlines()
 
     assert daemon.calls == [("recipes.list", {"working_directory": "/tmp"})]
     assert heading.split() == ["RECIPE", "LABEL", "SOURCE", "DESCRIPTION"]
-    assert first == "fix-it  Fix it  builtin             Fix one thing"
-    assert second == "fix-it  Fix it  project, untrusted  Fix one thing"
+    columns = [line.split("  ") for line in (first, second, third)]
+    assert [[cell.strip() for cell in line if cell.strip()] for line in columns] == [
+        ["fix-it", "Fix it", "builtin", "Fix one thing"],
+        ["fix-it", "Fix it", "project, untrusted, shadows user and builtin", "Fix one thing"],
+        ["bad", "Fix it", "user, broken", "Fix one thing"],
+    ]
+    why_broken, why_untrusted = done.stderr.splitlines()
+    assert "'podium recipe show bad' names its faults" in why_broken
+    assert "copy it into your own recipes" in why_untrusted
+
+
+@pytest.mark.parametrize("command", [["recipe", "show", "bad"], ["run", "bad"]], ids=" ".join)
+def test_all_faults_of_a_broken_recipe_are_told_with_file_and_line(
+    daemon: FakeDaemon, command: list[str]
+) -> None:
+    first = {"code": "bad-initial", "level": "error", "line": 5, "file": "/r/bad.toml"}
+    second = {"code": "idle-limit", "level": "warning", "line": None, "file": "/r/bad.toml"}
+    findings = [{**first, "message": "no step 'a'"}, {**second, "message": "never\nbinds."}]
+
+    def refuse(params: Json) -> None:
+        raise Refused(-32003, "Recipe 'bad' has faults: no step 'a'", {"findings": findings})
+
+    daemon.answers |= {"recipes.get": refuse, "runs.start": refuse}
+
+    done = podium(daemon, *command)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "podium: Recipe 'bad' has faults.\n"
+        "  /r/bad.toml:5: bad-initial: no step 'a'.\n"
+        "  /r/bad.toml:1: warning: idle-limit: never binds.\n"
+    )
+
+
+def test_a_projects_recipe_is_refused_with_what_can_be_done_instead(daemon: FakeDaemon) -> None:
+    def refuse(params: Json) -> None:
+        raise Refused(-32006, "It is not trusted", {"reason": "It is not trusted"})
+
+    daemon.answers["runs.start"] = refuse
+
+    done = podium(daemon, "run", "fix-it")
+
+    assert done.stderr == (
+        "podium: It is not trusted. Recipes that come with a project cannot be run in this "
+        "release: read it, then copy it into your own recipes, the folder 'recipes' beside the "
+        "file that 'podium config path' names.\n"
+    )
 
 
 def test_an_empty_list_names_the_switch(daemon: FakeDaemon) -> None:
@@ -113,7 +161,7 @@ def test_a_reply_without_an_outcome_is_exit_code_1_with_the_reason(daemon: FakeD
     as_json = podium(daemon, "recipe", "outcome", "fix-it", "fix", "--json", stdin=b"bye")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "podium: no-json: no JSON in it\nbye\\x1b\n"
+    assert done.stderr == "podium: no-json: no JSON in it.\nbye\\x1b\n"
     assert (as_json.returncode, json.loads(as_json.stdout)) == (1, answer)
 
 
@@ -160,5 +208,5 @@ def test_a_raw_call_that_is_refused_tells_code_and_data(daemon: FakeDaemon) -> N
 
     assert done.returncode == 1
     assert done.stderr == (
-        'podium: There is no run \'1a\' (code -32002, data {"kind":"run","id":"1a"})\n'
+        'podium: There is no run \'1a\' (code -32002, data {"kind":"run","id":"1a"}).\n'
     )

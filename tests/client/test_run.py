@@ -105,7 +105,7 @@ def test_steps_words_checks_and_outcomes_are_told_in_order(daemon: FakeDaemon) -
         "Done.",
         "turn: 1:02 · $0.50",
         "! no usable outcome (reply 1 of 4): no JSON",
-        "asking again for the outcome (attempt 2)",
+        "asking again for the outcome (reply 2 of 4)",
         "outcome other: two ways",
         "✗ make test (exit 2, 3.2 s)",
         "1 failed",
@@ -162,20 +162,67 @@ def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
     }
 
 
-def test_without_a_terminal_a_question_is_printed_and_the_run_waits(daemon: FakeDaemon) -> None:
-    asked = event(
-        2, "question.opened", question_id=QUESTION_ID, kind="gate", text="Commit?",
-        choices=[["yes", "Yes"], ["no", "No"]],
-    )  # fmt: skip
-    closed = event(3, "question.closed", question_id=QUESTION_ID, closed="answered", answer="yes",
-                   by="phone")  # fmt: skip
-    recipe_daemon(daemon, started(), asked, closed, ended(4))
+ASKED = event(2, "question.opened", **stories.APPROVAL)
+CLOSED = event(
+    3, "question.closed", question_id=QUESTION_ID, closed="answered", answer="allow", by="phone"
+)
 
-    done = podium(daemon, "run", "fix-it")
 
-    assert daemon.params_of("runs.start")[0]["on_question"] == "wait"
-    assert f"answer with: podium answer {QUESTION_ID} yes|no" in done.stdout
-    assert "? answered by phone: yes" in done.stdout
+@pytest.mark.parametrize("command", ["run", "prompt"])
+def test_without_a_terminal_a_question_is_printed_and_the_run_waits(
+    daemon: FakeDaemon, command: str
+) -> None:
+    recipe_daemon(daemon, started(text="do it"), ASKED)
+    daemon.answers["sessions.prompt"] = {"run_id": RUN_ID, "turn_id": stories.TURN_ID}
+    client = start(daemon, command, {"run": "fix-it", "prompt": "do it"}[command])
+    told = client.stdout if command == "run" else client.stderr
+    assert told is not None
+    lines: list[str] = []
+    while not (lines and "answer with" in lines[-1]):
+        lines.append(told.readline().rstrip("\n"))
+        assert lines[-1] or command == "run", lines
+    daemon.publish(CLOSED, ended(4))
+    out, _ = finish(client)
+
+    call = [f"    {line}" for line in stories.CALL]
+    assert lines[-5].endswith("? approval: May the agent use Bash?")
+    assert lines[-4:-1] == call
+    assert lines[-1].endswith(f"answer with: podium answer {QUESTION_ID} allow|deny")
+    assert client.returncode == 0
+    if command == "run":
+        assert daemon.params_of("runs.start")[0]["on_question"] == "wait"
+        assert "? answered by phone: allow" in out
+
+
+@pytest.mark.parametrize("command", [["attach", RUN_ID], ["prompt", "do it"]])
+def test_a_question_long_closed_is_told_without_how_to_answer(
+    daemon: FakeDaemon, command: list[str]
+) -> None:
+    recipe_daemon(daemon, started(text="do it"), ASKED, CLOSED, ended(4))
+    daemon.answers["sessions.prompt"] = {"run_id": RUN_ID, "turn_id": stories.TURN_ID}
+    daemon.stored_first = 4
+
+    done = podium(daemon, *command)
+
+    assert "? approval: May the agent use Bash?" in done.stdout + done.stderr
+    assert "answer with" not in done.stdout + done.stderr
+
+
+def test_a_question_that_fails_the_run_is_not_offered_for_an_answer(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(on_question="fail"), ASKED)
+    client = start(daemon, "run", "fix-it", "--on-question", "fail")
+    assert client.stdout is not None
+    told = ""
+    while stories.CALL[-1] not in told:
+        told += client.stdout.readline()
+    daemon.publish(event(3, "question.closed", question_id=QUESTION_ID, closed="expired"))
+    daemon.publish(ended(4, "needs-user"))
+
+    out, _ = finish(client)
+
+    assert "answer with" not in told + out
+    assert "? question expired" in out
+    assert out.splitlines()[-1].endswith(" --on-question fail")
 
 
 def test_a_refused_start_is_one_sentence_and_its_own_exit_code(daemon: FakeDaemon) -> None:
@@ -307,6 +354,66 @@ def test_attach_tells_an_ended_run_with_its_exit_code_by_the_beginning_of_its_id
     assert daemon.params_of("runs.events")[0]["run_id"] == RUN_ID[:4]
     again = """podium run fix-it --cwd '/home/ada/pots and pans' -p 'issue=it'"'"'s 7'"""
     assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
+
+
+@pytest.mark.parametrize(
+    ("told", "run", "again"),
+    [
+        ({"agent_override": "scripted"}, {}, "run fix-it --cwd /pots --agent scripted"),
+        ({"on_question": "fail"}, {}, "run fix-it --cwd /pots --on-question fail"),
+        (
+            {"worktree": {"repository": "/pots", "directory": "/w", "branch": "b"}},
+            {"working_directory": "/w"},
+            "run fix-it --cwd /pots --worktree",
+        ),
+        ({}, {"params": {"fast": True, "n": 3}}, "run fix-it --cwd /pots -p fast=true -p n=3"),
+        (
+            {"kind": "prompt", "text": "fix it"},
+            {},
+            "prompt --cwd /pots --agent claude 'fix it'",
+        ),
+        ({"kind": "prompt", "text": "two\nlines"}, {}, None),
+        ({"kind": "prompt", "text": "x" * 121}, {}, None),
+        ({"kind": "prompt", "text": "-x"}, {}, None),
+    ],
+)
+def test_attach_names_the_command_that_runs_the_same_again(
+    daemon: FakeDaemon, told: stories.Json, run: stories.Json, again: str | None
+) -> None:
+    run = {"working_directory": "/pots", "params": {}, **run}
+    recipe_daemon(daemon, started(**told), ended(2, "blocked", **run))
+
+    last = podium(daemon, "attach", RUN_ID).stdout.splitlines()[-1]
+
+    if again is None:
+        assert last.startswith("⚠ ")
+    else:
+        assert last == f"Run it again: podium {again}"
+
+
+def test_the_command_to_run_it_again_has_every_option(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), ended(2, "blocked"))
+    options = ["--cwd", "/tmp", "-p", "a=1", "--agent", "scripted", "--session", "5e55",
+               "--worktree", "--on-question", "wait"]  # fmt: skip
+
+    done = podium(daemon, "run", "fix-it", *options)
+
+    again = f"podium run fix-it {' '.join(options)}"
+    assert done.stdout.splitlines()[-1] == f"Run it again: {again}"
+
+
+def test_who_attaches_in_mid_turn_is_told_the_rest_once(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, started(), entered(2))
+    client = start(daemon, "attach", RUN_ID)
+    daemon.wait_for("runs.events")
+    daemon.publish(said("Touched."), turn_ended(3, "I need a shell.\n\nTouched."), ended(4))
+
+    out, _ = finish(client)
+
+    lines = [line.strip() for line in out.splitlines() if line.strip()]
+    at = lines.index("Touched.")
+    assert lines[at : at + 3] == ["Touched.", "… said before:", "I need a shell."]
+    assert lines.count("Touched.") == 1
 
 
 def test_hostile_words_are_shown_and_not_obeyed(daemon: FakeDaemon) -> None:

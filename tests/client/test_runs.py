@@ -47,7 +47,7 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     busy.answers["runs.get"] = ended_run(exit=None, status="waiting", questions=[QUESTION])
 
     assert podium(busy, "runs", "show", RUN_ID).stdout.endswith(
-        f"\n? Commit?\n  podium answer {QUESTION_ID} yes|no\n"
+        f"\n? gate: Commit?\n    two files changed\n  podium answer {QUESTION_ID} yes|no\n"
     )
 
 
@@ -72,6 +72,24 @@ def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:
         ["3", "10:00:03.000", "run.ended"],
     ]
     assert lines[1].endswith("step=fix\\x1b visit=1 step_count=1 session_id=s")
+
+
+def test_the_log_says_how_turns_and_the_run_ended_in_numbers_that_can_be_read(
+    busy: FakeDaemon,
+) -> None:
+    busy.events = [
+        stories.turn_ended(1, "Done."),
+        stories.turn_ended(2, kind="api_error", detail="it is\noverloaded"),
+        stories.event(3, "check.ended", run=["make", "all tests"], passed=False, seconds=0.2481),
+        ended(4, "blocked"),
+    ]
+
+    done, broken, check, over = podium(busy, "runs", "log", RUN_ID).stdout.splitlines()
+
+    assert done.endswith(f" text=Done. seconds=62.0 cost_usd=0.5000 turn_id={stories.TURN_ID}")
+    assert " end=api_error detail=it is overloaded " in broken
+    assert check.endswith(" run=make 'all tests' passed=false seconds=0.2")
+    assert over.endswith(" reason=implementation-blocked class=blocked")
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -140,11 +158,20 @@ def test_without_a_value_the_choices_are_shown(busy: FakeDaemon) -> None:
     done = podium(busy, "answer", QUESTION_ID)
 
     assert done.stdout == (
-        "gate: Commit?\ntwo files changed\n\n"
+        "gate: Commit?\n    two files changed\n\n"
         "ANSWER  MEANING\nyes     Yes, commit\nno      No\n\n"
         f"Answer with: podium answer {QUESTION_ID} yes|no\n"
     )
     assert json.loads(podium(busy, "answer", QUESTION_ID, "--json").stdout) == QUESTION
+
+
+def test_an_approval_is_shown_with_the_whole_call(busy: FakeDaemon) -> None:
+    busy.answers["questions.list"] = [stories.APPROVAL]
+
+    lines = podium(busy, "answer", QUESTION_ID).stdout.splitlines()
+
+    assert lines[0] == "approval: May the agent use Bash?"
+    assert lines[1:4] == [f"    {line}" for line in stories.CALL]
 
 
 def test_a_question_that_is_not_open_is_told_from_one_that_is(busy: FakeDaemon) -> None:

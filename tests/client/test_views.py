@@ -18,6 +18,7 @@ STATUS: dict[str, Any] = {
     "gateway": {"enabled": True, "url": "ws://127.0.0.1:8080", "clients": 1},
     "sessions": 12,
     "runs_active": 1,
+    "prompts_active": 3,
     "questions_open": 2,
     "voice": {"state": "off", "model": None},
     "orchestration": {"enabled": True},
@@ -44,6 +45,7 @@ def test_status_tells_everything_in_one_round_trip(daemon: FakeDaemon) -> None:
         "gateway": "ws://127.0.0.1:8080 (1 client)",
         "sessions": "12",
         "active runs": "1",
+        "active prompts": "3",
         "open questions": "2 ('podium questions')",
         "voice": "off",
         "recipes": "on",
@@ -132,13 +134,20 @@ def test_an_empty_list_is_a_sentence(
     assert podium(daemon, *command, "--json").stdout == "[]\n"
 
 
-def test_questions_show_what_can_be_answered_and_no_control_characters(daemon: FakeDaemon) -> None:
-    daemon.answers["questions.list"] = [{**stories.QUESTION, "text": "Sure?\n\x1b[31mred"}]
+def test_questions_show_what_is_asked_and_no_control_characters(daemon: FakeDaemon) -> None:
+    daemon.answers["questions.list"] = [
+        {**stories.QUESTION, "text": "Sure?\n\x1b[31mred"},
+        stories.APPROVAL,
+    ]
 
-    heading, row = podium(daemon, "questions").stdout.splitlines()
+    heading, *lines = podium(daemon, "questions").stdout.splitlines()
 
-    assert heading.split() == ["QUESTION", "RUN", "KIND", "ASKED", "ANSWERS", "TEXT"]
-    assert row.endswith("  yes|no   Sure? \\x1b[31mred")
+    assert heading.split() == ["QUESTION", "RUN", "KIND", "ASKED", "ANSWERS"]
+    assert lines[0].endswith("  yes|no")
+    assert lines[1:4] == ["    Sure?", "    \\x1b[31mred", "      two files changed"]
+    assert lines[4].endswith("  allow|deny")
+    called = [f"      {line}" for line in stories.CALL]
+    assert lines[5:] == ["    May the agent use Bash?", *called]
 
 
 def test_locks_name_the_holder(daemon: FakeDaemon) -> None:

@@ -60,8 +60,9 @@ async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> 
             findings.note("ended", traceback.format_exc())
         finally:
             case.lives.kill_all()
+            if findings.good:
+                shutil.rmtree(root, ignore_errors=True)
     if findings.good:
-        shutil.rmtree(root, ignore_errors=True)
         return Result(trial, findings, case.seconds, None, case.late)
     (root / "findings.txt").write_text("\n".join(findings.lines()))
     return Result(trial, findings, case.seconds, root, case.late)

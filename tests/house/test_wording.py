@@ -8,7 +8,7 @@ from tests.house.source import ROOT, name_of, texts
 
 # A folder of a real person or of a build machine; examples belong to these people.
 MACHINE_PATH = re.compile(
-    r"(?<![\w.~}])/(?:(?:home|Users)/(?!(?:ada|me|user|you|\w)\b)|root/|work/|workspace/)\w"
+    r"(?<![\w.~}])/(?:(?:home|Users)/(?!(?:ada|dev|me|user|you|\w)\b)|root/|work/|workspace/)\w"
 )
 
 

@@ -159,6 +159,19 @@ class Daemon:
         """The next turn that the fake agent was given."""
         return await self.machine.agent.next_turn()
 
+    async def begun(self, recipe: str, **fields: Any) -> tuple[str, FakeTurn]:
+        """Start a recipe; its run's id, and its first turn once that is known to have started."""
+        run_id = await self.start(recipe, **fields)
+        turn = await self.turn()
+        await self.until(run_id, lambda s: s.turn is not None and s.turn.started is not None)
+        return run_id, turn
+
+    async def waiting(self, gated: str) -> tuple[str, str]:
+        """Start a recipe that waits at its gate: the run's id, and its session's."""
+        run_id = await self.start(gated)
+        await self.question(run_id)
+        return run_id, self.actor(run_id).state.session_id
+
     def actor(self, run_id: str) -> RunActor:
         actor = self.runs.get(run_id)
         assert actor is not None, "the run is not alive"
@@ -231,7 +244,8 @@ async def running(
                 yield daemon
             finally:
                 bus.close()
-                await daemon.runs.leave()
+                with trio.move_on_after(PATIENCE_SECONDS, shield=True):
+                    await daemon.runs.leave()
                 nursery.cancel_scope.cancel()
 
 

@@ -11,11 +11,6 @@ from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running, virtual
 
 
-@pytest.fixture
-def one(machine: Machine) -> str:
-    return machine.one_step()
-
-
 async def test_the_same_start_returns_the_same_run_while_it_goes_and_after_it(
     machine: Machine, one: str
 ) -> None:

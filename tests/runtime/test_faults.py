@@ -27,11 +27,6 @@ from tests.store.test_disk_faults import files_no_larger_than
 
 
 @pytest.fixture
-def one(machine: Machine) -> str:
-    return machine.one_step()
-
-
-@pytest.fixture
 def failing() -> Iterator[None]:
     yield
     failpoints.arm(None)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import trio
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -21,7 +18,6 @@ from podiumd.runtime.errors import (
     RecipeRefused,
     Refused,
 )
-from podiumd.tools.process import carriers
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -96,94 +92,6 @@ async def test_a_recipe_that_commits_asks_before_it_starts_on_a_dirty_tree(
         run_id = await daemon.start(committing, working_directory=str(repository))
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-
-
-@pytest.fixture
-def checked(machine: Machine) -> Callable[..., str]:
-    """A recipe whose one step has one check."""
-
-    def make(run: str, more: str = "", on: str = "") -> str:
-        return machine.one_step(
-            "checked", step=f'checks = [{{ run = ["/bin/sh", "-c", "{run}"] {more}}}]', on=on
-        )
-
-    return make
-
-
-async def test_a_check_that_passes_lets_the_outcome_stand(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked("echo fine"))
-        (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-        [ended] = await daemon.events(run_id, "check.ended")
-        assert (ended["passed"], ended["exit_status"], ended["tail"]) == (True, 0, "fine\n")
-        assert Path(ended["log"]).read_text() == "fine\n"
-
-
-async def test_a_check_that_fails_ends_the_run_with_what_it_said(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked("echo broken; exit 3"))
-        (await daemon.turn()).complete()
-        run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["exit"]["class"]) == ("checks-failed", "checks-failed")
-        assert run["history"][0]["source"] == "check"
-        [ended] = await daemon.events(run_id, "check.ended")
-        assert (ended["exit_status"], ended["tail"]) == (3, "broken\n")
-
-
-async def test_a_check_is_ended_at_its_time_limit(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked("exec sleep 600", ", timeout_seconds = 0.2"))
-        (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "checks-failed"
-        [ended] = await daemon.events(run_id, "check.ended")
-        assert (ended["passed"], ended.get("exit_status")) == (False, None)
-        assert "time limit of 0.2 s" in ended["tail"]
-
-
-async def marker_of(fifo: Path) -> str:
-    """The marker of a check that says it, once it has begun."""
-    return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
-
-
-async def test_a_check_is_killed_when_its_run_is_cancelled_with_all_that_it_started(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    fifo = machine.project / "said"
-    os.mkfifo(fifo)
-    escape = "setsid sleep 600 & echo $PODIUM_TURN > said; exec sleep 600"
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked(escape))
-        (await daemon.turn()).complete()
-        marker = await marker_of(fifo)
-        assert len(carriers(marker)) == 2
-        run = await daemon.service.cancel(run_id)
-        assert run["exit"]["reason"] == "user-requested"
-        assert carriers(marker) == []
-        assert fields_of(daemon.logged, "Run fault") == []
-
-
-async def test_a_check_that_the_daemon_left_is_run_again_by_the_next(
-    machine: Machine, checked: Callable[..., str]
-) -> None:
-    fifo = machine.project / "said"
-    os.mkfifo(fifo)
-    command = "echo $PODIUM_TURN > said; test -e again || exec sleep 600"
-    async with running(machine) as daemon:
-        run_id = await daemon.start(checked(command))
-        (await daemon.turn()).complete()
-        marker = await marker_of(fifo)
-    assert carriers(marker) == []
-    (machine.project / "again").touch()
-    async with running(machine) as daemon:
-        assert await marker_of(fifo) == marker
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
 
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from trio.testing import wait_all_tasks_blocked
 
 from podiumd.core import commands as c
 from podiumd.core.prompts import INTERRUPTED
@@ -17,46 +13,17 @@ from podiumd.core.report import TurnReport
 from podiumd.drivers.base import PendingTurn, Settled
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted import ScriptedDriver
-from podiumd.runtime import recovery
 from podiumd.runtime.errors import Busy, NotFound
-from podiumd.runtime.leases import Lease
-from tests.runtime.fake_agent import FakeTurn, done
-from tests.runtime.harness import Daemon, Machine, fields_of, running
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Machine, fields_of, running
 from tests.tools.git_repository import commit, make_repository
-
-
-@pytest.fixture
-def one(machine: Machine) -> str:
-    return machine.one_step()
-
-
-@pytest.fixture
-def gated(machine: Machine) -> str:
-    return machine.one_step("gated", step='gate = "Go on?"')
-
-
-async def begun(daemon: Daemon, recipe: str, **fields: object) -> tuple[str, FakeTurn]:
-    """A run whose first turn is known to have started."""
-    run_id = await daemon.start(recipe, **fields)
-    turn = await daemon.turn()
-    await daemon.until(run_id, lambda s: s.turn is not None and s.turn.started is not None)
-    return run_id, turn
-
-
-def damage(machine: Machine, run_id: str, where: str) -> None:
-    """Spoil one fact of a run."""
-    with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
-        done = connection.execute(
-            f"UPDATE facts SET data = CAST('x' AS BLOB) WHERE run_id = ? AND {where}", (run_id,)
-        )
-        assert done.rowcount == 1
 
 
 async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanwhile(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     assert turn.left
     assert not turn.interrupted.is_set()
     async with running(machine) as daemon:
@@ -76,7 +43,7 @@ async def test_a_taken_up_turn_gives_its_session_back_for_the_next_one(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     async with running(machine) as daemon:
         turn.end(done(text="no JSON"))
         retry = await daemon.turn()
@@ -95,7 +62,7 @@ async def test_a_turn_is_let_go_also_when_the_daemon_is_torn_down(
 
     with pytest.RaisesGroup(Crash, flatten_subgroups=True):
         async with running(machine) as daemon:
-            run_id, turn = await begun(daemon, one)
+            run_id, turn = await daemon.begun(one)
             daemon.runs.leave = leave_nothing  # type: ignore[method-assign]
             daemon.desk.forget()
             raise Crash
@@ -114,7 +81,7 @@ async def test_a_turn_that_ended_while_no_daemon_looked_is_adopted(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     turn.complete()
     async with running(machine) as daemon:
         run = await daemon.ended(run_id)
@@ -126,7 +93,7 @@ async def test_a_turn_that_never_reached_its_agent_is_sent_again_under_the_same_
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     turn.complete()  # releases the lease, as a process that was never there
     machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
     async with running(machine) as daemon:
@@ -142,7 +109,7 @@ async def test_a_turn_that_was_to_be_stopped_and_never_began_is_not_begun(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
         turn.obeys = False
         at, mono = daemon.actor(run_id).stamp()
         await daemon.actor(run_id).submit(c.Cancel(at=at, mono=mono))
@@ -157,7 +124,7 @@ async def test_a_turn_that_was_cut_off_is_told_so_twice_and_then_a_person_is_ask
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     turn.breaks(recorded=False)
     async with running(machine) as daemon:
         second = await daemon.turn()
@@ -180,7 +147,7 @@ async def test_a_turn_that_was_cut_off_is_told_so_twice_and_then_a_person_is_ask
 
 async def test_a_broken_turn_without_a_report_counts_as_cut_off(machine: Machine, one: str) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     turn.complete()
     machine.agent.settled[turn.request.turn_id] = Settled(
         state="broken", prompt_recorded=True, detail="half an answer"
@@ -198,7 +165,7 @@ async def test_an_irreversible_step_that_was_cut_off_asks_and_shows_the_tree(
     head = commit(repository, "first")
     once = machine.one_step("once", step="irreversible = true")
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, once, working_directory=str(repository))
+        run_id, turn = await daemon.begun(once, working_directory=str(repository))
     turn.breaks()
     async with running(machine) as daemon:
         question = await daemon.question(run_id)
@@ -222,231 +189,11 @@ async def test_an_open_gate_is_announced_again_under_the_same_id(
         await daemon.ended(run_id)
 
 
-async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
-    machine: Machine, one: str
-) -> None:
-    async with running(machine) as daemon:
-        hurt, hurt_turn = await begun(daemon, one)
-        well, well_turn = await begun(daemon, one, working_directory=machine.directory("other"))
-    damage(machine, hurt, "type = 'turn.started'")
-    async with running(machine) as daemon:
-        question = await daemon.question(hurt)
-        assert question["kind"] == "recover"
-        assert question["detail"] == "fact 4 does not match its checksum"
-        well_turn.complete()
-        assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
-        hurt_turn.end(done(text="no JSON"))
-        await daemon.until(hurt, lambda state: state.turn is None)
-        await wait_all_tasks_blocked()
-        assert len(machine.agent.turns) == 2
-    async with running(machine) as daemon:  # asked once for each damage
-        assert [q["question_id"] for q in await daemon.service.questions()] == [
-            question["question_id"]
-        ]
-        await daemon.answer(hurt, "continue")
-        (await daemon.turn()).complete()
-        assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"
-
-
-async def test_a_turn_of_a_damaged_run_is_not_sent_again_unasked(
-    machine: Machine, one: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
-    damage(machine, run_id, "type = 'turn.started'")
-    async with running(machine) as daemon:
-        await daemon.question(run_id)
-        await daemon.until(run_id, lambda state: state.turn is None)
-        assert len(machine.agent.turns) == 1
-        await daemon.answer(run_id, "retry")
-        assert (await daemon.turn()).prompt.startswith("Do the work.")
-
-
-async def test_a_run_whose_beginning_is_lost_is_left_alone(machine: Machine, one: str) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    turn.complete()
-    damage(machine, run_id, "type = 'run.started'")
-    async with running(machine) as daemon:
-        assert [line["run_id"] for line in fields_of(daemon.logged, "Run unreadable")] == [run_id]
-        assert (await daemon.service.get_run(run_id))["run_id"] == run_id
-        await daemon.prompt()
-        await daemon.turn()
-
-
-async def test_a_damaged_row_is_made_up_for_from_the_facts(machine: Machine, one: str) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-        turn.complete()
-        before = await daemon.ended(run_id)
-    with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
-        connection.execute("UPDATE runs SET summary = CAST('x' AS BLOB)")
-    async with running(machine) as daemon:
-        assert await daemon.service.get_run(run_id) == before
-        assert await daemon.service.list_runs(None, 10) == [before]
-        [ended] = await daemon.events(run_id, "run.ended")
-        assert ended["run"] == before
-
-
-async def test_a_fact_that_does_not_follow_ends_what_can_be_read(
-    machine: Machine, one: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    turn.complete()
-    damage(machine, run_id, "type = 'turn.intended'")
-    async with running(machine) as daemon:
-        question = await daemon.question(run_id)
-        assert "fact 3" in question["detail"]
-        assert "fact 4 does not follow" in question["detail"]
-
-
-async def test_a_queued_prompt_is_still_behind_its_run_after_a_restart(
-    machine: Machine, gated: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(gated)
-        await daemon.answer(run_id, "yes")
-        turn = await daemon.turn()
-        session = turn.request.session_id
-        for number in range(3):
-            await daemon.prompt(f"number {number}", session_id=session, if_busy="queue")
-    async with running(machine) as daemon:
-        await wait_all_tasks_blocked()
-        assert len(machine.agent.turns) == 1
-        turn.complete()
-        for number in range(3):
-            following = await daemon.turn()
-            assert following.prompt == f"number {number}"
-            following.end(done())
-
-
-async def test_queued_runs_begin_in_their_order_after_a_restart(machine: Machine, one: str) -> None:
-    machine.max_agents = 1
-    async with running(machine) as daemon:
-        first, turn = await begun(daemon, one)
-        others = [
-            await daemon.start(one, working_directory=machine.directory(f"d{number}"))
-            for number in range(3)
-        ]
-    async with running(machine) as daemon:
-        turn.complete()
-        await daemon.ended(first)
-        for run_id in others:
-            following = await daemon.turn()
-            assert following.request.run_id == run_id
-            following.complete()
-
-
-@pytest.mark.parametrize("lives", [True, False])
-async def test_an_aside_has_its_run_s_session_again_after_a_restart(
-    machine: Machine, gated: str, lives: bool
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(gated)
-        await daemon.question(run_id)
-        session = daemon.actor(run_id).state.session_id
-        aside = await daemon.prompt("By the way", session_id=session)
-        turn = await daemon.turn()
-        await daemon.until(aside["run_id"], lambda s: s.turn is not None and bool(s.turn.started))
-    if not lives:
-        turn.end(done())
-    async with running(machine) as daemon:
-        await daemon.answer(run_id, "yes")
-        await wait_all_tasks_blocked()
-        turn.end(done())
-        await daemon.ended(aside["run_id"])
-        second = await daemon.turn()
-        assert (second.request.run_id, second.request.session_id) == (run_id, session)
-        second.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-
-
-async def test_a_session_that_somebody_took_meanwhile_ends_the_run(
-    machine: Machine, one: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    turn.breaks()
-    async with running(machine, restore=False) as daemon:
-        other = daemon.desk.holder("another", "prompt")
-        lease = daemon.context.leases.try_session(
-            turn.request.session_id, replace(other, state_directory="/another")
-        )
-        assert isinstance(lease, Lease)
-        with lease:
-            await daemon.service.restore()
-            run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "session-locked"
-        assert "another" in run["exit"]["detail"]
-
-
-async def test_a_tree_that_another_daemon_took_meanwhile_ends_the_run(
-    machine: Machine, gated: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(gated)
-        await daemon.question(run_id)
-    async with running(machine, restore=False) as daemon:
-        other = daemon.desk.holder("another", "recipe")
-        lease = daemon.context.leases.try_tree(machine.project, other)
-        assert isinstance(lease, Lease)
-        with lease:
-            await daemon.service.restore()
-            await daemon.answer(run_id, "yes")
-            assert (await daemon.ended(run_id))["exit"]["reason"] == "session-locked"
-        assert machine.agent.turns == []
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Recovery looks again at once."""
-    monkeypatch.setattr(recovery, "LOOK_AGAIN_SECONDS", 0.0)
-
-
-async def test_a_lease_that_falls_free_late_is_waited_for(
-    machine: Machine, one: str, impatient: None
-) -> None:
-    """A process between fork and exec holds the lease and cannot be found yet."""
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
-    looks: list[int] = []
-
-    class Late(list):  # type: ignore[type-arg]
-        def append(self, item: object) -> None:
-            looks.append(1)
-            if len(looks) == 5:
-                turn.complete()
-
-    machine.agent.looked_at = Late()
-    async with running(machine) as daemon:
-        second = await daemon.turn()
-        assert len(looks) >= 5
-        assert second.request.prompt_uuid == turn.request.prompt_uuid
-        second.complete()
-        assert (await daemon.ended(run_id))["turns"] == 1
-
-
-async def test_a_lease_that_never_falls_free_ends_the_run(
-    machine: Machine, one: str, impatient: None
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
-    async with running(machine) as daemon:
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "session-locked"
-    assert len(machine.agent.turns) == 1
-    turn.complete()
-
-
 async def test_a_driver_that_cannot_look_ends_that_run_and_no_other(
     machine: Machine, one: str, gated: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
         waiting = await daemon.start(gated, working_directory=machine.directory("other"))
         await daemon.question(waiting)
     turn.complete()
@@ -467,7 +214,7 @@ async def test_an_agent_that_is_not_configured_any_more_ends_the_run_with_the_re
     machine.drivers["scripted"] = ScriptedDriver(Script(()))
     machine.drivers["other"] = machine.agent
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one, agent="other")
+        run_id, turn = await daemon.begun(one, agent="other")
     turn.complete()
     del machine.drivers["other"]
     async with running(machine) as daemon:
@@ -497,7 +244,7 @@ async def test_a_scripted_turn_ends_with_its_daemon_and_is_told_that_it_was_cut_
 
 async def test_steers_on_their_way_arrive_after_the_restart(machine: Machine, one: str) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
         actor = daemon.actor(run_id)
         actor.closing = True  # the daemon goes before it can hand anything over
         at, mono = actor.stamp()
@@ -514,7 +261,7 @@ async def test_stopping_all_turns_interrupts_them_and_begins_nothing_new(
 ) -> None:
     machine.max_agents = 2
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
         went = await daemon.prompt()
         prompt = await daemon.turn()
         queued = await daemon.start(one, working_directory=machine.directory("other"))
@@ -541,7 +288,7 @@ async def test_old_spools_are_thinned_out_at_the_start(machine: Machine, one: st
     for number in range(40):
         (turns / f"old-{number}").mkdir(parents=True)
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
         assert len(list(turns.iterdir())) == 33
         turn.end(TurnReport(kind="failed", detail="no"))
         await daemon.ended(run_id)
@@ -560,7 +307,7 @@ async def test_an_agent_that_ends_just_before_it_is_taken_up_is_looked_at_again(
     machine: Machine, one: str, found: Settled, prompt: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await begun(daemon, one)
+        run_id, turn = await daemon.begun(one)
     turn.vanishes = True
 
     class Looks(list[PendingTurn]):

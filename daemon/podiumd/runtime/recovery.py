@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from podiumd.core import commands as c
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.turn_task import pending_turn, with_report
+from podiumd.runtime.pending import pending_turn, with_report
 from podiumd.tools.failpoints import failpoint
 
 LOOK_AGAIN_SECONDS = 0.02

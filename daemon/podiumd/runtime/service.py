@@ -36,6 +36,7 @@ from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter, directory, recipe_entry
 from podiumd.runtime.tokens import Tokens
+from podiumd.store.errors import StoreError
 from podiumd.store.records import StoredFact
 
 BEGIN_SECONDS = 1.0
@@ -93,7 +94,8 @@ class DaemonService:
         live = [actor.state for actor in self._runs.live]
         turns = [state.turn.intent.turn_id for state in live if state.turn is not None]
         await tidy(self._context, turns, [state.start.run_id for state in live])
-        await self._end_recipes_if_off()
+        with suppress(StoreError):  # a full disk is no reason not to start
+            await self._end_recipes_if_off()
 
     async def configure(self, orchestration_enabled: bool | None) -> Json:
         if orchestration_enabled is not None:

@@ -1,0 +1,56 @@
+"""A turn whose end is not recorded: what facts know of it, and a finding that can be judged."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from podiumd.core.report import TurnReport
+from podiumd.drivers import base
+from podiumd.runtime.actor import RunActor
+
+
+def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.PendingTurn:
+    """What facts know of the turn that is active, for a driver to settle or take up."""
+    state = actor.state
+    active = state.turn
+    assert active is not None
+    intent, started = active.intent, active.started
+    agent = actor.context.agents[intent.agent]
+    denied = {
+        q.tool_use_id
+        for q in state.questions.values()
+        if q.turn_id == intent.turn_id and q.answer in ("deny", "no") and q.tool_use_id
+    }
+    found = settled if started is None else None
+    return base.PendingTurn(
+        turn_id=intent.turn_id,
+        session_id=intent.session_id,
+        session_mode="fork" if intent.fork_from is not None else "resume",
+        working_directory=state.start.working_directory,
+        prompt_uuid=intent.prompt_uuid,
+        directory=str(actor.context.turn_directory(intent.turn_id)),
+        environment=agent.environment(intent.turn_id),
+        pid=started.pid if started is not None else (found.pid if found else None),
+        proc_start=started.proc_start
+        if started is not None
+        else (found.proc_start if found else None),
+        sent_uuids=(
+            intent.prompt_uuid,
+            *(s.uuid for s in state.steers if s.turn_id == intent.turn_id),
+        ),
+        denied_tool_uses=frozenset(denied),
+        idle_timeout_seconds=agent.idle_timeout_seconds,
+    )
+
+
+def with_report(settled: base.Settled) -> base.Settled:
+    """A finding that can be judged: a broken turn of which no report is left gets one."""
+    if settled.report is not None or settled.state == "running":
+        return settled
+    report = TurnReport(
+        kind="broken",
+        detail=settled.detail,
+        prompt_recorded=settled.prompt_recorded,
+        tool_begun=settled.tool_begun,
+    )
+    return replace(settled, report=report)

@@ -1,0 +1,45 @@
+"""The agent's words are told once, whenever one came in."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium.streamed import Words, unsaid
+
+
+def test_words_streamed_whole_are_not_told_again() -> None:
+    words = Words()
+    shown = words.add({"turn_id": "t", "uuid": "m", "delta": "One\n"})
+    shown += words.add({"turn_id": "t", "uuid": "n", "delta": "Two"})
+
+    assert shown == "One\n\n\nTwo"
+    assert words.missing({"turn_id": "t", "text": "One\n\nTwo\n"}) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("streamed", "missing"),
+    [
+        ("", ("I need a shell.\n\nTouched. Done.", False)),
+        ("uched. Done.", ("I need a shell.\n\nTo", True)),
+        ("I need", (" a shell.\n\nTouched. Done.", False)),
+        ("I need a Done.", (" shell.\n\nTouched. ", True)),
+        ("Quite another.", ("I need a shell.\n\nTouched. Done.", False)),
+    ],
+)
+def test_only_what_was_not_streamed_is_missing(streamed: str, missing: tuple[str, bool]) -> None:
+    words = Words()
+    if streamed:
+        words.add({"turn_id": "t", "uuid": "m", "delta": streamed})
+
+    assert words.missing({"turn_id": "t", "text": "I need a shell.\n\nTouched. Done."}) == missing
+
+
+@given(st.text("ab \n"), st.text("ab \n"), st.text("ab \n"))
+def test_what_was_shown_and_what_is_missing_are_the_whole(first: str, hole: str, last: str) -> None:
+    whole, shown = first + hole + last, first + last
+
+    missing = unsaid(whole, shown)
+
+    told = "".join((shown + missing).split())
+    assert sorted(told) == sorted("".join(whole.split()))
+    assert "".join(missing.split()) in "".join(whole.split())
