@@ -50,12 +50,18 @@ class AnswerView:
             self._aside(f"  answer with: {answer_command(question)}")
         self._unhinted.clear()
 
+    def rejoined(self) -> None:
+        """A daemon that was started again tells the running turn from its beginning."""
+        self._words.again()
+
     def finish(self) -> None:
         """End the answer's last line."""
         if not self._fresh:
             self._answer("\n")
 
     def _output(self, data: Json) -> None:
+        if not self._words.is_new(data):
+            return
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
         elif data.get("kind") in ("tool", "status"):

@@ -47,6 +47,7 @@ class View(Protocol):
 
     def event(self, event: Json) -> None: ...
     def tick(self) -> None: ...
+    def rejoined(self) -> None: ...
     def finish(self) -> None: ...
 
 
@@ -106,12 +107,13 @@ class Feed:
     """The events of one run, stored ones first, then live.
 
     ``connection`` is the present one; a lost one is replaced and the feed goes on after the last
-    event it has handed out.
+    event it has handed out. ``rejoined`` counts how often.
     """
 
     def __init__(self, connection: Connection, run_id: str, after_seq: int = 0) -> None:
         self.connection = connection
         self.run_id = run_id
+        self.rejoined = 0
         self._seq = after_seq
         self._fruitless = 0
         self._hole = -1
@@ -193,6 +195,7 @@ class Feed:
             self.connection = wait_for_daemon(self.connection.path)
             try:
                 self._ready = self._subscribe()
+                self.rejoined += 1
                 return
             except ConnectionLost:
                 self.connection.close()
@@ -212,6 +215,7 @@ def follow(
 ) -> Json | None:
     """Tell a run to its end and return it, or ``None`` when ``until`` said it is enough."""
     tick = 1.0 if text.Style(sys.stdout).smart else None
+    known = feed.rejoined
     try:
         while True:
             events = feed.take()
@@ -223,6 +227,9 @@ def follow(
                     return None
                 if answers is not None:
                     answers.event(feed.connection, event)
+            if feed.rejoined != known:
+                known = feed.rejoined
+                view.rejoined()
             if not events:
                 view.tick()
                 listening = answers if answers is not None and answers.waiting else None
@@ -261,6 +268,9 @@ class JsonView:
 
     def tick(self) -> None:
         """Nothing to show between events."""
+
+    def rejoined(self) -> None:
+        """Programs get what the daemon tells, also twice: a ``uuid`` says what is the same."""
 
     def finish(self) -> None:
         """Nothing to put away."""

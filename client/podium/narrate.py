@@ -95,6 +95,10 @@ class Narrator:
             where = f"  {self._where}" if self._where else ""
             self._screen.status(f"  {elapsed}  {text.money(self._cost)}{where}")
 
+    def rejoined(self) -> None:
+        """A daemon that was started again tells the running turn from its beginning."""
+        self._words.again()
+
     def finish(self) -> None:
         """Leave a clean line."""
         self._screen.clear()
@@ -141,6 +145,8 @@ class Narrator:
 
     def _turn_output(self, data: Json) -> None:
         kind = data.get("kind")
+        if not self._words.is_new(data):
+            return
         if kind == "text":
             self._stream(self._words.add(data))
         elif kind == "tool":

@@ -266,6 +266,33 @@ def test_a_restarted_daemon_is_followed_without_hole_or_repeat(daemon: FakeDaemo
     assert client.returncode == 0
 
 
+@pytest.mark.parametrize("command", ["run", "prompt"])
+def test_a_turn_that_a_restarted_daemon_streams_again_is_told_once(
+    daemon: FakeDaemon, command: str
+) -> None:
+    pieces = [said("I need a shell."), said("Bash ls", "m2", "tool"), said("Touched.", "m3")]
+    recipe_daemon(daemon)
+    daemon.answers["sessions.prompt"] = {"run_id": RUN_ID, "turn_id": stories.TURN_ID}
+    client = start(daemon, command, {"run": "fix-it", "prompt": "do it"}[command])
+    daemon.wait_for("runs.events")
+    daemon.publish(started(text="do it"), *pieces[:2])
+    told = client.stdout if command == "run" else client.stderr
+    assert told is not None
+    before = ""
+    while "Bash ls" not in before:
+        before += told.readline()
+
+    daemon.stop()
+    daemon.events = [started(text="do it")]
+    daemon.listen()
+    daemon.wait_for("runs.events", 2)
+    daemon.publish(*pieces, turn_ended(2, "I need a shell.\n\nTouched."), ended(3))
+    out, err = finish(client)
+
+    whole = before + out + err
+    assert [whole.count(one) for one in ("shell.", "Bash ls", "Touched.")] == [1, 1, 1]
+
+
 def test_a_hole_in_the_events_is_asked_for_again(daemon: FakeDaemon) -> None:
     recipe_daemon(daemon)
     client = start(daemon, "run", "fix-it", "--json")
