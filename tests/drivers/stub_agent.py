@@ -49,6 +49,8 @@ def prompted(uuid: str) -> None:
         os.write(1, b'{"type": "assis')
         sys.exit(0)
     if "asks" in WORDS:
+        words = {"id": "m1", "model": "stub", "content": [{"type": "text", "text": "I ask."}]}
+        say(type="assistant", uuid="a1", message=words)
         request = {"subtype": "can_use_tool", "tool_name": "Write", "input": {}, "tool_use_id": "t"}
         say(type="control_request", request_id="r1", request=request)
     elif "idle" in WORDS:

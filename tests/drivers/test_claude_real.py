@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 import trio
@@ -184,7 +185,7 @@ async def test_a_spent_budget_ends_the_turn_as_such_whatever_the_session_cost_be
     first, _ = await play(claude, rig.request())
     assert first.report.cost_usd > 0.5
     server.load({"turns": [bash("true"), {"text": "cheap"}, {**bash("true"), "usage": dear}]})
-    resumed = {"session_mode": "resume", "allow": ("Bash",), "max_budget_usd": 0.5}
+    resumed: dict[str, Any] = {"session_mode": "resume", "allow": ("Bash",), "max_budget_usd": 0.5}
     second, _ = await play(claude, rig.request(**resumed))
     third, _ = await play(claude, rig.request(**resumed))
     assert (second.report.kind, third.report.kind) == ("done", "budget")

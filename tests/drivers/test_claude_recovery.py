@@ -43,8 +43,7 @@ async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
             seen.append(event)
             if approvals([event]):
                 await turn.leave()
-        offset = turn.offset
-    pending = rig.pending(request, started(seen), offset=offset)
+    pending = rig.pending(request, started(seen))
     settled = await claude.settle(pending)
     assert (settled.state, settled.pid) == ("running", started(seen).pid)
     with trio.fail_after(20):
@@ -121,11 +120,11 @@ async def test_an_agent_killed_before_it_asked_the_model_is_absent(
     server.load({"turns": [{"text": "hello"}]})
     request = rig.request()
     async with claude.turn(request) as turn:
-        first = await anext(turn)
-        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        first = started([await anext(turn)])
+        os.kill(first.pid, signal.SIGKILL)
         await follow(turn)
     assert turn.report.kind == "broken" and "before it said anything" in turn.report.detail
-    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    settled = await claude.settle(rig.pending(request, first))
     assert (settled.state, settled.session_exists) == ("absent", False)
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))
     assert again.report.kind == "done" and len(server.requests) == 1
@@ -137,12 +136,12 @@ async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_
     server.load({"turns": [{"text": "half an answer", "hold": "half"}, {"text": "whole"}]})
     request = rig.request()
     async with claude.turn(request) as turn:
-        first = await anext(turn)
+        first = started([await anext(turn)])
         await in_thread(server.wait_holding, "half")
-        os.kill(first.pid, signal.SIGKILL)  # type: ignore[union-attr]
+        os.kill(first.pid, signal.SIGKILL)
         await follow(turn)
     assert turn.report.kind == "broken"
-    settled = await claude.settle(rig.pending(request, first))  # type: ignore[arg-type]
+    settled = await claude.settle(rig.pending(request, first))
     assert settled.state == "absent" and not settled.tool_begun
     mode = "resume" if settled.session_exists else "new"
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid, session_mode=mode))
@@ -195,7 +194,7 @@ async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
     server.load({"turns": [{"text": "the answer", "hold": "half"}]})
     request = rig.request(lease_fd=mine)
     async with claude.turn(request) as turn:
-        first = await anext(turn)
+        first = started([await anext(turn)])
         await in_thread(server.wait_holding, "half")
         await turn.leave()
     os.close(mine)
@@ -204,7 +203,7 @@ async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         server.release("half")
-        pending = rig.pending(request, first)  # type: ignore[arg-type]
+        pending = rig.pending(request, first)
         async with claude.take_up(pending) as again:
             await follow(again)
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

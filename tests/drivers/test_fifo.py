@@ -161,7 +161,7 @@ async def test_a_cut_line_poisons_the_pipe_for_good(
 ) -> None:
     fifo = Fifo(path)
     real = os.write
-    monkeypatch.setattr(fifo_module.os, "write", lambda fd, data: real(fd, data[:3]))
+    monkeypatch.setattr("podiumd.drivers.fifo.os.write", lambda fd, data: real(fd, data[:3]))
     with pytest.raises(Poisoned, match="3 of 8 bytes"):
         await fifo.send(b"poison!\n")
     monkeypatch.undo()
@@ -187,7 +187,7 @@ async def test_a_refused_pipe_size_leaves_a_smaller_pipe_that_takes_shorter_line
             raise PermissionError("over the user's share")
         return real(descriptor, command, *rest)
 
-    monkeypatch.setattr(fifo_module.fcntl, "fcntl", refuse)
+    monkeypatch.setattr("podiumd.drivers.fifo.fcntl.fcntl", refuse)
     agent = create_fifo(path)
     try:
         with pytest.raises(LineTooLong, match="at most 61440"):

@@ -185,7 +185,8 @@ async def test_a_delay_over_the_idle_timeout_times_out(
     scripted = driver({"delay_ms": 5000, "text": "a"}, {"delay_ms": 15000, "text": "b"})
     first, _ = await play(scripted, bench.request(idle_timeout_seconds=10.0))
     second, _ = await play(scripted, bench.request(idle_timeout_seconds=10.0))
-    assert (first.report.kind, first.report.seconds) == ("done", pytest.approx(5))
+    assert first.report.kind == "done"
+    assert first.report.seconds == pytest.approx(5)
     assert second.report.kind == "timeout" and "silent for 10 s" in second.report.detail
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.drivers import fifo as fifo_module
 from podiumd.drivers import spooled
-from podiumd.drivers.base import ApprovalRequested, Decision, Turn, TurnEvent
+from podiumd.drivers.base import ApprovalRequested, Decision, Output, Turn, TurnEvent
 from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.fifo import LineTooLong
 from podiumd.drivers.spool import SpoolWatch
@@ -99,6 +98,7 @@ async def test_silence_ends_the_turn_but_not_while_a_person_is_asked(
         with trio.move_on_after(0.6) as scope:
             await anext(turn)
         assert scope.cancelled_caught, "it waits on, for the person"
+        assert isinstance(events[-1], ApprovalRequested)
         assert await turn.answer(events[-1].request_id, Decision("allow"))
         await follow(turn)
     assert turn.report.kind == "done"
@@ -125,7 +125,9 @@ async def test_a_cut_line_ends_the_turn_as_broken_and_nothing_more_is_sent(
     async with claude.turn(request) as turn:
         async for event in turn:
             if states([event], request.prompt_uuid):
-                monkeypatch.setattr(fifo_module.os, "write", lambda fd, data: real(fd, data[:9]))
+                monkeypatch.setattr(
+                    "podiumd.drivers.fifo.os.write", lambda fd, data: real(fd, data[:9])
+                )
                 assert not await turn.steer("more", "steer-1")
                 monkeypatch.undo()
     assert turn.report.kind == "broken" and turn.report.exit_status == -signal.SIGTERM
@@ -177,7 +179,7 @@ async def test_leaving_holds_also_in_a_cancelled_task(
     request = rig.request()
     with trio.CancelScope() as scope:
         async with claude.turn(request) as turn:
-            first = await anext(turn)
+            first = started([await anext(turn)])
             scope.cancel()
             await turn.leave()
     assert alive(Identity(first.pid, first.proc_start))
@@ -191,21 +193,22 @@ async def test_leaving_holds_also_in_a_cancelled_task(
     assert again.report.kind == "done" and again.report.exit_status is None
 
 
-async def test_what_was_told_before_is_not_told_again_but_open_approvals_are(
+async def test_what_was_said_is_not_told_again_but_the_fate_of_messages_and_open_approvals_are(
     claude: ClaudeDriver, bench: Callable[..., Rig], watch: SpoolWatch
 ) -> None:
     rig = bench("asks")
     request = rig.request()
     async with claude.turn(request) as turn:
-        first = []
+        first: list[TurnEvent] = []
         while not approvals(first):
             first += [await anext(turn)]
-        offset = turn.offset
         await turn.leave()
-    async with claude.take_up(rig.pending(request, started(first), offset=offset)) as again:
+    async with claude.take_up(rig.pending(request, started(first))) as again:
         events = await follow(again, answering(Decision("allow")))
+    said = [event for event in first if isinstance(event, Output)]
+    assert said and not [event for event in events if event in said]
     assert states(first, request.prompt_uuid) == ["started"]
-    assert states(events, request.prompt_uuid) == ["completed"]
+    assert states(events, request.prompt_uuid) == ["started", "completed"]
     assert approvals(events) == ["Write"]
 
 

@@ -9,7 +9,9 @@ FILE_LINES = 400
 FUNCTION_LINES = 80
 
 # Name -> why it may be longer. An entry that is no longer needed fails too.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "tests/core/test_recipe_load.py": "one table of seeded faults, a row a fault",
+}
 LONG_FUNCTIONS: dict[str, str] = {}
 
 

@@ -15,10 +15,10 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.formats.claude_transcript import LiveSession
+from podiumd.formats.claude_transcript import LiveSession, live_session_record
 from podiumd.runtime import foreign
 from podiumd.runtime.foreign import foreign_holder, wait_idle
-from podiumd.tools.process import start_of
+from podiumd.tools.process import Identity, start_of
 
 
 class Person:
@@ -137,7 +137,7 @@ def test_of_two_processes_the_busy_one_is_named(person: Person, tmp_path: Path) 
 def test_a_look_in_the_middle_of_a_rewrite_is_repeated(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = foreign.live_session_record
+    real = live_session_record
     seen: list[bytes] = []
 
     def torn_at_first(data: bytes) -> LiveSession | None:
@@ -152,8 +152,8 @@ def test_a_look_in_the_middle_of_a_rewrite_is_repeated(
 def test_the_start_is_counted_in_milliseconds_where_there_is_no_proc(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(foreign.sys, "platform", "darwin")
-    assert foreign._started(foreign.Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
+    monkeypatch.setattr("podiumd.runtime.foreign.sys.platform", "darwin")
+    assert foreign._started(Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
 
 
 class Waiting:
@@ -239,7 +239,7 @@ async def test_without_a_watch_the_end_of_the_process_is_still_seen(
     def start(observer: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
-    monkeypatch.setattr(foreign.Observer, "start", start)
+    monkeypatch.setattr("podiumd.runtime.foreign.Observer.start", start)
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waiting.run)

@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from podiumd.runtime import lockfile
 from podiumd.runtime.holder import Holder, encode_record
 from podiumd.runtime.leases import Lease, LeaseBook
 from podiumd.runtime.lockfile import LeaseError
@@ -247,7 +246,7 @@ def test_somebody_looking_does_not_make_a_free_session_busy(
             real(fd, operation)
 
         real = fcntl.flock
-        monkeypatch.setattr(lockfile.fcntl, "flock", flock)
+        monkeypatch.setattr("podiumd.runtime.lockfile.fcntl.flock", flock)
         taken(book.try_session("s1", RUN)).release()
         assert attempts > 3
 
@@ -275,7 +274,7 @@ def test_a_lock_file_replaced_in_the_moment_of_locking_is_noticed(
             if successor:
                 path.touch(0o600)
 
-    monkeypatch.setattr(lockfile.fcntl, "flock", flock)
+    monkeypatch.setattr("podiumd.runtime.lockfile.fcntl.flock", flock)
     with taken(book.try_session("s1", RUN)) as lease:
         assert os.fstat(lease.fd).st_ino == path.stat().st_ino
         assert refused(book.try_session("s1", OTHER)).id == "run-1"

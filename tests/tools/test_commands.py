@@ -91,7 +91,7 @@ async def test_a_full_disk_does_not_fail_the_command(
     def full(fd: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(commands.os, "write", full)
+    monkeypatch.setattr("podiumd.tools.commands.os.write", full)
     result = await shell(tmp_path, "echo hello")
     assert (result.exit_status, result.tail, result.truncated) == (0, "hello\n", True)
 

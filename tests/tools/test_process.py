@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -34,8 +35,8 @@ STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
 
 @contextmanager
 def child(
-    code: str = READY + SLEEP, turn: str = "", **options: object
-) -> Iterator[subprocess.Popen]:
+    code: str = READY + SLEEP, turn: str = "", **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run Python code that prints a line when it is ready; ended and collected at the end."""
     environment = {"PATH": os.environ["PATH"], **({"PODIUM_TURN": turn} if turn else {})}
     process = subprocess.Popen(
@@ -51,7 +52,7 @@ def child(
         process.stdout.close()
 
 
-def named(process: subprocess.Popen) -> Identity:
+def named(process: subprocess.Popen[bytes]) -> Identity:
     found = identity_of(process.pid)
     assert found is not None
     return found

@@ -7,10 +7,10 @@ turn means: it reports, the core decides.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
@@ -66,7 +66,8 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that facts say was intended and not ended: what recovery knows of it.
 
     ``pid``, ``proc_start`` and ``group`` are ``None`` when no ``turn.started`` was recorded.
-    ``answered`` holds the request ids of approvals that a person answered with ``deny``.
+    ``denied_tool_uses`` are calls that a person denied. ``offset`` is up to where in its output
+    people have been told what the agent does; ``None`` leaves that to the driver's own notes.
     """
 
     turn_id: str
@@ -80,7 +81,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     proc_start: int | None = None
     sent_uuids: tuple[str, ...] = ()
     denied_tool_uses: frozenset[str] = frozenset()
-    offset: int = 0
+    offset: int | None = None
     idle_timeout_seconds: float = 600.0
 
 
@@ -173,7 +174,9 @@ class Decision(msgspec.Struct, frozen=True):
 class Turn(Protocol):
     """A turn in progress. Iterate it to its end, then read ``report``."""
 
-    def __aiter__(self) -> AsyncIterator[TurnEvent]: ...
+    def __aiter__(self) -> Self: ...
+
+    async def __anext__(self) -> TurnEvent: ...
 
     @property
     def report(self) -> TurnReport:

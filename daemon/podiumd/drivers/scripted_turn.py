@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Self
 
 import trio
 from msgspec.structs import replace
@@ -54,8 +54,11 @@ class ScriptedTurnRun:
         self._acted = False
         self._began = trio.current_time()
 
-    def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        return aiter(self._receive)
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> TurnEvent:
+        return await anext(self._receive)
 
     @property
     def report(self) -> TurnReport:

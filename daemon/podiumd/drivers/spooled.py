@@ -7,6 +7,7 @@ so a slow follower holds nothing but its own place in the file. What the lines m
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,13 +25,14 @@ from podiumd.drivers.agent_process import (
     end_leftovers,
     error_tail,
 )
-from podiumd.drivers.base import ApprovalRequested, Decision, TurnEvent
+from podiumd.drivers.base import ApprovalRequested, Decision, PromptState, TurnEvent
 from podiumd.drivers.dialect import Aftermath, Dialect, Ending
 from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
 from podiumd.drivers.spool import Bell, SpoolReader
 from podiumd.drivers.tasks import helpers
 from podiumd.tools.failpoints import failpoint
 
+TOLD = "told"
 STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
 ENDING_SECONDS = 30.0  # more than those four and a sweep (10 s) can take together
 MAX_SPOOL_BYTES = 1 << 30
@@ -89,18 +91,22 @@ class SpooledTurn:
             raise RuntimeError("the turn has no report: it was let go, or is not over")
         return self._report
 
-    async def catch_up(self, offset: int) -> None:
+    async def catch_up(self, offset: int | None) -> None:
         """Read what an earlier daemon may have read already.
 
-        Lines up to ``offset`` only bring the state up to date; approvals that are still open are
-        raised again, wherever they stand.
+        ``None``: where that daemon noted that it stopped; if it could not, what is there now.
+        What the agent said up to ``offset`` is not told again. What became of messages is, and
+        approvals that are still open are raised again, wherever they stand.
         """
+        if offset is None:
+            offset = _told(self._directory)
         events: list[TurnEvent] = []
         while not self._spool.at_end:
             for line in self._spool.read():
-                made = self._dialect.feed(line.data)
-                if line.end > offset:
-                    events += [one for one in made if not isinstance(one, ApprovalRequested)]
+                for one in self._dialect.feed(line.data):
+                    told = line.end <= offset and not isinstance(one, PromptState)
+                    if not told and not isinstance(one, ApprovalRequested):
+                        events.append(one)
             await trio.lowlevel.checkpoint()
         self._first_output = True
         self._tool_begun = self._dialect.tool_begun
@@ -217,6 +223,8 @@ class SpooledTurn:
         # The flag first: leaving holds also where this task is being cancelled.
         self._left = True
         self._bell.ring()
+        with contextlib.suppress(OSError):  # without it nothing is told twice, only less
+            (self._directory / TOLD).write_text(str(self.offset))
         await trio.lowlevel.checkpoint()
 
     async def _send(self, line: bytes) -> bool:
@@ -286,6 +294,14 @@ class SpooledTurn:
             aftermath=aftermath,
             torn=self._spool.partial,
         )
+
+
+def _told(directory: Path) -> int:
+    """Up to where in the spool people have been told what the agent does."""
+    try:
+        return int((directory / TOLD).read_text())
+    except (OSError, ValueError):
+        return (directory / SPOOL).stat().st_size
 
 
 @asynccontextmanager
