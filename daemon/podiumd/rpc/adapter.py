@@ -31,7 +31,8 @@ with warnings.catch_warnings():
 from podiumd.core.findings import nearest
 from podiumd.logs import log
 from podiumd.rpc.params import fault_of
-from podiumd.runtime.errors import PodiumError
+from podiumd.runtime.errors import Overloaded, PodiumError
+from podiumd.store.errors import StoreFull
 from podiumd.wording import quoted
 
 PARSE_ERROR: Final = -32700
@@ -39,6 +40,8 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+DISK_FULL: Final = "The disk is full: nothing was stored. Free some space and try again."
+DISK_FULL_RETRY_MS: Final = 5000
 
 Context = TypeVar("Context")
 Pace = Literal["instant", "ordered", "waiting"]
@@ -248,6 +251,9 @@ def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
             return Success(await handler(context, params))
         except PodiumError as refusal:
             return Error(refusal.code, refusal.message, refusal.data or NODATA)
+        except StoreFull as error:
+            log("Store full", "error", method=method.name, file=str(error.file))
+            return Error(Overloaded.code, DISK_FULL, {"retry_after_ms": DISK_FULL_RETRY_MS})
         except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the client gets an id
             return _internal_error(method.name, error)
 
