@@ -76,6 +76,12 @@ class Connection:
             elif message.get("id") == number or message.get("id") is None:
                 return _result(message)
 
+    @property
+    def unread(self) -> bool:
+        """Whether something has arrived already that nobody has taken: the socket itself may
+        never become readable for it."""
+        return bool(self._notifications) or self._buffer.find(b"\n", self._scanned) >= 0
+
     def notifications(self) -> list[dict[str, Any]]:
         """What has arrived, without waiting. An empty list: nothing complete yet.
 

@@ -145,7 +145,7 @@ class Feed:
 
     def wait(self, seconds: float | None, other: Input | None) -> bool:
         """Wait for events or input; true if ``other`` has input to be read."""
-        if self._ready:
+        if self._ready or self.connection.unread:
             return False
         watched: list[Any] = [self.connection]
         if other is not None:
