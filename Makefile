@@ -106,7 +106,7 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 		exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt --upgrade pip hatchling
-	$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable .
+	$(PIP) install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
 # And what tests and checks need.
