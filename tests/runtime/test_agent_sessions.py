@@ -11,6 +11,8 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.runtime.errors import Busy, NotFound
+from podiumd.runtime.holder import Holder
+from podiumd.runtime.leases import Lease, LeaseBook
 from podiumd.tools.process import start_of
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
@@ -153,3 +155,18 @@ prompt = "Look."
 [steps.look.on]
 fine = { exit = "task-committed" }
 """
+
+
+async def test_a_session_that_another_daemon_is_making_is_held_and_not_unknown(
+    machine: Machine,
+) -> None:
+    elsewhere = LeaseBook(machine.locks)
+    holder = Holder(kind="prompt", id="run-of-theirs", state_directory="/theirs")
+    async with running(machine) as daemon:
+        with pytest.raises(NotFound):
+            await daemon.prompt(session_id="new-session")
+        lease = elsewhere.try_session("new-session", holder)
+        assert isinstance(lease, Lease)
+        with lease, pytest.raises(Busy) as raised:
+            await daemon.prompt(session_id="new-session")
+        assert raised.value.data["holder"]["id"] == "run-of-theirs"

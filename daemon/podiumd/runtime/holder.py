@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from podiumd.runtime.errors import Busy
+
 RECORD_BYTES = 1024
 """A record is padded with blanks to a multiple of this, so that rewriting it is one write."""
 
@@ -62,3 +64,12 @@ def decode_record(raw: bytes) -> Holder:
         return msgspec.json.decode(raw, type=Holder)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return UNKNOWN
+
+
+def busy(holder: Holder, **what: Any) -> Busy:
+    """The refusal that names who holds what."""
+    public = holder.public()
+    who = {"run": "a run", "prompt": "a prompt", "foreign": "another program"}[holder.kind]
+    held = what.get("session_id") or what.get("working_directory")
+    name = holder.id or (f"pid {holder.pid}" if holder.pid is not None else "unknown")
+    return Busy(f"{held} is held by {who} ({name}).", holder=public, **what)

@@ -18,10 +18,11 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
+from podiumd.runtime.holder import busy
 from podiumd.runtime.loading import load
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
-from podiumd.runtime.starting import busy, directory, hold_session, require_agent
+from podiumd.runtime.starting import directory, hold_session, require_agent
 
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""

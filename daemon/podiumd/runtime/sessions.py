@@ -10,6 +10,7 @@ import trio
 from podiumd.formats.claude_transcript import decode_record
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import NotFound
+from podiumd.runtime.holder import busy
 
 HEAD_BYTES = 256 * 1024
 
@@ -33,6 +34,7 @@ class Sessions:
 
         Raises:
             NotFound: no run and no agent knows it.
+            Busy: another daemon is about to make it, and nobody can know it yet.
         """
         rows = await self._context.store.runs_of_session(session_id, 1)
         if rows:
@@ -44,6 +46,9 @@ class Sessions:
                 where = await trio.to_thread.run_sync(_first_directory, path)
                 if where is not None:
                     return Session(session_id, name, where)
+        holder = self._context.leases.peek(session_id)
+        if holder is not None:
+            raise busy(holder, session_id=session_id)
         raise NotFound("session", session_id)
 
 

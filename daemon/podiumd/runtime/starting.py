@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import trio
@@ -20,14 +19,13 @@ from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AgentUnavailable,
-    Busy,
     InvalidParameter,
     NotFound,
     RecipeRefused,
     Refused,
 )
 from podiumd.runtime.foreign import foreign_holder
-from podiumd.runtime.holder import Holder
+from podiumd.runtime.holder import busy
 from podiumd.runtime.sessions import Sessions
 from podiumd.tools import git
 
@@ -197,12 +195,3 @@ def hold_session(context: Context, desk: Desk, run_id: str, session_id: str, kin
             holder = foreign_holder(session_id, agent.config_directory, ())
             if holder is not None:
                 raise busy(holder, session_id=session_id)
-
-
-def busy(holder: Holder, **what: Any) -> Busy:
-    """The refusal that names who holds what."""
-    public = holder.public()
-    who = {"run": "a run", "prompt": "a prompt", "foreign": "another program"}[holder.kind]
-    held = what.get("session_id") or what.get("working_directory")
-    name = holder.id or (f"pid {holder.pid}" if holder.pid is not None else "unknown")
-    return Busy(f"{held} is held by {who} ({name}).", holder=public, **what)
