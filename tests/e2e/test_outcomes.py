@@ -16,11 +16,6 @@ RETRY = "Please respond again with JSON per the instructions."
 BLOCK = '{"outcome": "<outcome>"}'
 
 
-def prompts_of(server: ModelServer) -> list[str]:
-    """The prompts of a person or Podium that the model saw, each once."""
-    return list(dict.fromkeys(request.prompt for request in server.requests))
-
-
 async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -12,21 +12,6 @@ import trio
 from podiumd.tools.process import carriers
 from tests.runtime.harness import Machine, fields_of, running
 
-LOOP = """
-format = 1
-id = "loop"
-label = "Loop"
-description = "Works until it is good"
-initial = "work"
-[limits]
-{limits}
-[steps.work]
-prompt = "Do the work."
-[steps.work.on]
-complete = {{ exit = "task-committed" }}
-again = {{ to = "work" }}
-"""
-
 
 @pytest.fixture
 def checked(machine: Machine) -> Callable[..., str]:

@@ -41,12 +41,6 @@ async def wait_for_file(path: Path) -> str:
         return (await fifo.readline()).strip()
 
 
-def python_script(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "script.py"
-    path.write_text(text)
-    return str(path)
-
-
 async def test_output_and_errors_are_logged_in_order_and_the_status_is_told(tmp_path: Path) -> None:
     result = await shell(tmp_path, "echo one; echo two >&2; exit 3")
     assert result.exit_status == 3

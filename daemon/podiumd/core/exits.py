@@ -15,9 +15,6 @@ ExitClass = Literal[
     "completed", "needs-user", "blocked", "cancelled", "guardrail", "checks-failed", "error"
 ]
 
-#: The classes that an edge of a recipe may set.
-EDGE_CLASSES: Final[tuple[str, ...]] = ("completed", "needs-user", "blocked", "error")
-
 #: A reason of this form names the step whose visits ran out: ``max-step-visits-exceeded:STEP``.
 VISITS_EXCEEDED: Final = "max-step-visits-exceeded"
 
