@@ -67,6 +67,10 @@ crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 ot
 crash-short: $(VENV)/.dev ## the crash campaign, cut down for CI
 	$(PY) -m tests.faults.campaign --short
 
+.PHONY: histories
+histories: $(VENV)/.dev ## the history checker: 1,000 random lives of session files, with kills
+	$(PY) -m tests.histories.campaign
+
 .PHONY: bench
 bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME
 

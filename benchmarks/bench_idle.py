@@ -2,7 +2,7 @@
 
     make bench-idle     python benchmarks/bench_idle.py [--rounds N] [--json]     (Linux)
 
-A private daemon is looked at from outside in three states, each for 20 seconds a round: just
+A private daemon is looked at from outside in three states, each for 60 seconds a round: just
 started with nobody there; with one client that follows all events; and with that client after a
 run of six turns by the real agent (scripted model), which has loaded and started whatever work
 needs. Wake-ups are the context switches of all its threads, voluntary and not. Of memory, RSS
@@ -33,7 +33,8 @@ GOAL_WAKE_UPS, GOAL_MB, AIM_MB = 1.0, 60.0, 40.0
 SETTLE_SECONDS = 12.0
 """Longer than trio keeps an idle worker thread, which is 10 seconds."""
 
-WATCH_SECONDS = 20.0
+WATCH_SECONDS = 60.0
+"""Each look holds one sweep of the session files, which come once a minute."""
 TURNS = 6
 STATES = ("nobody there", "a client follows", "after a run")
 

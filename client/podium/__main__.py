@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 HOT = {
     "status": {"--json": "json"},
+    "sessions": {"--json": "json"},
     "runs": {"--json": "json", "--all": "ended_too"},
     "questions": {"--json": "json"},
     "locks": {"--json": "json"},

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
-from podium import text
-from podium.commands_start import UNTRUSTED, given_text
+from podium import drawing, text
+from podium.commands_start import given_text
 from podium.connection import call
 from podium.errors import ERROR, OK, USAGE, Failure, stopped
 
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 
 def list_recipes(cwd: str | None, json: bool) -> int:
     """``podium recipe list``."""
-    answer: list[Json] = call("recipes.list", {"working_directory": _directory(cwd)})
+    answer: list[Json] = call("recipes.list", {"working_directory": directory(cwd)})
     if json:
         text.emit_json(answer)
     elif not answer:
@@ -25,14 +26,14 @@ def list_recipes(cwd: str | None, json: bool) -> int:
     else:
         headings = ("RECIPE", "LABEL", "SOURCE", "DESCRIPTION")
         text.emit(text.table(headings, map(_row, answer), text.columns()))
-        _explain(answer)
+        _explain(answer, cwd)
     return OK
 
 
 def _row(recipe: Json) -> tuple[str, ...]:
     marks = [str(recipe.get("source"))]
     marks += ["broken"] if _broken(recipe) else []
-    marks += [] if recipe.get("trusted", True) else ["untrusted"]
+    marks += _trust(recipe)
     shadows = " and ".join(map(str, recipe.get("shadows") or []))
     marks += [f"shadows {shadows}"] if shadows else []
     return (
@@ -43,92 +44,57 @@ def _row(recipe: Json) -> tuple[str, ...]:
     )
 
 
+def _trust(recipe: Json) -> list[str]:
+    if recipe.get("trusted", True):
+        return []
+    return ["changed, untrusted" if recipe.get("changed") else "untrusted"]
+
+
 def _broken(recipe: Json) -> bool:
     return not recipe.get("ok", True)
 
 
-def _explain(answer: list[Json]) -> None:
+def _explain(answer: list[Json], cwd: str | None) -> None:
     """What the marks in the list mean for a person, on standard error."""
     broken = next((text.fold(one.get("id")) for one in answer if _broken(one)), None)
     if broken is not None:
         text.tell(f"A broken recipe does not run: 'podium recipe show {broken}' names its faults.")
-    if not all(one.get("trusted", True) for one in answer):
-        text.tell(f"An untrusted recipe does not run. {UNTRUSTED}")
+    untrusted = [one for one in answer if not one.get("trusted", True)]
+    if untrusted:
+        text.tell(f"An untrusted recipe does not run. {_how_to_trust(cwd)}")
+    for one in untrusted:
+        if one.get("shadows"):
+            name, below = text.fold(one.get("id")), text.fold(one["shadows"][0])
+            text.tell(f"'podium run {below}.{name}' starts the {below} recipe that it shadows.")
+            break
+
+
+def _how_to_trust(cwd: str | None) -> str:
+    where = "" if cwd is None else f" {shlex.quote(directory(cwd))}"
+    return f"'podium recipe trust{where}' shows what it would do and lets it run."
 
 
 def show(name: str, cwd: str | None, json: bool) -> int:
-    """``podium recipe show``: steps and edges drawn as text."""
-    recipe: Json = call("recipes.get", {"id": name, "working_directory": _directory(cwd)})
+    """``podium recipe show``: drawn, a box for each step."""
+    recipe: Json = call("recipes.get", {"id": name, "working_directory": directory(cwd)})
     if json:
         text.emit_json(recipe)
         return OK
-    style = text.Style(sys.stdout)
-    lines = [f"{style('bold', text.fold(recipe.get('label')))} ({text.fold(recipe.get('id'))})"]
-    if recipe.get("description"):
-        lines.append(text.fold(recipe["description"]))
-    lines += _params(recipe) + _limits(recipe)
-    for step, body in (recipe.get("steps") or {}).items():
-        lines += ["", *_step(str(step), body, recipe, style)]
-    text.emit("\n".join(lines) + "\n")
+    text.emit(drawing.drawn(recipe, text.Style(sys.stdout), text.columns()))
+    if not recipe.get("trusted", True):
+        where = text.fold(recipe.get("path"))
+        text.tell(f"It comes with the project ({where}) and is not trusted. {_how_to_trust(cwd)}")
     return OK
-
-
-def _params(recipe: Json) -> list[str]:
-    lines = []
-    for name, param in (recipe.get("params") or {}).items():
-        default = param.get("default")
-        need = "required" if default is None else f"default {text.fold(default) or 'empty'}"
-        about = f"  {text.fold(param['description'])}" if param.get("description") else ""
-        lines.append(f"  -p {text.fold(name)}=...  {text.fold(param.get('type'))}, {need}{about}")
-    return ["", "Parameters", *lines] if lines else []
-
-
-def _limits(recipe: Json) -> list[str]:
-    limits = {
-        name.removeprefix("max_").replace("_", " "): value
-        for name, value in (recipe.get("limits") or {}).items()
-        if name.startswith("max_") and value is not None
-    }
-    said = ", ".join(f"{text.fold(name)} {value}" for name, value in limits.items())
-    return ["", f"At most: {said}"] if said else []
-
-
-def _step(name: str, body: Json, recipe: Json, style: text.Style) -> list[str]:
-    marks = [str(body.get("kind") or "turn")]
-    marks += ["start"] if name == recipe.get("initial") else []
-    if body.get("session") not in (None, "same"):
-        marks.append(f"{body['session']} session")
-    if body.get("agent"):
-        marks.append(f"agent {body['agent']}")
-    if isinstance(body.get("tools"), str) and body["tools"] != "all":
-        marks.append(f"tools {body['tools']}")
-    marks += [word for word in ("commits", "irreversible") if body.get(word)]
-    lines = [f"{style('bold', text.fold(name))}  {style('dim', text.fold(', '.join(marks)))}"]
-    for key, label in (("gate", "asks first"), ("ask", "asks"), ("prompt", "says")):
-        if body.get(key):
-            lines.append(f"  {label}: {text.fold(body[key], 100)}")
-    command = " ".join(map(str, body.get("run") or [])) or body.get("shell")
-    if command:
-        lines.append(f"  runs: {text.fold(command)}")
-    checks = [" ".join(map(str, check.get("run") or [])) for check in body.get("checks") or []]
-    lines += [f"  checks: {text.fold(check)}" for check in checks]
-    edges = body.get("on") or {}
-    width = max((len(text.fold(outcome)) for outcome in edges), default=0)
-    for outcome, edge in edges.items():
-        lines.append(f"  {text.fold(outcome).ljust(width)} ─→ {_target(edge)}")
-    return lines
-
-
-def _target(edge: Json) -> str:
-    if edge.get("to"):
-        return text.fold(edge["to"])
-    kind = f" ({text.fold(edge['class'])})" if edge.get("class") else ""
-    return f"exit {text.fold(edge.get('exit'))}{kind}"
 
 
 def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int:
     """``podium recipe outcome``: how a reply would be read; exit 1 where it would not."""
-    params = {"id": name, "step": step, "text": _reply(file), "working_directory": _directory(cwd)}
+    params = {
+        "id": name,
+        "step": step,
+        "text": read_text(file),
+        "working_directory": directory(cwd),
+    }
     answer: Json = call("recipes.outcome", params)
     if json:
         text.emit_json(answer)
@@ -145,7 +111,12 @@ def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int
     return OK if answer.get("ok") else ERROR
 
 
-def _reply(file: str) -> str:
+def read_text(file: str) -> str:
+    """The text of a file, or of standard input for ``-``.
+
+    Raises:
+        Failure: it is not UTF-8.
+    """
     if file == "-":
         return given_text("-")
     try:
@@ -166,5 +137,6 @@ def orchestration(state: str, json: bool) -> int:
     return OK
 
 
-def _directory(cwd: str | None) -> str:
+def directory(cwd: str | None) -> str:
+    """The absolute path of the project that is meant."""
     return os.path.abspath(cwd or os.getcwd())

@@ -1,82 +1,22 @@
-"""Looking at one run, and steering it: show, log, pause, resume, cancel, interrupt, steer."""
+"""The log of one run, and steering it: log, pause, resume, cancel, interrupt, steer, answer."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import Any
 
 from podium import follow, text
 from podium.commands_start import given_text
 from podium.connection import Connection, call
 from podium.errors import Failure
-from podium.narrate import end_line
-from podium.question import LISTED_LINES, answer_command, body, choices_of, heading
-from podium.views import home_relative
+from podium.fetch import pages
+from podium.history import History
+from podium.question import answer_command, body, choices_of, heading
+from podium.visits import Step
 
 Json = dict[str, Any]
 
-PAGE = 500
 DONE = {"pause": "Pausing", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
-
-
-def show(run_id: str, json: bool) -> int:
-    """``podium runs show``."""
-    run: Json = call("runs.get", {"run_id": run_id})
-    if json:
-        text.emit_json(run)
-        return 0
-    style = text.Style(sys.stdout)
-    shown = [
-        f"{style('bold', name.ljust(9))}  {text.fold(said)}\n" for name, said in _facts(run) if said
-    ]
-    history = run.get("history") or []
-    if history:
-        headings = ("VISIT", "STEP", "OUTCOME", "SOURCE", "REPLIES", "AT", "DESCRIPTION")
-        shown.append("\n" + text.table(headings, map(_history_row, history), text.columns()))
-    for question in run.get("questions") or []:
-        lines = [f"? {heading(question)}", *(f"    {one}" for one in body(question, LISTED_LINES))]
-        shown.append("\n" + "\n".join([*lines, f"  {answer_command(question)}"]) + "\n")
-    if run.get("exit"):
-        shown.append(f"\n{end_line(run, style)}\n")
-        if run["exit"].get("detail"):
-            shown.append(f"{text.clean(run['exit']['detail'])}\n")
-    text.emit("".join(shown))
-    return 0
-
-
-def _facts(run: Json) -> list[tuple[str, str]]:
-    step, visits = run.get("step"), run.get("visits") or {}
-    most = (run.get("limits") or {}).get("max_total_steps")
-    steps = f"{step} (visit {visits.get(step, 1)}), step {run.get('step_count')}"
-    params = run.get("params") or {}
-    parked = f" until {run['parked_until']}" if run.get("parked_until") else ""
-    return [
-        ("run", str(run.get("run_id"))),
-        ("recipe", str(run.get("recipe") or "")),
-        ("status", f"{run.get('status')}{parked}"),
-        ("step", steps + (f" of {most}" if most else "") if step else ""),
-        ("session", str(run.get("session_id") or "")),
-        ("directory", home_relative(run.get("working_directory"))),
-        ("agent", str(run.get("agent") or "")),
-        ("params", ", ".join(f"{name}={value}" for name, value in params.items())),
-        ("turns", str(run.get("turns", ""))),
-        ("cost", text.money(run.get("cost_usd"))),
-        ("started", f"{text.ago(run.get('started_at'))} ({run.get('started_at')})"),
-        ("ended", str(run.get("ended_at") or "")),
-    ]
-
-
-def _history_row(entry: Json) -> tuple[str, ...]:
-    return (
-        str(entry.get("visit", "")),
-        str(entry.get("step", "")),
-        str(entry.get("outcome") or "-"),
-        str(entry.get("source") or "-"),
-        str(entry.get("attempts", "")),
-        text.ago(entry.get("at")),
-        str(entry.get("description") or ""),
-    )
 
 
 def log(run_id: str, follow_on: bool, json: bool) -> int:
@@ -86,30 +26,31 @@ def log(run_id: str, follow_on: bool, json: bool) -> int:
     if follow_on:
 
         def following() -> int:
-            follow.follow(follow.Feed(connection, run_id), view)
+            follow.follow(follow.RunFeed(connection, run_id), view)
             return 0
 
         return follow.guarded(run_id, following)
-    after = 0
-    while True:
-        page = connection.call("runs.events", {"run_id": run_id, "after_seq": after})
-        for event in page["events"]:
+    for page in pages(connection, run_id):
+        for event in page:
             view.event(event)
-        if not page["events"] or page["next_seq"] <= after:
-            return 0
-        after = page["next_seq"]
+    return 0
 
 
 class LogView(follow.JsonView):
     """An event a line for people: number, time, type and what can be said in short."""
 
+    def __init__(self) -> None:
+        self._history = History()
+
     def event(self, event: Json) -> None:
         """Print the event's line; streamed output is no part of the log."""
         if event.get("seq") is None:
             return
+        at_work = self._history.now_in
+        self._history.add(event)
         said = " ".join(
             f"{name}={value}"
-            for name, value in _told(str(event.get("type")), event.get("data") or {})
+            for name, value in _told(event, self._history, at_work)
             if value not in ("", event.get("run_id"))
         )
         clock = str(event.get("at"))[11:23]
@@ -118,13 +59,20 @@ class LogView(follow.JsonView):
         text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
 
 
-def _told(kind: str, data: Json) -> list[tuple[str, str]]:
-    """What an event's line says of its data: what is plain, and how a turn or a run ended."""
+def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
+    """What an event's line says of its data: what is plain, what a step took, how it ended.
+
+    ``step`` is where the run was before the event.
+    """
+    kind, data = event.get("type"), event.get("data") or {}
     told = dict(data)
     if kind == "run.ended":
-        ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
-        told = {"reason": ended.get("reason"), "class": ended.get("class")}
-        told["detail"] = ended.get("detail")
+        told = _end(data, history)
+    elif kind == "edge.taken":
+        told = _took(step, history) | told
+    elif kind == "question.closed":
+        after = history.open_seconds(str(data.get("question_id")))
+        told = {"after": text.duration(after)} | told
     elif kind == "turn.ended":
         report = data.get("report") or {}
         if report.get("kind") != "done":
@@ -132,6 +80,30 @@ def _told(kind: str, data: Json) -> list[tuple[str, str]]:
     # A terminal cuts the line: what is for programs stands last.
     names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
     return [(text.fold(name), _value(name, told[name])) for name in names]
+
+
+def _took(step: Step, history: History) -> Json:
+    waited = step.waited_seconds(history.until())
+    return {
+        "step": step.step,
+        "outcome": step.outcome,
+        "to": step.to,
+        "exit": step.exit,
+        "work": text.duration(step.work_seconds),
+        "waited": text.duration(waited) if waited else None,
+        "cost_usd": float(step.cost_usd),
+    }
+
+
+def _end(data: Json, history: History) -> Json:
+    ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
+    return {
+        "reason": ended.get("reason"),
+        "class": ended.get("class"),
+        "work": text.duration(sum(step.work_seconds for step in history.steps)),
+        "cost_usd": float(sum(step.cost_usd for step in history.steps)),
+        "detail": ended.get("detail"),
+    }
 
 
 def _value(name: str, value: object) -> str:

@@ -10,16 +10,11 @@ from typing import Any
 from podium import follow, text
 from podium.ask import Asker
 from podium.connection import Connection
-from podium.errors import REFUSED, USAGE, Failure, Refusal
+from podium.errors import USAGE, Failure
 from podium.narrate import Narrator
 from podium.screen import Screen
 
 Json = dict[str, Any]
-
-UNTRUSTED = (
-    "Recipes that come with a project cannot be run in this release: read it, then copy it into "
-    "your own recipes, the folder 'recipes' beside the file that 'podium config path' names."
-)
 
 
 def run(
@@ -45,12 +40,7 @@ def run(
     request |= {name: value for name, value in given.items() if value}
     if worktree:
         request["worktree"] = True
-    try:
-        connection, started = follow.start("runs.start", request)
-    except Refusal as refusal:
-        if refusal.code == REFUSED:
-            refusal.data.setdefault("fix", UNTRUSTED)
-        raise
+    connection, started = follow.start("runs.start", request)
     run_id = str(started["run_id"])
     if detach:
         _detached(started, json)
@@ -71,7 +61,7 @@ def _follow_run(connection: Connection, run_id: str, json: bool, again: str, ask
     def following() -> int:
         screen = Screen(sys.stdout)
         view: follow.View = follow.JsonView() if json else Narrator(screen, again, asking)
-        feed = follow.Feed(connection, run_id)
+        feed = follow.RunFeed(connection, run_id)
         ended = follow.follow(feed, view, Asker(screen) if asking else None)
         return follow.exit_code(ended or {})
 
@@ -121,7 +111,7 @@ def prompt(
             follow.JsonView() if json else AnswerView(started, said, interactive=asking)
         )
         asker = Asker(Screen(sys.stderr)) if asking else None
-        ended = follow.follow(follow.Feed(connection, run_id), view, asker, own_end)
+        ended = follow.follow(follow.RunFeed(connection, run_id), view, asker, own_end)
         return 0 if ended is None else follow.exit_code(ended)
 
     return follow.guarded(run_id, following)

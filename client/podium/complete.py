@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from podium import text
 from podium.commands import COMMANDS, Argument, Command
@@ -147,6 +148,19 @@ def _runs(placed: list[str]) -> list[Candidate]:
     ]
 
 
+def _sessions(placed: list[str]) -> list[Candidate]:
+    return [_session(row) for row in call("sessions.list", {"limit": 50})["sessions"]]
+
+
+def _gone(placed: list[str]) -> list[Candidate]:
+    listed = call("sessions.list", {"limit": 1000})["sessions"]
+    return [_session(row) for row in listed if row.get("gone")]
+
+
+def _session(row: dict[str, Any]) -> Candidate:
+    return str(row["session_id"]), f"{text.ago(row.get('last_modified'))}: {row.get('name')}"
+
+
 def _questions(placed: list[str]) -> list[Candidate]:
     return [
         (str(one["question_id"]), f"{one.get('kind')}: {one.get('text')}")
@@ -179,6 +193,8 @@ def _commands(placed: list[str]) -> list[Candidate]:
 
 SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "runs": _runs,
+    "sessions": _sessions,
+    "gone": _gone,
     "questions": _questions,
     "answers": _answers,
     "recipes": _recipes,

@@ -22,12 +22,12 @@ BUSY = -32001
 NOT_FOUND = -32002
 INVALID_PARAMETER = -32602
 ALREADY_ENDED = -32004
-REFUSED = -32006
 
 LISTED_BY = {
     "run": "podium runs --all",
     "question": "podium questions",
     "recipe": "podium recipe list",
+    "session": "podium sessions",
 }
 """The commands that list what was not found."""
 

@@ -29,6 +29,17 @@ def state_directory() -> str:
     return os.path.join(_xdg("XDG_STATE_HOME") or os.path.expanduser("~/.local/state"), "podium")
 
 
+def user_recipes() -> str:
+    """Where the person's own recipes are."""
+    home = os.environ.get("PODIUM_HOME")
+    if home:
+        return os.path.join(_absolute(home), "recipes")
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/podium/recipes")
+    configuration = _xdg("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(configuration, "podium", "recipes")
+
+
 def log_file() -> str:
     """Where a detached daemon logs to."""
     return os.path.join(state_directory(), "podiumd.log")

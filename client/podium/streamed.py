@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium import text
+
 Json = dict[str, Any]
 
 
@@ -68,16 +70,10 @@ def unsaid(final: str, shown: str) -> str:
     said, whole = "".join(shown.split()), "".join(final.split())
     if whole in said:
         return ""
-    begun = _common(whole, said)
-    ended = _common(whole[begun:][::-1], said[begun:][::-1])
+    begun = text.common(whole, said)
+    ended = text.common(whole[begun:][::-1], said[begun:][::-1])
     if not said or begun + ended < len(said):
         return final
     letters = [at for at, letter in enumerate(final) if not letter.isspace()]
     first = letters[begun - 1] + 1 if begun else 0
     return final[first : letters[-ended] if ended else len(final)]
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

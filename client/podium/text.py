@@ -24,6 +24,9 @@ _HOSTILE = {
 _HOSTILE |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _HOSTILE |= {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, 0x061C, 0x2028, 0x2029)}
 
+WIDENING = "\ufe0f"
+"""Makes a picture of the character before it, which is then two cells wide."""
+
 COLOURS = {
     "bold": "1",
     "dim": "2",
@@ -40,9 +43,39 @@ def clean(value: object) -> str:
 
 
 def fold(value: object, width: int = 0) -> str:
-    """Clean text on one line, white space folded; over ``width`` characters (0: any) cut."""
+    """Clean text on one line, white space folded; over ``width`` cells (0: any) cut."""
     line = clean(" ".join(str(value).split()))
-    return line if not width or len(line) <= width else line[: width - 1] + "…"
+    return cut(line, width) if width else line
+
+
+def cut(line: str, width: int) -> str:
+    """At most ``width`` cells, and at most as many characters, of a clean line."""
+    if len(line) <= width and cells(line) <= width:
+        return line
+    kept = line[: width - 1]
+    while cells(kept) > width - 1:
+        kept = kept[:-1]
+    return kept + "…"
+
+
+def cells(line: str) -> int:
+    """How many cells of a terminal a clean line takes: rather one too many than one too few."""
+    if line.isascii():
+        return len(line)
+    from unicodedata import category, east_asian_width
+
+    taken = 0
+    for char in line:
+        if east_asian_width(char) in ("W", "F"):
+            taken += 2
+        elif char == WIDENING or category(char) not in ("Mn", "Me"):
+            taken += 1
+    return taken
+
+
+def padded(line: str, width: int) -> str:
+    """A clean line, filled with blanks up to ``width`` cells."""
+    return line + " " * (width - cells(line))
 
 
 class Style:
@@ -80,18 +113,42 @@ def short(identifier: object) -> str:
 
 
 def epoch(stamp: object) -> float | None:
-    """Seconds since 1970 of an RFC 3339 UTC time; ``None`` for anything else."""
+    """Seconds since 1970 of an RFC 3339 time; ``None`` for anything else."""
     try:
         words = str(stamp)
         year, month, day = int(words[0:4]), int(words[5:7]), int(words[8:10])
         hours, minutes = int(words[11:13]), int(words[14:16])
-        seconds = float(words[17:].rstrip("Z"))
+        clock, east = _zone(words[17:])
+        seconds = float(clock)
     except ValueError:
+        return None
+    if not (0 <= seconds < 61 and 1 <= month <= 12):
         return None
     # Days from the civil calendar, years counted from March so that a leap day comes last.
     year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1
-    return (days - 719468) * 86400 + hours * 3600 + minutes * 60 + seconds
+    return (days - 719468) * 86400 + hours * 3600 + (minutes - east) * 60 + seconds
+
+
+def _zone(rest: str) -> tuple[str, int]:
+    """The seconds of a time, and how many minutes its zone is east of Greenwich."""
+    for sign, way in (("+", 1), ("-", -1)):
+        clock, found, zone = rest.partition(sign)
+        if found:
+            hours, _, minutes = zone.partition(":")
+            return clock, way * (int(hours) * 60 + int(minutes))
+    return rest.rstrip("Zz"), 0
+
+
+def local(stamp: object) -> str:
+    """A time on the clock of this machine, with its date; what is no time stays as it is."""
+    then = epoch(stamp)
+    if then is None:
+        return fold(stamp, 40)
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(then))
+    except (OverflowError, OSError, ValueError):
+        return fold(stamp, 40)  # no clock goes that far
 
 
 def ago(stamp: object, now: float | None = None) -> str:
@@ -126,6 +183,12 @@ def money(dollars: object) -> str:
     return f"${dollars:.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
 
 
+def common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
 def counted(number: int, noun: str) -> str:
     """``1 step``, ``2 steps``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -134,13 +197,13 @@ def counted(number: int, noun: str) -> str:
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = 0) -> str:
     """Aligned columns under headings. With a ``width`` the last column is cut to fit it."""
     lines = [list(headings), *([fold(cell) for cell in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    widths = [max(cells(line[column]) for line in lines) for column in range(len(headings))]
     before = sum(widths[:-1]) + 2 * (len(widths) - 1)
     room = max(10, width - before) if width else 0
     shown = []
     for line in lines:
-        cells = [cell.ljust(size) for cell, size in zip(line[:-1], widths[:-1], strict=True)]
-        shown.append("  ".join([*cells, fold(line[-1], room)]).rstrip())
+        filled = [padded(cell, size) for cell, size in zip(line[:-1], widths[:-1], strict=True)]
+        shown.append("  ".join([*filled, fold(line[-1], room)]).rstrip())
     return "\n".join(shown) + "\n"
 
 

@@ -182,8 +182,16 @@ def holder_words(holder: Json) -> str:
     return f"{holder.get('kind', '?')} {text.short(holder.get('id'))}"
 
 
+def sessions(json: bool) -> int:
+    """``podium sessions``, without anything else."""
+    from podium import commands_sessions
+
+    return commands_sessions.sessions(None, None, None, json)
+
+
 HOT: dict[str, Callable[..., int]] = {
     "status": status,
+    "sessions": sessions,
     "runs": runs,
     "questions": questions,
     "locks": locks,

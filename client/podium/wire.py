@@ -1,8 +1,8 @@
-"""JSON lines, without the price of importing ``json`` where only reading is needed.
+"""JSON lines, without the price of importing ``json``.
 
 ``json`` pulls in ``re`` and ``enum``: about as long as the rest of the client's start. Its scanner
-in C works without them, so an answer is read with that, and with ``json`` where an interpreter
-does not have it.
+and its encoder in C work without them, so these are used, and ``json`` where an interpreter does
+not have them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,24 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]] | None:
         return None
 
 
+def _encoder() -> Callable[[Any, int], tuple[str, ...]] | None:
+    def refuse(value: object) -> None:
+        raise TypeError(f"{type(value).__name__} is no JSON")
+
+    try:
+        import _json
+
+        ascii_only = _json.encode_basestring_ascii
+        # As json.JSONEncoder makes its own: no check for circles, no indent, nothing sorted.
+        make: Callable[..., Callable[[Any, int], tuple[str, ...]]] = _json.make_encoder
+        pieces = make(None, refuse, ascii_only, None, ":", ",", False, False, True)
+        return pieces if "".join(pieces({"a": [1, "b"]}, 0)) == '{"a":[1,"b"]}' else None
+    except (ImportError, AttributeError, TypeError):
+        return None
+
+
 _scan = _scanner()
+_pieces = _encoder()
 
 
 def decode(line: bytes) -> Any:
@@ -63,6 +80,8 @@ def decode(line: bytes) -> Any:
 
 def encode(value: Any) -> str:
     """JSON on one line, in ASCII: safe on a terminal whatever the value holds."""
+    if _pieces is not None:
+        return "".join(_pieces(value, 0))
     import json
 
     return json.dumps(value, separators=(",", ":"))

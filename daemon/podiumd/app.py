@@ -1,7 +1,8 @@
 """The composition root: builds the services in their order and owns the tree of tasks.
 
     serve                         signals, shutdown
-    ├── store, index              the store's writer thread
+    ├── store                     its writer thread
+    ├── transcripts               the index, the watch over session files, their follower
     ├── spool watch               one watch for all turns
     ├── runs                      an actor a run
     └── rpc                       a task a connection
@@ -13,9 +14,8 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
@@ -42,9 +42,10 @@ from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
+from podiumd.sessions.transcripts import Transcripts, open_transcripts
+from podiumd.sessions.tree import Root
 from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
-from podiumd.store.index import INDEX_NAME, open_index
 from podiumd.tools.environment import child_environment
 
 STOP_SECONDS = 8.0
@@ -119,18 +120,23 @@ class Daemon:
         with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async with (
                 open_store(self._places.state, on_facts=bus.publish) as store,
-                _index(self._places.state),
+                open_transcripts(self._places.state, self._roots(), store) as transcripts,
                 watch_spools() as watch,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_stop_on_signal, signals, stop)
                 context = self._context(store, bus, clock, watch)
-                await self._serve(context, listener, stop, ready)
+                await self._serve(context, transcripts, listener, stop, ready)
                 nursery.cancel_scope.cancel()
         log("Daemon stopped", pid=os.getpid())
 
     async def _serve(
-        self, context: Context, listener: object, stop: Stop, ready: Callable[[], None]
+        self,
+        context: Context,
+        transcripts: Transcripts,
+        listener: object,
+        stop: Stop,
+        ready: Callable[[], None],
     ) -> None:
         desk = Desk(context.leases, str(self._places.state), context.clock.now)
         async with trio.open_nursery() as nursery:
@@ -140,6 +146,7 @@ class Daemon:
                 desk,
                 runs,
                 Catalogue(self._places.recipes, builtin_directory()),
+                transcripts,
                 default_agent="claude",
                 orchestration_enabled=self._config.orchestration.enabled,
             )
@@ -208,6 +215,15 @@ class Daemon:
 
         return environment
 
+    def _roots(self) -> list[Root]:
+        """Where agents keep their session files."""
+        home = Path(self._environ.get("HOME", "~")).expanduser()
+        codex = Path(self._environ.get("CODEX_HOME") or home / ".codex")
+        return [
+            Root("claude", self._claude_directory() / "projects"),
+            Root("codex", codex / "sessions"),
+        ]
+
     def _claude_directory(self) -> Path:
         claude = self._config.agents.claude
         environment = self._environment("claude", claude.env, claude.pass_env)("")
@@ -215,18 +231,6 @@ class Daemon:
         return (
             Path(chosen) if chosen else Path(environment.get("HOME", "~")).expanduser() / ".claude"
         )
-
-
-@asynccontextmanager
-async def _index(state: Path) -> AsyncIterator[sqlite3.Connection]:
-    """The index of sessions; one that is missing or bad is made anew."""
-    connection, fresh = await trio.to_thread.run_sync(open_index, state)
-    if fresh:
-        log("Index made anew", file=str(state / INDEX_NAME))
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 async def _stop_on_signal(signals: object, stop: Stop) -> None:

@@ -41,7 +41,8 @@ class HangUp(Exception):
 
 
 class FakeDaemon:
-    """Answers calls from ``answers`` (values or handlers) and serves one run's ``events``."""
+    """Answers calls from ``answers`` (values or handlers); serves one run's ``events`` and one
+    session's ``messages``, at most ``most`` in an answer."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,8 +50,12 @@ class FakeDaemon:
         self.calls: list[tuple[str, Json]] = []
         self.events: list[Json] = []
         self.stored_first = 0
+        self.messages: list[Json] = []
+        self.most = 1000
+        self.generation = 1
         self._changed = threading.Condition(threading.RLock())
         self._followers: list[socket.socket] = []
+        self._readers: list[socket.socket] = []
         self._clients: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener: socket.socket | None = None
@@ -77,6 +82,7 @@ class FakeDaemon:
                 with contextlib.suppress(OSError):
                     client.shutdown(socket.SHUT_RDWR)
             self._followers.clear()
+            self._readers.clear()
 
     def join(self) -> None:
         for thread in self._threads:
@@ -91,8 +97,27 @@ class FakeDaemon:
                 for follower in self._followers:
                     self.notify(follower, event)
 
-    def notify(self, client: socket.socket, event: Json) -> None:
-        line = {"jsonrpc": "2.0", "method": "run.event", "params": event}
+    def say(self, *messages: Json) -> None:
+        """Store messages and tell those who follow the session."""
+        with self._changed:
+            self.messages += messages
+            self.tell(*messages)
+
+    def tell(self, *messages: Json) -> None:
+        """Tell those who follow the session, whatever is stored."""
+        with self._changed:
+            for reader in self._readers:
+                self.notify(reader, self._page(list(messages)), "session.messages")
+
+    def cut_loose(self) -> None:
+        """Send every follower away, as a daemon does with who reads too slowly."""
+        with self._changed:
+            for reader in self._readers:
+                self.notify(reader, {"feed": SESSION_ID, "reason": "slow"}, "feed.closed")
+            self.drop()
+
+    def notify(self, client: socket.socket, params: Json, method: str = "run.event") -> None:
+        line = {"jsonrpc": "2.0", "method": method, "params": params}
         with contextlib.suppress(OSError):
             client.sendall(json.dumps(line).encode() + b"\n")
 
@@ -136,8 +161,9 @@ class FakeDaemon:
                 pass  # the client has gone
             with self._changed:
                 self._clients.remove(client)
-                if client in self._followers:
-                    self._followers.remove(client)
+                for watching in (self._followers, self._readers):
+                    if client in watching:
+                        watching.remove(client)
 
     def _answer(self, client: socket.socket, request: Json) -> None:
         method, params = request["method"], request.get("params", {})
@@ -153,6 +179,11 @@ class FakeDaemon:
                 for event in self._after(answer["result"]["next_seq"]):
                     self.notify(client, event)
                 self._followers.append(client)
+            if method == "sessions.subscribe" and "result" in answer:
+                rest = self._messages_after(answer["result"]["next_seq"])
+                if rest:
+                    self.notify(client, self._page(rest), "session.messages")
+                self._readers.append(client)
             self._changed.notify_all()
 
     def _result(self, client: socket.socket, method: str, params: Json) -> Any:
@@ -165,9 +196,30 @@ class FakeDaemon:
                 page = page[: self.stored_first]
             last = page[-1]["seq"] if page else params.get("after_seq", 0)
             return {"events": page, "next_seq": last}
+        if canned is None and method in ("sessions.messages", "sessions.subscribe"):
+            after, limit = params.get("after_seq"), min(params["limit"], self.most)
+            if after is None:
+                return self._page(self.messages[-limit:])
+            return self._page(self._messages_after(after)[:limit], after)
         if canned is None:
             raise Refused(-32601, f"There is no method '{method}'.")
         return canned
+
+    def _messages_after(self, seq: int) -> list[Json]:
+        return [message for message in self.messages if message["seq"] > seq]
+
+    def _page(self, messages: list[Json], after: int = 0) -> Json:
+        last = self.messages[-1]["seq"] if self.messages else 0
+        following = messages[-1]["seq"] if messages else after or last
+        return {
+            "session_id": SESSION_ID,
+            "messages": messages,
+            "first_seq": self.messages[0]["seq"] if self.messages else 0,
+            "last_seq": last,
+            "next_seq": following,
+            "complete": following >= last,
+            "generation": self.generation,
+        }
 
     def _after(self, seq: int) -> list[Json]:
         return [event for event in self.events if event.get("seq", 0) > seq]

@@ -7,6 +7,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from types import TracebackType
 
@@ -21,10 +22,14 @@ os.execv(sys.executable, [sys.executable, "-m", "podium", *sys.argv[1:]])
 
 
 class Terminal:
-    """A client whose standard streams are one terminal. ``screen`` is all that was shown."""
+    """A client whose standard streams are one terminal. ``screen`` is all that was shown.
 
-    def __init__(self, daemon: FakeDaemon, *arguments: str, **more: str) -> None:
+    ``columns`` is its width; one of 0 does not tell it.
+    """
+
+    def __init__(self, daemon: FakeDaemon, *arguments: str, columns: int = 0, **more: str) -> None:
         self._master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, columns))
         self.screen = ""
         self._seen = 0
         self._process = subprocess.Popen(

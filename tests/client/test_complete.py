@@ -9,9 +9,11 @@ import pytest
 
 from podium.commands import COMMANDS
 from podium.complete import SCRIPTS
+from tests.client.conversations import row
 from tests.client.fake_daemon import (
     QUESTION_ID,
     RUN_ID,
+    SESSION_ID,
     FakeDaemon,
     environment,
     podium,
@@ -25,6 +27,7 @@ def full(daemon: FakeDaemon) -> FakeDaemon:
         "runs.list": [ended_run()],
         "questions.list": [QUESTION],
         "recipes.list": [RECIPE],
+        "sessions.list": {"sessions": [row(), row("6one0000", gone=True)], "total": 2},
         "recipes.get": {"steps": {"fix": {}, "commit": {}}},
     }
     return daemon
@@ -47,6 +50,13 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["attach", "1a"], [RUN_ID]),
         (["attach", "zz"], []),
         (["attach", RUN_ID, ""], []),
+        (["show", ""], [SESSION_ID, "6one0000"]),
+        (["show", "5e"], [SESSION_ID]),
+        (["show", "-"], ["-n", "--follow", "--json", "--help"]),
+        (["prompt", "hi", "--session", "6"], ["6one0000"]),
+        (["run", "fix-it", "--session", ""], [SESSION_ID, "6one0000"]),
+        (["sessions", "--forget", ""], ["6one0000"]),
+        (["sessions", "--project", ""], [":directories"]),
         (["answer", ""], [QUESTION_ID]),
         (["answer", QUESTION_ID, ""], ["yes", "no"]),
         (["run", ""], ["fix-it"]),
@@ -58,7 +68,9 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
         (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),
         (["help", "sta"], ["status"]),
-        (["help", "recipe", ""], ["list", "show", "outcome"]),
+        (["help", "recipe", ""], ["list", "show", "check", "graph", "sim",
+                                  "outcome", "trust", "new"]),
+        (["recipe", "graph", "fix-it", "--format", ""], ["mermaid", "dot"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["nonsense", ""], []),
     ],

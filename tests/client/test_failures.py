@@ -33,6 +33,10 @@ NEEDING_THE_DAEMON = [
     ["recipe", "show", "fix-it"],
     ["orchestration", "off"],
     ["locks"],
+    ["sessions"],
+    ["sessions", "--forget", "5e55"],
+    ["show", "5e55"],
+    ["show", "5e55", "--follow"],
     ["rpc", "daemon.ping"],
 ]
 
@@ -123,6 +127,13 @@ def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -
             "There is no run '1a'.",
             {"kind": "run", "id": "1a"},
             "There is no run '1a'. 'podium runs --all' lists what there is.",
+            1,
+        ),
+        (
+            -32002,
+            "There is no session '5e55'.",
+            {"kind": "session", "id": "5e55"},
+            "There is no session '5e55'. 'podium sessions' lists what there is.",
             1,
         ),
     ],

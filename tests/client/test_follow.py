@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from podium import follow
+from podium import feed
 from podium.ask import chosen
 from podium.errors import Failure
 from tests.client import stories
@@ -15,10 +15,10 @@ from tests.client.terminal import Terminal
 def test_a_daemon_that_stays_away_is_given_up_with_the_command_that_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "GONE_SECONDS", 0.0)
+    monkeypatch.setattr(feed, "GONE_SECONDS", 0.0)
 
-    with pytest.raises(Failure, match="'podium up' starts it") as gone:
-        follow.wait_for_daemon(str(tmp_path / "podium.sock"))
+    with pytest.raises(Failure, match="'podium up' starts it and all is well") as gone:
+        feed.wait_for_daemon(str(tmp_path / "podium.sock"), "and all is well")
 
     assert gone.value.exit_code == 6
 

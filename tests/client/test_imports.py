@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.client import stories
+from tests.client.conversations import row
 from tests.client.fake_daemon import FakeDaemon, environment, podium
 from tests.client.test_views import STATUS
 
@@ -51,9 +52,9 @@ def test_status_loads_only_these_modules(daemon: FakeDaemon) -> None:
     }
 
 
-@pytest.mark.parametrize("command", ["runs", "questions", "locks"])
+@pytest.mark.parametrize("command", ["runs", "questions", "locks", "sessions"])
 def test_the_lists_need_no_parser(daemon: FakeDaemon, command: str) -> None:
-    daemon.answers |= {"runs.list": [], "questions.list": [], "sessions.locks": []}
+    daemon.answers |= {"runs.list": [], "sessions.list": {"sessions": [row()], "total": 2}}
 
     assert not loaded(daemon, command) & (HEAVY | {"argparse"})
 
@@ -62,6 +63,12 @@ def test_following_a_run_loads_nothing_heavy(daemon: FakeDaemon) -> None:
     stories.recipe_daemon(daemon, stories.started(), stories.ended(2))
 
     assert not loaded(daemon, "run", "fix-it") & (HEAVY - {"typing"})
+
+
+def test_showing_a_session_loads_nothing_heavy(daemon: FakeDaemon) -> None:
+    daemon.answers["sessions.get"] = row()
+
+    assert not loaded(daemon, "show", "5e55") & (HEAVY - {"typing"})
 
 
 def test_the_version_is_told_with_no_parser(daemon: FakeDaemon) -> None:

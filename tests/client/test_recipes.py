@@ -45,18 +45,20 @@ Parameters
   -p issue=...  string, required  which
   -p note=...  string, default empty
 
-At most: total steps 7
+At most: 7 steps in all
 
-fix  turn, start
-  says: Fix {{issue}}. Do not commit.
-  checks: make test
-  complete      ─→ commit
-  checks-failed ─→ fix
+╭─ fix ─────────────────────────────────────────────────────────────── start, turn ╮
+│ » Fix {{issue}}. Do not commit.                                                  │
+│ ✓ make test                                                                      │
+╰┬─────────────────────────────────────────────────────────────────────────────────╯
+ ├─ complete      ─→ commit
+ └─ checks-failed ─↺ fix
 
-commit  turn, fresh session, tools read-only, commits
-  asks first: Commit?
-  says: Commit.
-  committed ─→ exit changes-committed (completed)
+╭─ commit ────────────────────────── turn, fresh session, tools read-only, commits ╮
+│ ? Commit?                                                                        │
+│ » Commit.                                                                        │
+╰┬─────────────────────────────────────────────────────────────────────────────────╯
+ └─ committed ─✓ changes-committed
 """
 
 
@@ -76,9 +78,10 @@ def test_the_list_says_where_a_recipe_is_from_and_what_does_not_run(daemon: Fake
         ["fix-it", "Fix it", "project, untrusted, shadows user and builtin", "Fix one thing"],
         ["bad", "Fix it", "user, broken", "Fix one thing"],
     ]
-    why_broken, why_untrusted = done.stderr.splitlines()
+    why_broken, why_untrusted, instead = done.stderr.splitlines()
     assert "'podium recipe show bad' names its faults" in why_broken
-    assert "copy it into your own recipes" in why_untrusted
+    assert "'podium recipe trust /tmp' shows what it would do" in why_untrusted
+    assert "'podium run user.fix-it' starts the user recipe that it shadows" in instead
 
 
 @pytest.mark.parametrize("command", [["recipe", "show", "bad"], ["run", "bad"]], ids=" ".join)
@@ -104,19 +107,37 @@ def test_all_faults_of_a_broken_recipe_are_told_with_file_and_line(
     )
 
 
-def test_a_projects_recipe_is_refused_with_what_can_be_done_instead(daemon: FakeDaemon) -> None:
+def test_a_projects_recipe_is_refused_with_the_words_of_the_daemon(daemon: FakeDaemon) -> None:
     def refuse(params: Json) -> None:
-        raise Refused(-32006, "It is not trusted", {"reason": "It is not trusted"})
+        raise Refused(-32006, "It is not trusted.", {"reason": "It is not trusted."})
 
     daemon.answers["runs.start"] = refuse
 
     done = podium(daemon, "run", "fix-it")
 
-    assert done.stderr == (
-        "podium: It is not trusted. Recipes that come with a project cannot be run in this "
-        "release: read it, then copy it into your own recipes, the folder 'recipes' beside the "
-        "file that 'podium config path' names.\n"
-    )
+    assert (done.returncode, done.stderr) == (1, "podium: It is not trusted.\n")
+
+
+def test_a_recipe_that_changed_since_it_was_trusted_is_marked(daemon: FakeDaemon) -> None:
+    theirs = {"source": "project", "trusted": False, "changed": True}
+    daemon.answers["recipes.list"] = [{**RECIPE, **theirs}]
+
+    done = podium(daemon, "recipe", "list")
+
+    assert "project, changed, untrusted " in done.stdout
+    assert "'podium recipe trust' shows" in done.stderr
+    assert "shadows" not in done.stderr
+
+
+def test_a_recipe_that_is_not_trusted_is_drawn_with_a_word_about_it(daemon: FakeDaemon) -> None:
+    where = "/p/.podium/recipes/fix-it.toml"
+    daemon.answers["recipes.get"] = {**WHOLE, "trusted": False, "path": where}
+
+    done = podium(daemon, "recipe", "show", "fix-it", "--cwd", "/my pots")
+
+    assert done.stdout == DRAWN
+    assert f"({where}) and is not trusted" in done.stderr
+    assert "'podium recipe trust '/my pots''" in done.stderr
 
 
 def test_an_empty_list_names_the_switch(daemon: FakeDaemon) -> None:
@@ -125,7 +146,7 @@ def test_an_empty_list_names_the_switch(daemon: FakeDaemon) -> None:
     assert "podium orchestration on" in podium(daemon, "recipe", "list").stdout
 
 
-def test_a_recipe_is_drawn_with_its_edges(daemon: FakeDaemon) -> None:
+def test_a_recipe_is_drawn_a_box_for_each_step(daemon: FakeDaemon) -> None:
     daemon.answers["recipes.get"] = WHOLE
 
     assert podium(daemon, "recipe", "show", "fix-it").stdout == DRAWN

@@ -140,10 +140,10 @@ def test_the_end_line_has_the_colour_of_its_class(
     assert f"\x1b[{colour}m{sign} " in terminal.screen
 
 
-@pytest.mark.parametrize("setting", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_can_be_switched_off(daemon: FakeDaemon, setting: dict[str, str]) -> None:
+@pytest.mark.parametrize(("no_color", "term"), [("1", "xterm-256color"), ("", "dumb")])
+def test_colours_can_be_switched_off(daemon: FakeDaemon, no_color: str, term: str) -> None:
     recipe_daemon(daemon, started(), ended(2))
-    with Terminal(daemon, "run", "fix-it", **setting) as terminal:
+    with Terminal(daemon, "run", "fix-it", NO_COLOR=no_color, TERM=term) as terminal:
         terminal.end()
 
     assert "\x1b[3" not in terminal.screen

@@ -1,6 +1,7 @@
 """Words for people: harmless, folded, aligned, and times as people say them."""
 
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,24 @@ def test_folded_text_is_one_line_no_wider_than_asked(words: str, width: int) -> 
     assert len(line) <= width
 
 
+@given(st.text(st.characters(categories=["L", "M", "S"])), st.integers(1, 20))
+def test_a_cut_line_takes_no_more_cells_than_asked(words: str, width: int) -> None:
+    shown = text.cut(words, width)
+
+    assert text.cells(shown) <= width
+    assert words.startswith(shown.removesuffix("…"))
+    assert shown == words or shown.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("words", "cells"),
+    [("abc", 3), ("漢字", 4), ("\uff46", 2), ("e\u0301", 1), ("ü…", 2), ("❤\ufe0f", 2), ("👩", 2)],
+)
+def test_a_line_is_as_wide_as_a_terminal_shows_it(words: str, cells: int) -> None:
+    assert text.cells(words) == cells
+    assert text.padded(words, 5) == words + " " * (5 - cells)
+
+
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2400, 12, 31)))  # noqa: DTZ001
 def test_times_are_read_as_the_calendar_says(moment: datetime) -> None:
     exact = moment.replace(tzinfo=UTC, microsecond=moment.microsecond // 1000 * 1000)
@@ -40,7 +59,52 @@ def test_times_are_read_as_the_calendar_says(moment: datetime) -> None:
     assert text.epoch(stamp) == pytest.approx(exact.timestamp(), abs=1e-4)
 
 
-@pytest.mark.parametrize("stamp", [None, "", "yesterday", 7])
+@given(
+    st.datetimes(datetime(1970, 1, 2), datetime(2400, 12, 31)),  # noqa: DTZ001
+    st.integers(-23 * 60, 23 * 60),
+)
+def test_a_time_of_any_zone_is_the_same_moment(moment: datetime, east: int) -> None:
+    exact = moment.replace(tzinfo=timezone(timedelta(minutes=east)))
+
+    assert text.epoch(exact.isoformat()) == pytest.approx(exact.timestamp(), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "shown"),
+    [
+        ("2026-05-01T10:00:05.123Z", "2026-05-01 12:00:05"),
+        ("2026-05-01T10:00:05.123456789z", "2026-05-01 12:00:05"),
+        ("2026-01-01T01:30:00+01:30", "2026-01-01 01:00:00"),
+        ("soon\x1b", "soon\\x1b"),
+        ("", ""),
+    ],
+)
+def test_a_time_is_told_on_the_clock_of_the_machine(
+    stamp: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert text.local(stamp) == shown
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_time_that_no_clock_reaches_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(seconds: float) -> None:
+        raise OverflowError
+
+    monkeypatch.setattr("time.localtime", refuse)
+
+    assert text.local("9999-12-31T23:59:59Z") == "9999-12-31T23:59:59Z"
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [None, "", "yesterday", 7, "2026-05-01T10:00:nanZ", "2026-99-01T10:00:00Z",
+     "2026-05-01T10:00:00+x"],
+)  # fmt: skip
 def test_what_is_no_time_is_none(stamp: object) -> None:
     assert text.epoch(stamp) is None
     assert text.ago(stamp) == "-"
@@ -78,9 +142,11 @@ def test_money(dollars: float | None, words: str) -> None:
 
 
 def test_a_table_is_aligned_and_its_last_column_cut_to_the_width() -> None:
-    shown = text.table(("A", "LONG"), [("x\ny", "abcdefghijklmnop"), ("", "b")], width=15)
+    rows = [("x\ny", "abcdefghijklmnop"), ("", "b"), ("漢", "字" * 9)]
 
-    assert shown == "A    LONG\nx y  abcdefghi…\n     b\n"
+    shown = text.table(("A", "LONG"), rows, width=15)
+
+    assert shown == "A    LONG\nx y  abcdefghi…\n     b\n漢   字字字字…\n"
 
 
 @given(
@@ -119,6 +185,20 @@ def test_an_interpreter_without_the_c_scanner_reads_the_same(
     monkeypatch.setattr(wire, "_scan", None)
 
     assert read() == fast
+
+
+@given(st.dictionaries(st.text(), st.floats() | st.integers() | st.text() | st.none()))
+def test_an_interpreter_without_the_c_encoder_writes_the_same(value: object) -> None:
+    fast = wire.encode(value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wire, "_pieces", None)
+
+        assert wire.encode(value) == fast
+
+
+def test_what_is_no_json_is_not_written() -> None:
+    with pytest.raises(TypeError, match="set is no JSON"):
+        wire.encode({1})
 
 
 @pytest.mark.parametrize(

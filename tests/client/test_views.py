@@ -8,6 +8,7 @@ import pytest
 from podium import __version__, cli
 from podium.__main__ import main
 from tests.client import stories
+from tests.client.conversations import row
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
 
 STATUS: dict[str, Any] = {
@@ -74,14 +75,22 @@ def test_status_as_json_is_the_answer_and_the_client_version(daemon: FakeDaemon)
     assert json.loads(done.stdout) == {**STATUS, "client_version": __version__}
 
 
-@pytest.mark.parametrize("form", [["runs"], ["runs", "--json"], ["runs", "--all"], ["locks"]])
+FORMS = [
+    ["runs"], ["runs", "--json"], ["runs", "--all"], ["locks"], ["sessions"], ["sessions", "--json"]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_the_short_way_and_the_parser_do_the_same(
     daemon: FakeDaemon,
     form: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    daemon.answers["runs.list"] = [stories.ended_run()]
+    daemon.answers |= {
+        "runs.list": [stories.ended_run()],
+        "sessions.list": {"sessions": [row()], "total": 1},
+    }
     monkeypatch.setenv("PODIUM_SOCKET", str(daemon.path))
 
     assert main(form) == 0

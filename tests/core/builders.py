@@ -44,6 +44,23 @@ def a_step(prompt: str = "Do the work.", /, on: dict[str, Edge] | None = None, *
     return Step(kind="turn", prompt=prompt, on=on, outcomes=said, **more)
 
 
+def a_command(*run: str, on: dict[str, Edge] | None = None, **more: Any) -> Step:
+    """A command step; one that fails ends the run unless ``on`` says more."""
+    edges = {"passed": leave("changes-committed"), "failed": leave("broken", "error")}
+    return Step(
+        kind="command",
+        run=run or ("make", "all"),
+        outcomes=("passed", "failed"),
+        on={**edges, **(on or {})},
+        **more,
+    )
+
+
+def a_question(ask: str = "Which way?", /, **on: Edge) -> Step:
+    """A gate step: its choices are the keys of ``on``."""
+    return Step(kind="gate", ask=ask, choices=tuple(on), outcomes=tuple(on), on=on)
+
+
 def a_check(*run: str) -> Check:
     return Check(run=run or ("make", "test"))
 
@@ -218,6 +235,12 @@ class Play:
         assert move is not None and move.kind == "check"
         result = {"exit_status": 0 if passed else 1, **result}
         return self.do(c.CheckOver, index=move.index, passed=passed, **result)
+
+    def ran(self, passed: bool = True, **result: Any) -> list[str]:
+        """The step's command, which is begun first, ends."""
+        self.go()
+        result = {"exit_status": 0 if passed else 1, **result}
+        return self.do(c.CommandOver, passed=passed, **result)
 
     def answer(self, answer: str, **more: Any) -> list[str]:
         """A person answers the open question."""

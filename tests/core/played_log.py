@@ -1,4 +1,4 @@
-"""Three played runs that hold every kind of fact, as lines for a log that the tests keep.
+"""Four played runs that hold every kind of fact, as lines for a log that the tests keep.
 
 A release whose facts have another shape adds a file of its own:
 ``python -m tests.core.played_log > tests/core/facts_vN.jsonl``.
@@ -11,7 +11,18 @@ from collections.abc import Iterator
 
 from podiumd.core import commands as c
 from podiumd.core.recipe import Limits, Param, Recipe
-from tests.core.builders import TREE, WORKTREE, Play, a_check, a_recipe, a_step, leave, to
+from tests.core.builders import (
+    TREE,
+    WORKTREE,
+    Play,
+    a_check,
+    a_command,
+    a_question,
+    a_recipe,
+    a_step,
+    leave,
+    to,
+)
 
 
 def _recipe() -> Recipe:
@@ -108,10 +119,20 @@ def played() -> dict[str, Play]:
     limited.say("more")
     limited.go()
 
+    plain = {
+        "ask": a_question("Which part?", docs=to("build"), code=to("build")),
+        "build": a_command("make", "{{last.ask.detail}}", on={"failed": to("ask")}),
+    }
+    without_agent = Play(a_recipe(plain, Limits(max_step_visits=2)), run_id="run-3")
+    without_agent.go().answer("docs", by="cli", note="the manual")
+    without_agent.ran(False, tail="no rule", log="build.log", seconds=1.0)
+    without_agent.go().answer("code", by="cli")
+    without_agent.ran(seconds=2.0)
+
     prompt = Play(run_id="run-2", aside_of="run-1", fork_from="session-0")
     prompt.begin().do(c.Pause)
     prompt.reply("Hello.")
-    return {"recipe": recipe, "limited": limited, "prompt": prompt}
+    return {"recipe": recipe, "limited": limited, "plain": without_agent, "prompt": prompt}
 
 
 def lines() -> Iterator[str]:

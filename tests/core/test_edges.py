@@ -41,7 +41,7 @@ def test_an_exit_ends_the_run_with_what_the_edge_says() -> None:
     end = play.last(f.RunEnded).exit
     assert (end.reason, end.class_, end.message, end.detail) == (
         *("half-done", "needs-user"),
-        *("Have a look", None),
+        *("Have a look", "Done."),
     )
 
 

@@ -25,7 +25,8 @@ LOG = Path(__file__).with_name("facts_v1.jsonl")
 NAMES = {
     *("run.started", "run.paused", "run.resumed", "run.parked", "run.ended", "step.entered"),
     *("turn.intended", "turn.started", "turn.ended", "outcome.parsed", "outcome.invalid"),
-    *("check.ended", "question.opened", "question.closed", "steer.intended", "aside.noted"),
+    *("check.ended", "command.intended", "command.ended"),
+    *("question.opened", "question.closed", "steer.intended", "aside.noted"),
     *("limit.hit", "edge.taken", "effect.ended", "stop.intended"),
 }
 
@@ -66,6 +67,7 @@ def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
     assert ends == {
         "recipe": "changes-committed",
         "limited": "max-total-steps",
+        "plain": "changes-committed",
         "prompt": "turn-complete",
     }
     recipe = states["recipe"]

@@ -130,6 +130,8 @@ def natural(play: Play, pick: Pick) -> None:
         play.do(c.LimitReset)
     elif state.next is not None and state.next.kind == "check":
         play.check(passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
+    elif state.next is not None and state.next.kind == "run":
+        play.do(c.CommandOver, passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
     elif state.next is not None and state.next.kind == "worktree":
         play.do(c.EffectOver, effect="worktree", state=pick.of(("made", "made", "failed")))
     else:
@@ -228,6 +230,8 @@ def test_a_run_whose_every_prompt_and_question_is_answered_ends(
             play.say(data.draw(st.sampled_from([*state.turn.intent.outcomes, "unheard-of"])))
         elif state.next is not None and state.next.kind == "check":
             play.check(passed=data.draw(st.booleans()))
+        elif state.next is not None and state.next.kind == "run":
+            play.ran(data.draw(st.booleans()))
         else:
             play.do(c.Proceed)
         assert len(play.facts) < 5_000, "the run does not end"

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json, Refused, connected, f
 READY_SECONDS = 15.0
 STOP_SECONDS = 15.0
 END_SECONDS = 30.0
+INTERRUPTED = 130
 
 
 class Said(NamedTuple):
@@ -36,8 +37,28 @@ class Said(NamedTuple):
     err: str
 
 
+class Screen:
+    """What a client that goes on has shown so far."""
+
+    def __init__(self, output: trio.abc.ReceiveStream) -> None:
+        self.shown = ""
+        self._output = output
+
+    async def until(self, words: str) -> str:
+        """Read on until these words are shown; returns all lines that are shown by then."""
+        with trio.move_on_after(STEP_SECONDS):
+            while words not in self.shown or not self.shown.endswith("\n"):
+                chunk = await self._output.receive_some()
+                assert chunk, f"it ended before {words!r}: {self.shown}"
+                self.shown += chunk.decode()
+        assert words in self.shown, f"no {words!r} in {self.shown!r}"
+        return self.shown
+
+
 class PodiumDaemon:
     """One daemon of a machine; it can be killed, stopped and started again."""
+
+    program: tuple[str, ...] = ("-m", "podiumd")
 
     def __init__(self, machine: Machine, **environment: str | None) -> None:
         self.machine = machine
@@ -92,8 +113,15 @@ class PodiumDaemon:
                     os.close(descriptor)
 
     def _command(self, ready: int) -> list[str]:
-        program = [sys.executable, "-P", "-m", "podiumd"]
-        return [*program, "--log-format", "json", "--ready-fd", str(ready)]
+        return [
+            sys.executable,
+            "-P",
+            *self.program,
+            "--log-format",
+            "json",
+            "--ready-fd",
+            str(ready),
+        ]
 
     @property
     def pid(self) -> int:
@@ -178,6 +206,18 @@ class PodiumDaemon:
             return refusal
         raise AssertionError(f"{method} was not refused: {result}")
 
+    @asynccontextmanager
+    async def calling(self, method: str, **params: Any) -> AsyncIterator[Callable[[], Any]]:
+        """Call a method whose answer takes a while; what it yields waits for the answer."""
+        send, receive = trio.open_memory_channel[Any](1)
+
+        async def call() -> None:
+            await send.send(await self.rpc(method, **params))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call)
+            yield receive.receive
+
     def follow(self, run_id: str, after_seq: int = 0) -> AbstractAsyncContextManager[Feed]:
         """Follow a run."""
         return following(self.machine.socket, run_id, after_seq)
@@ -208,6 +248,29 @@ class PodiumDaemon:
                 check=False,
             )
         return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    @asynccontextmanager
+    async def watching(self, *arguments: str) -> AsyncIterator[Screen]:
+        """Run a client that goes on until Ctrl-C, which it gets at the end."""
+        process = await trio.lowlevel.open_process(
+            [sys.executable, "-m", "podium", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd=self.machine.root,
+            env=self.machine.environment(**self._environment),
+        )
+        assert process.stdout is not None
+        try:
+            yield Screen(process.stdout)
+            process.send_signal(signal.SIGINT)
+            with trio.fail_after(STEP_SECONDS):
+                assert await process.wait() == INTERRUPTED
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + STOP_SECONDS):
+                if process.returncode is None:
+                    process.kill()
+                await process.wait()
+                await process.stdout.aclose()
 
     # -- what it wrote -----------------------------------------------------------------------
 

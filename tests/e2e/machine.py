@@ -117,11 +117,19 @@ class Machine:
         made.git("commit", "--quiet", "--message=Begin")
         return made
 
+    @property
+    def projects(self) -> Path:
+        """Where the agent keeps its sessions."""
+        return self.home / ".claude" / "projects"
+
+    def transcript_path(self, session_id: str, where: Path) -> Path:
+        """Where a session's transcript is if it was begun in ``where``."""
+        directory = project_directory_name(str(where.resolve()))
+        return self.projects / directory / f"{session_id}.jsonl"
+
     def transcript(self, session_id: str, where: Path) -> list[bytes]:
         """The lines of a session's transcript."""
-        directory = project_directory_name(str(where.resolve()))
-        path = self.home / ".claude" / "projects" / directory / f"{session_id}.jsonl"
-        return path.read_bytes().splitlines()
+        return self.transcript_path(session_id, where).read_bytes().splitlines()
 
     def prompts(self, session_id: str, where: Path) -> list[str]:
         """What a person (or Podium) has said in a session, in order, as the transcript has it."""

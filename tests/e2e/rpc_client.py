@@ -31,7 +31,7 @@ class Connection:
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
-        self._rest = b""
+        self._rest = bytearray()
         self._lines: list[bytes] = []
         self._told: list[Json] = []
 
@@ -51,12 +51,30 @@ class Connection:
         params: Json = message["params"]
         return params
 
+    async def ask(self, method: str) -> None:
+        """Send a request and leave its answer unread; fails once the daemon takes no more."""
+        request = {"jsonrpc": "2.0", "id": "unread", "method": method, "params": {}}
+        await self._stream.send_all(json.dumps(request).encode() + b"\n")
+
+    async def rest(self) -> list[Json]:
+        """Read all notifications up to the one that says why there are no more, that one too."""
+        found: list[Json] = []
+        with trio.fail_after(STEP_SECONDS):
+            while not found or found[-1]["method"] != "feed.closed":
+                message = await self._message()
+                if "method" in message:
+                    found.append(message)
+        return found
+
     async def _message(self) -> Json:
         while not self._lines:
             chunk = await self._stream.receive_some(65_536)
             if not chunk:
                 raise trio.BrokenResourceError("the daemon closed the connection")
-            *self._lines, self._rest = (self._rest + chunk).split(b"\n")
+            self._rest += chunk
+            if b"\n" in chunk:
+                *lines, rest = self._rest.split(b"\n")
+                self._lines, self._rest = list(map(bytes, lines)), rest
         message: Json = json.loads(self._lines.pop(0))
         return message
 

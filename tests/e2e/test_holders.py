@@ -45,7 +45,7 @@ async def test_a_session_open_in_a_terminal_is_refused_with_its_pid_and_free_aft
     )
     session = first["session_id"]
     again = {"text": "Hi again.", "session_id": session}
-    async with terminal(podium.machine, session, repo.path) as pid:
+    async with terminal(podium.machine, session, repo.path) as screen:
         refusals = [
             await podium.refused("sessions.prompt", **again),
             await podium.refused(
@@ -58,12 +58,12 @@ async def test_a_session_open_in_a_terminal_is_refused_with_its_pid_and_free_aft
         for refusal in refusals:
             assert refusal.code == -32001 and refusal.data["session_id"] == session
             holder = refusal.data["holder"]
-            assert (holder["kind"], holder["pid"]) == ("foreign", pid) and holder["since"]
+            assert (holder["kind"], holder["pid"]) == ("foreign", screen.pid) and holder["since"]
         (lock,) = await podium.rpc("sessions.locks")
-        assert (lock["session_id"], lock["holder"]["pid"]) == (session, pid)
+        assert (lock["session_id"], lock["holder"]["pid"]) == (session, screen.pid)
         said = await podium.cli("prompt", "Hi again.", "--session", session)
-        assert said.code == 5 and str(pid) in said.err
-    await gone(pid)
+        assert said.code == 5 and str(screen.pid) in said.err
+    await gone(screen.pid)
     turn = await podium.rpc("sessions.prompt", **again, wait=True)
     assert turn["text"] == "Hello." and len(model_server.requests) == 2
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from podiumd.tools import failpoints
-from tests.faults.scenario import SIX_STEPS, Scenario
+from tests.faults.scenario import ALL_STEPS, Scenario
 
 Kind = Literal["daemon", "agent", "both"]
 KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
@@ -129,7 +129,7 @@ def at_moments(seed: int, count: int) -> list[Trial]:
 
 def absences(count: int) -> list[Trial]:
     """The daemon is killed in the middle of an answer and comes back when the agent is done."""
-    steps = SIX_STEPS
+    steps = ALL_STEPS
     return [
         Trial(
             f"away/{number}",

@@ -35,6 +35,8 @@ _BODY = {
     ),
     "review": 'session = "fresh"\nprompt = "Review it."\ntools = "read-only"\n',
     "fix": 'prompt = "Fix what was found."\ntools = ["Bash"]\nallow = ["Bash"]\n',
+    # Run again where it was cut off, so it must find out itself whether it has done its work.
+    "measure": f'shell = "grep -qx measure {LEDGER} || echo measure >> {LEDGER}"\n',
     "document": 'prompt = "Document it."\ntools = ["Bash"]\nallow = ["Bash"]\n',
     "commit": (
         'prompt = "Commit it."\ntools = ["Bash"]\nallow = ["Bash"]\n'
@@ -46,10 +48,11 @@ _OUTCOMES = {
     "build": "built",
     "review": "reviewed",
     "fix": "fixed",
+    "measure": "passed",
     "document": "documented",
     "commit": "committed",
 }
-SIX_STEPS = tuple(_BODY)
+ALL_STEPS = tuple(_BODY)
 TWO_STEPS = ("survey", "commit")
 
 _COMMIT = f"git add --all && git commit --quiet --allow-empty --message='{SUBJECT}'"
@@ -66,7 +69,7 @@ class Scenario:
     cancels in the first step; ``steered``: the person says something in the first step.
     """
 
-    steps: tuple[str, ...] = SIX_STEPS
+    steps: tuple[str, ...] = ALL_STEPS
     worktree: bool = False
     cancels: bool = False
     steered: bool = True
@@ -81,7 +84,10 @@ class Scenario:
         at = self.steps.index(name) + 1
         last = at == len(self.steps)
         edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
-        return f"\n[steps.{name}]\n{_BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
+        on = f"{_OUTCOMES[name]} = {edge}\n"
+        if name == "measure":
+            on += 'failed = { exit = "cannot-measure", class = "error" }\n'
+        return f"\n[steps.{name}]\n{_BODY[name]}\n[steps.{name}.on]\n{on}"
 
     @property
     def exit_reason(self) -> str:
@@ -96,7 +102,8 @@ class Scenario:
     @property
     def script(self) -> dict[str, Any]:
         """What the model says."""
-        rules = [rule for name in self.steps for rule in self._rules(name)]
+        prompts = [name for name in self.steps if name != "measure"]
+        rules = [rule for name in prompts for rule in self._rules(name)]
         outcome = {"structured": {"outcome": _OUTCOMES["survey"]}}
         steer = [
             {"when": {"prompt": STEER_WORDS, "result": "noted survey"}, **outcome},

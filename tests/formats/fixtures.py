@@ -1,10 +1,11 @@
-"""Recorded output and session files of the real Claude Code."""
+"""Recorded output and session files of the real Claude Code, and session files of Codex."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 CLAUDE = Path(__file__).parents[1] / "fixtures" / "claude"
+CODEX = CLAUDE.with_name("codex")
 
 
 def lines(name: str) -> list[bytes]:
@@ -22,3 +23,24 @@ def sessions() -> list[str]:
     """Return the names of all recorded session files, sub-agents' included."""
     found = [*CLAUDE.rglob("*.session*.jsonl"), *CLAUDE.rglob("*.subagent.jsonl")]
     return [str(path.relative_to(CLAUDE)).removesuffix(".jsonl") for path in sorted(found)]
+
+
+def rollouts() -> list[str]:
+    """Return the names of all recorded session files of Codex."""
+    return sorted(path.name.removesuffix(".rollout.jsonl") for path in CODEX.glob("*.jsonl"))
+
+
+def rollout(name: str) -> bytes:
+    """Return a recorded session file of Codex."""
+    return (CODEX / f"{name}.rollout.jsonl").read_bytes()
+
+
+def session(name: str) -> bytes:
+    """Return a recorded session file of Claude Code. ``name``: such as ``text.session``."""
+    return (CLAUDE / f"{name}.jsonl").read_bytes()
+
+
+def transcripts() -> list[tuple[str, bytes]]:
+    """Return every recorded session file, with its agent."""
+    claude = [("claude", session(name)) for name in sessions()]
+    return claude + [("codex", rollout(name)) for name in rollouts()]

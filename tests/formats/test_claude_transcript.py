@@ -151,6 +151,13 @@ def test_foreign_rows_are_what_somebody_else_said() -> None:
     assert found == ["f", "row-theirs"]
 
 
+def test_a_picture_is_somebodys_words_and_a_refused_tool_is_nobodys() -> None:
+    picture = user("p", [{"type": "image", "source": {"media_type": "image/png"}}])
+    block = {"type": "tool_result", "tool_use_id": "t", "content": "x", "is_error": True}
+    refused = user("r", [block, {"type": "text", "text": "not like that"}])
+    assert [record.uuid for record in foreign_user_rows([picture, refused], ())] == ["p"]
+
+
 def test_a_turn_of_ours_leaves_no_foreign_rows() -> None:
     for name in ("turns/steer-folded.session", "turns/steer-second-turn.session"):
         assert foreign_user_rows(fixtures.lines(name), {PROMPT, STEER}) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,9 @@ from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFoun
 
 class Feed:
     """A subscription over a list of events that grows."""
+
+    about = ""
+    answer: Json
 
     def __init__(self, service: FakeService, start: int, wanted: Callable[[Json], bool]) -> None:
         self.start = start
@@ -80,7 +83,7 @@ class FakeService:
             raise NotFound("run", run_id)
         return self.runs[run_id]
 
-    def status(self) -> Json:
+    async def status(self) -> Json:
         return {
             "sessions": 0,
             "runs_active": len(self.runs),
@@ -107,6 +110,44 @@ class FakeService:
         self._note("recipes_outcome", text)
         return {"ok": True}
 
+    async def recipes_check(
+        self,
+        path: str | None,
+        text: str | None,
+        recipe_id: str | None,
+        working_directory: str | None,
+    ) -> Json:
+        self._note("recipes_check", (path, text, recipe_id, working_directory))
+        return {"ok": True}
+
+    async def recipes_simulate(
+        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
+    ) -> Json:
+        self._note("recipes_simulate", (recipe_id, outcomes, working_directory))
+        return {"trace": []}
+
+    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Json:
+        self._note("recipes_paths", (recipe_id, working_directory))
+        return {"paths": []}
+
+    async def recipes_graph(
+        self, recipe_id: str, format: str, working_directory: str | None
+    ) -> Json:
+        self._note("recipes_graph", (recipe_id, format, working_directory))
+        return {"text": format}
+
+    async def recipes_rehearse(
+        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
+    ) -> Json:
+        self._note("recipes_rehearse", (recipe_id, step, replies, working_directory))
+        return {"replies": []}
+
+    async def recipes_trust(
+        self, working_directory: str, digests: Mapping[str, str] | None
+    ) -> list[Json]:
+        self._note("recipes_trust", (working_directory, digests))
+        return self.result  # type: ignore[no-any-return]
+
     async def start_run(self, request: StartRun) -> Json:
         self._note("start_run", request)
         return {"run_id": "run-2"}
@@ -127,9 +168,7 @@ class FakeService:
         return self._feed(after_seq, lambda event: event.get("seq", 2**60) > after_seq)
 
     @asynccontextmanager
-    async def _feed(
-        self, start: int, wanted: Callable[[Json], bool]
-    ) -> AsyncIterator[Subscription]:
+    async def _feed(self, start: int, wanted: Callable[[Json], bool]) -> AsyncIterator[Feed]:
         if self.feed_failure is not None:
             raise self.feed_failure
         self.open_feeds += 1
@@ -179,6 +218,38 @@ class FakeService:
 
     async def interrupt_session(self, session_id: str) -> None:
         self._note("interrupt_session", session_id)
+
+    async def sessions_list(
+        self, working_directory: str | None, limit: int, before: str | None
+    ) -> Json:
+        self._note("sessions_list", (working_directory, limit, before))
+        return {"sessions": [], "total": 0}
+
+    async def sessions_get(self, session_id: str) -> Json:
+        self._note("sessions_get", session_id)
+        return {"session_id": session_id}
+
+    async def sessions_messages(self, session_id: str, after_seq: int | None, limit: int) -> Json:
+        self._note("sessions_messages", (session_id, after_seq, limit))
+        return {"messages": [], "next_seq": after_seq or 0}
+
+    @asynccontextmanager
+    async def follow_session(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> AsyncIterator[Feed]:
+        self._note("follow_session", (session_id, after_seq, limit))
+        start = after_seq or 0
+        async with self._feed(start, lambda event: event["seq"] > start) as feed:
+            feed.about = session_id
+            feed.answer = {"messages": [], "next_seq": start}
+            yield feed
+
+    async def sessions_forget(self, session_id: str) -> None:
+        self._note("sessions_forget", session_id)
+
+    async def sessions_compact(self, session_id: str) -> None:
+        self._note("sessions_compact", session_id)
+        await self.gate.wait()
 
     async def locks(self) -> list[Json]:
         self._note("locks")

@@ -100,7 +100,7 @@ ADAPTER: Adapter[World] = Adapter(
 async def answer(line: str | bytes, world: World | None = None) -> Any:
     """What a line is answered with; ``None`` when with nothing."""
     data = line.encode() if isinstance(line, str) else line
-    reply = await ADAPTER.run(ADAPTER.read(data), world or World())
+    reply = await ADAPTER.read(data).run(world or World())
     if reply is None:
         return None
     assert reply.endswith(b"\n") and reply.count(b"\n") == 1
@@ -353,7 +353,7 @@ def test_lines_of_our_own() -> None:
 def run_line(line: bytes) -> bytes | None:
     async def once() -> bytes | None:
         with trio.move_on_after(5):
-            return await ADAPTER.run(ADAPTER.read(line), World())
+            return await ADAPTER.read(line).run(World())
         raise AssertionError("no answer in time")
 
     return trio.run(once)

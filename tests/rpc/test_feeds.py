@@ -44,6 +44,20 @@ async def test_the_answer_comes_before_the_first_notification(tmp_path: Path) ->
         assert (await client.message())["method"] == "event"
 
 
+async def test_each_feed_of_several_lines_sent_at_once_begins_after_its_own_answer(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("step.entered")
+        lines = [request("events.subscribe", n, after=0) + b"\n" for n in range(3)]
+        await client.send(b"".join(lines))
+        messages = [await client.message() for _ in range(6)]
+        assert [message["id"] for message in messages if "id" in message] == [0, 1, 2]
+        for end in range(6):  # no feed has spoken before its answer
+            told = sum("method" in message for message in messages[:end])
+            assert told <= end - told
+
+
 async def test_subscribing_begins_now_and_filters_by_type(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
         daemon.service.publish("run.started")

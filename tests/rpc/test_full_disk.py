@@ -29,7 +29,7 @@ ADAPTER: Adapter[None] = Adapter(
 async def answer(method: str) -> dict[str, object]:
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
     work = ADAPTER.read(line)
-    reply = await ADAPTER.run(work, None)
+    reply = await work.run(None)
     assert reply is not None
     error: dict[str, object] = msgspec.json.decode(reply)["error"]
     return error

@@ -125,9 +125,10 @@ NO_METHOD: list[bytes] = [
         "dаemon.ping",  # a Cyrillic letter  # noqa: RUF001
         "x" * 100_000,
         "\u202egnip.nomead",
-        "sessions.list",
+        "sessions.lists",
     )
 ]
+BAD_POSITIONS: list[Any] = [-1, "1", 1.5, {}, True, 2**70]
 BAD_IDS: list[Any] = [
     "",
     " ",
@@ -173,6 +174,50 @@ BAD_DIRECTORIES: list[Any] = [
     [],
     {},
 ]
+BAD_FILES: list[Any] = [
+    "",
+    "r.toml",
+    "./r.toml",
+    "~/r.toml",
+    "file:///r.toml",
+    "/r\u0000.toml",
+    "/" + "x" * 5000,
+    1,
+    True,
+    [],
+    {},
+]
+BAD_OUTCOMES: list[Any] = [
+    None,
+    "complete",
+    {},
+    1,
+    [1],
+    [None],
+    ["a\u0000"],
+    ["a\n"],
+    ["\u202eetelpmoc"],
+    ["x" * 201],
+    ["complete"] * 1001,
+    [["complete"]],
+]
+BAD_DIGESTS: list[Any] = [
+    "all",
+    [],
+    ["r"],
+    1,
+    {"r": ""},
+    {"r": "0" * 63},
+    {"r": "0" * 65},
+    {"r": "G" * 64},
+    {"r": None},
+    {"r": "0" * 64 + "\n"},
+    {"../r": "0" * 64},
+    {"": "0" * 64},
+]
+BAD_FORMATS: list[Any] = ["svg", "", "DOT", None, 1, []]
+BAD_REPLIES: list[Any] = [None, "x", {}, [1], ["a\u0000"], [None], ["x"] * 101]
+NO_ANY_TEXTS: list[Any] = [1, ["x"], "a\u0000b", {}]
 NO_TEXTS: list[Any] = ["", None, 1, [], ["a"], "a\u0000b"]
 NO_SWITCHES: list[Any] = ["yes", "true", 1, 0, []]
 START = {"recipe": "r", "working_directory": "/tmp"}
@@ -234,6 +279,44 @@ BAD_PARAMS: list[bytes] = [
     call("recipes.outcome", {"id": "r", "step": "s"}),
     call("recipes.outcome", {"id": "r", "step": "s/../t", "text": "x"}),
     call("recipes.outcome", {"id": "r", "step": "s", "text": None}),
+    call("recipes.get", {"id": "r", "working_directory": "r"}),
+    *(call("recipes.check", {"path": value}) for value in BAD_FILES),
+    *(call("recipes.check", {"text": value}) for value in NO_ANY_TEXTS),
+    *(call("recipes.check", {"id": value}) for value in ("", "../r", "a/b", "r\n", 1, "x" * 129)),
+    call("recipes.check", {"text": "", "working_directory": "here"}),
+    call("recipes.check", {"txt": ""}),
+    call("recipes.simulate", {"id": "r"}),
+    call("recipes.simulate", {"outcomes": ["complete"]}),
+    *(call("recipes.simulate", {"id": "r", "outcomes": value}) for value in BAD_OUTCOMES),
+    *(call("recipes.simulate", {"id": v, "outcomes": []}) for v in ("", "../r", "a/b", None, 1)),
+    call("recipes.paths", {}),
+    call("recipes.paths", {"id": "$(id)"}),
+    call("recipes.paths", {"id": "r", "most": 10**9}),
+    call("recipes.graph", {"format": "dot"}),
+    *(call("recipes.graph", {"id": "r", "format": v}) for v in BAD_FORMATS),
+    call("recipes.rehearse", {"id": "r", "replies": []}),
+    call("recipes.rehearse", {"id": "r", "step": "s"}),
+    call("recipes.rehearse", {"id": "r", "step": "../s", "replies": []}),
+    *(
+        call("recipes.rehearse", {"id": "r", "step": "s", "replies": value})
+        for value in BAD_REPLIES
+    ),
+    call("recipes.trust", {}),
+    *(call("recipes.trust", {"working_directory": value}) for value in BAD_DIRECTORIES),
+    *(
+        call("recipes.trust", {"working_directory": "/p", "digests": value})
+        for value in BAD_DIGESTS
+    ),
+    *(call(f"sessions.{m}", {}) for m in ("get", "messages", "subscribe", "unsubscribe")),
+    *(call("sessions.get", {"session_id": bad}) for bad in BAD_IDS),
+    *(call("sessions.messages", {"session_id": "s", "after_seq": v}) for v in BAD_POSITIONS),
+    *(call("sessions.messages", {"session_id": "s", "limit": v}) for v in (0, 1001, True)),
+    call("sessions.subscribe", {"session_id": "s", "follow": True}),
+    *(call("sessions.list", {"limit": v}) for v in (0, -1, 1001, "10")),
+    *(call("sessions.list", {"before": v}) for v in ("", "now", "2026-01-01T00:00:00Z; DROP", 5)),
+    call("sessions.list", {"working_directory": "relative"}),
+    call("sessions.forget", {}),
+    call("sessions.compact", {"session_id": "../x"}),
     call("sessions.interrupt", {}),
     call("sessions.interrupt", {"session_id": None}),
     call("sessions.interrupt", {"session_id": "s\u0000"}),

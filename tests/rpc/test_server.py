@@ -71,6 +71,51 @@ async def test_a_waiting_request_does_not_hold_up_the_next(tmp_path: Path) -> No
         assert (await client.message())["id"] == "slow"
 
 
+async def test_answers_do_not_wait_for_a_later_request_that_is_held_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = trio.Event()
+
+    async def held_up(*parameters: Any) -> list[Any]:
+        await gate.wait()
+        return []
+
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        monkeypatch.setattr(daemon.service, "list_runs", held_up)
+        for n in range(3):
+            gate = trio.Event()
+            await client.send(
+                PING + b"\n" + request("runs.list", f"held-{n}") + b"\n" + PING + b"\n"
+            )
+            assert (await client.message())["id"] == 1
+            gate.set()
+            assert [(await client.message())["id"] for _ in range(2)] == [f"held-{n}", 1]
+
+
+async def test_a_client_that_always_has_more_to_say_lets_others_have_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other client's request comes while the first of many is handled."""
+    monkeypatch.setattr("podiumd.rpc.connection._CHUNK_BYTES", 1024)
+    monkeypatch.setattr("podiumd.rpc.connection._TURN_BYTES", 2048)
+    many = (request("runs.list") + b"\n") * 500
+    async with served(tmp_path) as daemon, daemon.client() as busy, daemon.client() as other:
+        service = daemon.service
+        await busy.result("daemon.ping")
+        await other.result("daemon.ping")
+
+        async def list_runs(*parameters: Any) -> list[Any]:
+            if not service.calls:
+                os.write(other.stream.socket.fileno(), request("runs.get", run_id="run-1") + b"\n")
+            service.calls.append(("list_runs", None))
+            return []
+
+        monkeypatch.setattr(service, "list_runs", list_runs)
+        assert os.write(busy.stream.socket.fileno(), many) == len(many)
+        await wait_until(lambda: len(service.calls) == 501)
+        assert service.calls.index(("get_run", "run-1")) < 250
+
+
 async def test_a_half_closed_client_gets_its_answers(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
         await client.send(request("sessions.prompt", 1, text="hi", wait=True) + b"\n" + PING)

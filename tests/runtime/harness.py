@@ -27,6 +27,8 @@ from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
+from podiumd.sessions.transcripts import Transcripts, open_transcripts
+from podiumd.sessions.tree import Root
 from podiumd.store.facts import Store, open_store
 from podiumd.tools.environment import child_environment
 from tests.runtime.fake_agent import FakeDriver, FakeTurn
@@ -67,6 +69,11 @@ class Machine:
         self.max_agents = 4
         self.config_directory: Path | None = None
 
+    @property
+    def roots(self) -> list[Root]:
+        """Where the agent keeps its session files."""
+        return [Root("claude", self.project.parent / "claude" / "projects")]
+
     def recipe(self, text: str, id: str) -> str:
         """Write a recipe of the user's; returns its id."""
         (self.recipes / f"{id}.toml").write_text(text)
@@ -90,7 +97,14 @@ def environment(agent: str, marker: str) -> dict[str, str]:
 class Daemon:
     """One daemon's parts, and what tests ask of them."""
 
-    def __init__(self, machine: Machine, store: Store, bus: Bus, nursery: trio.Nursery) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        store: Store,
+        bus: Bus,
+        transcripts: Transcripts,
+        nursery: trio.Nursery,
+    ) -> None:
         self.machine = machine
         self.store = store
         self.bus = bus
@@ -127,6 +141,7 @@ class Daemon:
             self.desk,
             self.runs,
             Catalogue(machine.recipes, builtin_directory()),
+            transcripts,
             default_agent="claude",
             orchestration_enabled=True,
         )
@@ -235,9 +250,10 @@ async def running(
     with trio.fail_after(patience):
         async with (
             open_store(machine.state, on_facts=bus.publish) as store,
+            open_transcripts(machine.state, machine.roots, store) as transcripts,
             trio.open_nursery() as nursery,
         ):
-            daemon = Daemon(machine, store, bus, nursery)
+            daemon = Daemon(machine, store, bus, transcripts, nursery)
             if restore:
                 await daemon.service.restore()
             try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from pathlib import Path
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.runtime.errors import Busy, NotFound
+from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.leases import Lease, LeaseBook
 from podiumd.tools.process import start_of
@@ -108,15 +109,32 @@ def transcript(machine: Machine, session: str, *texts: str) -> Path:
 
 
 async def test_a_session_of_the_agents_own_is_found_by_its_transcript(machine: Machine) -> None:
-    transcript(machine, "s-1", "Hello")
+    session = str(uuid.uuid4())
+    own = machine.roots[0].directory / "-project" / f"{session}.jsonl"
+    own.parent.mkdir(parents=True)
+    transcript(machine, session, "Hello").rename(own)
     async with running(machine) as daemon:
-        await daemon.prompt("And now", session_id="s-1")
+        await daemon.prompt("And now", session_id=session[:6])
         request = (await daemon.turn()).request
-        assert (request.session_id, request.session_mode) == ("s-1", "resume")
+        assert (request.session_id, request.session_mode) == (session, "resume")
         assert request.working_directory == str(machine.project)
-        machine.agent.transcripts["s-2"] = machine.state / "gone.jsonl"
         with pytest.raises(NotFound):
-            await daemon.prompt("And now", session_id="s-2")
+            await daemon.prompt("And now", session_id=str(uuid.uuid4()))
+
+
+async def test_a_beginning_that_two_sessions_have_is_refused_and_both_are_named(
+    machine: Machine,
+) -> None:
+    project = machine.roots[0].directory / "-project"
+    project.mkdir(parents=True)
+    names = [f"abcd0000-0000-4000-8000-00000000000{number}" for number in (1, 2)]
+    for name in names:
+        transcript(machine, name, "Hello").rename(project / f"{name}.jsonl")
+    async with running(machine) as daemon:
+        for name in names:
+            await daemon.service.sessions_get(name)
+        with pytest.raises(InvalidParameter, match=f"{names[0]}, {names[1]}"):
+            await daemon.service.sessions_get("abcd")
 
 
 async def test_rows_that_somebody_else_wrote_meanwhile_are_a_question(

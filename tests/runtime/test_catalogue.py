@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from podiumd.core.exits import KNOWN, RESERVED
 from podiumd.core.recipe_load import RecipeInvalid
 from podiumd.runtime.catalogue import (
-    MAX_BYTES,
+    ALL_OF_PROJECT,
     Catalogue,
     Entry,
     RecipeNotFound,
     builtin_directory,
     load_file,
+    project_of,
+)
+from podiumd.runtime.recipe_files import (
+    PROJECT_NAMES,
+    PROJECT_RECIPE_BYTES,
+    PROJECT_RECIPES,
+    PROMPT_BYTES,
+    RECIPE_BYTES,
 )
 
 RECIPE = """format = 1
@@ -54,9 +63,9 @@ def places(tmp_path: Path) -> Places:
     return Places(tmp_path)
 
 
-def _one_fault(path: Path, within: Path | None = None) -> str:
+def _one_fault(path: Path) -> str:
     with pytest.raises(RecipeInvalid) as caught:
-        load_file(path, within=within)
+        load_file(path)
     (finding,) = caught.value.findings
     return finding.message
 
@@ -173,11 +182,19 @@ def test_a_links_circle_is_said_plainly(tmp_path: Path) -> None:
 
 def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "big.toml"
-    path.write_text("#" * MAX_BYTES)
+    path.write_text("#" * RECIPE_BYTES)
     with pytest.raises(RecipeInvalid, match="needs the key"):
         load_file(path)
-    path.write_text("#" * (MAX_BYTES + 1))
-    assert "larger than 1048576 bytes" in _one_fault(path)
+    path.write_text("#" * (RECIPE_BYTES + 1))
+    assert "larger than 64 KiB" in _one_fault(path)
+
+
+def test_a_prompt_file_too_large_is_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path, "r", prompt='prompt_file = "go.md"')
+    (tmp_path / "go.md").write_text("x" * PROMPT_BYTES)
+    assert len(load_file(path).steps["go"].prompt) == PROMPT_BYTES
+    (tmp_path / "go.md").write_text("x" * (PROMPT_BYTES + 1))
+    assert "larger than 1024 KiB" in _one_fault(path)
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
@@ -197,13 +214,157 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
     assert load_file(path).id == "r"
 
 
-def test_a_projects_recipe_may_not_link_out_of_the_project(places: Places, tmp_path: Path) -> None:
-    outside = _write(tmp_path, "outside")
+def test_a_projects_recipe_may_be_no_link_not_even_to_another_of_its_files(
+    places: Places,
+) -> None:
+    inside = _write(places.project, "inside")
     places.in_project.mkdir(parents=True)
-    (places.in_project / "outside.toml").symlink_to(outside)
+    (places.in_project / "inside.toml").symlink_to(inside)
     (entry,) = places.list()
-    assert "outside" in entry.findings[0].message
+    assert "'inside.toml' is a link" in entry.findings[0].message
     assert entry.recipe is None
+
+
+@pytest.mark.parametrize("name", ["link.md", "sub/go.md", "../outside.md", "{root}/outside.md"])
+def test_a_projects_prompt_file_lies_beside_its_recipe_and_no_link_leads_to_it(
+    places: Places, name: str
+) -> None:
+    outside = places.project / "outside.md"
+    _write(places.in_project, "r", prompt=f'prompt_file = "{name.format(root=places.project)}"')
+    outside.write_text("A secret.")
+    (places.in_project / "link.md").symlink_to(outside)
+    (places.project / "elsewhere").mkdir()
+    (places.project / "elsewhere" / "go.md").write_text("A secret.")
+    (places.in_project / "sub").symlink_to(places.project / "elsewhere")
+    (entry,) = places.list()
+    assert entry.recipe is None
+    message = entry.findings[0].message
+    assert "is a link" in message or "beside the recipe" in message
+
+
+def test_a_projects_prompt_file_may_lie_in_a_folder_beside_its_recipe(places: Places) -> None:
+    _write(places.in_project, "r", prompt='prompt_file = "./sub/go.md"')
+    (places.in_project / "sub").mkdir()
+    (places.in_project / "sub" / "go.md").write_text("Go on.")
+    recipe = places.list()[0].recipe
+    assert recipe is not None
+    assert recipe.steps["go"].prompt == "Go on."
+
+
+def test_a_missing_prompt_file_of_a_project_is_said_plainly(places: Places) -> None:
+    _write(places.in_project, "r", prompt='prompt_file = "no/such.md"')
+    assert "no such file" in places.list()[0].findings[0].message
+
+
+@pytest.mark.parametrize("link", [".podium", ".podium/recipes"])
+@pytest.mark.parametrize("target", ["elsewhere", "."], ids=["elsewhere", "circle"])
+def test_a_projects_place_may_be_no_link(places: Places, link: str, target: str) -> None:
+    _write(places.builtin, "good")
+    _write(places.project / "elsewhere" / "recipes", "bad")
+    (places.project / link).parent.mkdir(exist_ok=True)
+    (places.project / link).symlink_to(
+        link if target == "." else places.project / target, target_is_directory=True
+    )
+    ids = [entry.id for entry in places.list()]
+    if link == ".podium" and target == ".":
+        assert ids == ["good"]  # it leads nowhere, so there is nothing
+    else:
+        assert ids == ["good", ALL_OF_PROJECT]
+        assert "is a link" in places.list()[1].description
+
+
+def test_a_place_that_is_a_file_is_said_plainly(places: Places) -> None:
+    (places.project / ".podium").mkdir(parents=True)
+    (places.project / ".podium" / "recipes").write_text("x")
+    assert "not a directory" in places.list()[0].description
+
+
+def _too_many_names(place: Path) -> None:
+    for number in range(PROJECT_NAMES + 1):
+        (place / f"{number}.md").touch()
+
+
+def _too_many_recipes(place: Path) -> None:
+    for number in range(PROJECT_RECIPES + 1):
+        (place / f"{number}.toml").touch()
+
+
+def _too_much_of_recipes(place: Path) -> None:
+    for number in range(PROJECT_RECIPE_BYTES // RECIPE_BYTES + 1):
+        (place / f"{number}.toml").write_text("#" * RECIPE_BYTES)
+
+
+def _too_much_in_all(place: Path) -> None:
+    (place / "p.md").write_text("x" * PROMPT_BYTES)
+    for number in range(5):
+        _write(place, f"r{number}", prompt='prompt_file = "p.md"')
+
+
+@pytest.mark.parametrize(
+    ("fill", "words"),
+    [
+        (_too_many_names, "more than 1000 files"),
+        (_too_many_recipes, "more than 100 recipes"),
+        (_too_much_of_recipes, "more than 262144 bytes of recipes"),
+        (_too_much_in_all, "more than 4194304 bytes in all"),
+    ],
+)
+def test_a_project_with_too_much_is_not_looked_at_and_hides_no_one_recipe(
+    places: Places, fill: Callable[[Path], None], words: str
+) -> None:
+    _write(places.builtin, "good")
+    places.in_project.mkdir(parents=True)
+    fill(places.in_project)
+    good, whole = places.list()
+    assert (good.id, good.source, whole.id) == ("good", "builtin", ALL_OF_PROJECT)
+    assert words in whole.description
+    # It might hold a recipe 'good': nobody can tell, so nobody gets the other by mistake.
+    meant = places.catalogue.get("good", str(places.project))
+    assert (meant.recipe, meant.shadows, meant.findings) == (None, ("builtin",), whole.findings)
+    assert places.catalogue.get("builtin.good", str(places.project)).recipe is not None
+    assert places.catalogue.get(ALL_OF_PROJECT, str(places.project)).findings == whole.findings
+    assert places.catalogue.get("other", str(places.project)).shadows == ()
+
+
+def test_a_recipe_is_meant_by_its_source_whatever_shadows_it(places: Places) -> None:
+    for directory in (places.builtin, places.user, places.in_project):
+        _write(directory, "all", directory.name)
+    where = str(places.project)
+    for name, label in (
+        ("all", "recipes"),
+        ("project.all", "recipes"),
+        ("user.all", "user"),
+        ("builtin.all", "builtin"),
+    ):
+        entry = places.catalogue.get(name, where)
+        assert (entry.id, entry.label) == ("all", label)
+    (places.user / "again.toml").write_text((places.user / "all.toml").read_text())
+    assert places.catalogue.get("user.all", where).recipe is None
+    for unknown in ("project.one", "user.al", "theirs.all", "builtin.", "."):
+        with pytest.raises(RecipeNotFound):
+            places.catalogue.get(unknown, where)
+
+
+def test_a_project_is_seen_from_every_directory_of_its_checkout(places: Places) -> None:
+    _write(places.in_project, "top")
+    below = places.project / "a" / "b"
+    below.mkdir(parents=True)
+    assert project_of(str(below)) is None  # no checkout: only the directory itself
+    (places.project / ".git").mkdir()
+    assert project_of(str(below)) == places.project
+    assert [entry.project for entry in places.catalogue.list(str(below))] == [places.project]
+    _write(places.project / "a" / ".podium" / "recipes", "nearer")
+    assert [entry.id for entry in places.catalogue.list(str(below))] == ["nearer"]
+    (below / ".git").write_text("gitdir: elsewhere")  # a checkout of its own
+    assert project_of(str(below)) is None
+
+
+def test_a_name_that_is_no_text_is_shown_as_text(places: Places) -> None:
+    places.in_project.mkdir(parents=True)
+    (places.in_project / os.fsdecode(b"\xff\x1b.toml")).write_text("x")
+    (entry,) = places.list()
+    assert entry.id == "\\xff\x1b"
+    msgspec.json.encode([entry.id, entry.findings])
 
 
 def test_the_users_recipe_may_be_a_link(places: Places, tmp_path: Path) -> None:
@@ -213,52 +374,7 @@ def test_the_users_recipe_may_be_a_link(places: Places, tmp_path: Path) -> None:
     assert places.list()[0].recipe is not None
 
 
-def _builtin(tmp_path: Path) -> list[Entry]:
-    return Catalogue(tmp_path, builtin_directory()).list(None)
-
-
 def test_every_built_in_recipe_loads(tmp_path: Path) -> None:
-    entries = _builtin(tmp_path)
+    entries = Catalogue(tmp_path, builtin_directory()).list(None)
     assert "implement-and-review" in [entry.id for entry in entries]
     assert [entry.findings for entry in entries if entry.recipe is None] == []
-
-
-def test_every_exit_of_a_built_in_recipe_is_classified_explicitly(tmp_path: Path) -> None:
-    exits = [
-        (entry.id, step, outcome, edge)
-        for entry in _builtin(tmp_path)
-        if entry.recipe is not None
-        for step, data in entry.recipe.steps.items()
-        for outcome, edge in data.on.items()
-        if edge.exit is not None
-    ]
-    assert exits
-    for id_, step, outcome, edge in exits:
-        assert edge.class_ is not None, (id_, step, outcome)
-        assert edge.exit in KNOWN - RESERVED, (id_, step, outcome)
-
-
-def test_the_shipped_implement_and_review_is_what_is_promised(tmp_path: Path) -> None:
-    recipe = Catalogue(tmp_path, builtin_directory()).get("implement-and-review", None).recipe
-    assert recipe is not None
-    outcomes = {name: step.allowed_outcomes for name, step in recipe.steps.items()}
-    assert outcomes == {
-        "implement": ("complete", "no-tasks", "blocked", "other"),
-        "code-review": ("no-issues", "issues-found", "other"),
-        "fix": ("complete", "other"),
-        "commit": ("committed", "nothing-to-commit", "other"),
-    }
-    beginnings = (
-        "Run bd ready and implement the task.",
-        "Perform a code review on the task that you just completed.",
-        "Address the issues found.",
-    )
-    for step, beginning in zip(recipe.steps.values(), beginnings, strict=False):
-        assert step.prompt.startswith(beginning)
-    for step in recipe.steps.values():
-        assert step.allow == ("Bash", "Edit", "Write")
-        assert (step.gate, step.checks, step.irreversible) == (None, (), False)
-    assert [step.commits for step in recipe.steps.values()] == [False, False, False, True]
-    limits = recipe.limits
-    assert (limits.max_step_visits, limits.max_total_steps, limits.max_minutes) == (3, 12, 240)
-    assert all(param.default is not None for param in recipe.params.values())

@@ -28,7 +28,7 @@ async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanw
     assert not turn.interrupted.is_set()
     async with running(machine) as daemon:
         await daemon.until(run_id, lambda _state: turn.attached == 1)
-        assert daemon.service.status()["taken_up"] == 1
+        assert (await daemon.service.status())["taken_up"] == 1
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=turn.request.session_id)
         assert raised.value.data["holder"]["id"] == run_id
@@ -86,7 +86,7 @@ async def test_a_turn_that_ended_while_no_daemon_looked_is_adopted(
     async with running(machine) as daemon:
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
-        assert daemon.service.status()["taken_up"] == 0
+        assert (await daemon.service.status())["taken_up"] == 0
 
 
 async def test_a_turn_that_never_reached_its_agent_is_sent_again_under_the_same_uuid(

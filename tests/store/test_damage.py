@@ -13,7 +13,7 @@ import pytest
 
 from podiumd.store.errors import FactDamaged, StoreError, StoreFailed
 from podiumd.store.facts import open_store
-from podiumd.store.records import StoredFact
+from podiumd.store.records import Ledger, StoredFact
 from tests.store.support import a_fact, a_run, value_of
 
 Log = dict[str, list[StoredFact]]
@@ -123,6 +123,9 @@ async def test_a_mark_that_is_no_longer_bytes_is_named(tmp_path: Path) -> None:
             await store.mark("session-1")
 
 
+LEDGERS = [Ledger(f"session-{n}", 2, bytes([n]) * 17 * 90, b"{}") for n in range(6)]
+
+
 async def _history(directory: Path) -> Log:
     """Runs over several pages; the newest facts only in the write-ahead log, as after a crash."""
     live = directory / "live"
@@ -132,6 +135,7 @@ async def _history(directory: Path) -> Log:
             await store.append(
                 a_run(run_id), [a_fact([number, "x" * (number * 7 % 300)])], mark=(run_id, b"{}")
             )
+        await store.save_ledgers(LEDGERS)
     async with open_store(live) as store:
         for number in range(30):
             await store.append(a_run(f"run-{number % 6}"), [a_fact(number)])
@@ -161,6 +165,9 @@ async def _read_all(directory: Path, log: Log) -> tuple[int, int]:
                 assert all(known[f.pos] == f for f in await store.events_after(0, 1000))
                 await store.runs()
                 await store.mark("run-1")
+                assert await store.ledger("session-1") in (None, LEDGERS[1])
+                gone = await store.ledgers_gone()
+                assert all(one in LEDGERS for one in gone if one.intact)
                 await store.last_pos()
                 await store.append(a_run("after"), [a_fact()])
             except StoreError:

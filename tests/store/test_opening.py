@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,7 +16,9 @@ from podiumd.store import connection as connecting
 from podiumd.store.connection import open_facts
 from podiumd.store.errors import StoreTooNew, StoreUnreadable
 from podiumd.store.facts import open_store
+from podiumd.store.records import Ledger
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS, schema_version
+from podiumd.store.writing import Decision, put_setting
 from tests.store.support import a_fact, a_run, value_of
 
 RELEASE_1 = Path(__file__).with_name("facts-v1.sql")
@@ -158,30 +161,36 @@ async def test_a_newer_schema_is_refused_with_both_numbers(tmp_path: Path) -> No
     path = await _history(tmp_path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(StoreTooNew, match=r"schema 9.*up to 1.*newer") as raised:
+    known = f"up to {len(MIGRATIONS)}"
+    with pytest.raises(StoreTooNew, match=rf"schema 9.*{known}.*newer") as raised:
         async with open_store(tmp_path):
             pass
     assert (raised.value.found, raised.value.known) == (9, len(MIGRATIONS))
 
 
-def _second(connection: sqlite3.Connection) -> None:
+# What a coming release may do.
+NEXT = len(MIGRATIONS) + 1
+
+
+def _next(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE settings ADD COLUMN note TEXT")
 
 
-def _third_fails(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE third (a)")
+def _after_next_fails(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE unfinished (a)")
     raise sqlite3.OperationalError("no space")
 
 
 async def test_an_older_schema_is_copied_and_then_lifted(tmp_path: Path) -> None:
     await _history(tmp_path)
-    (tmp_path / "facts.db.schema-1").write_bytes(b"of an attempt that was cut off")
-    with closing(open_facts(tmp_path, (*MIGRATIONS, _second))) as connection:
-        assert schema_version(connection) == 2
+    copy = tmp_path / f"facts.db.schema-{len(MIGRATIONS)}"
+    copy.write_bytes(b"of an attempt that was cut off")
+    with closing(open_facts(tmp_path, (*MIGRATIONS, _next))) as connection:
+        assert schema_version(connection) == NEXT
         connection.execute("SELECT note FROM settings")
         assert connection.execute("SELECT count(*) FROM facts").fetchone() == (20,)
     (tmp_path / "facts.db").unlink()
-    (tmp_path / "facts.db.schema-1").rename(tmp_path / "facts.db")
+    copy.rename(tmp_path / "facts.db")
     async with open_store(tmp_path) as store:
         assert await store.last_pos() == 20
 
@@ -189,10 +198,10 @@ async def test_an_older_schema_is_copied_and_then_lifted(tmp_path: Path) -> None
 async def test_a_migration_that_fails_leaves_the_schema_before_it(tmp_path: Path) -> None:
     await _history(tmp_path)
     with pytest.raises(StoreUnreadable, match="no space"):
-        open_facts(tmp_path, (*MIGRATIONS, _second, _third_fails))
-    with closing(open_facts(tmp_path, (*MIGRATIONS, _second))) as connection:
-        assert schema_version(connection) == 2
-        tables = connection.execute("SELECT name FROM sqlite_schema WHERE name = 'third'")
+        open_facts(tmp_path, (*MIGRATIONS, _next, _after_next_fails))
+    with closing(open_facts(tmp_path, (*MIGRATIONS, _next))) as connection:
+        assert schema_version(connection) == NEXT
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE name = 'unfinished'")
         assert tables.fetchall() == []
 
 
@@ -219,6 +228,63 @@ async def test_the_log_of_release_1_is_read_and_continued(tmp_path: Path) -> Non
         assert await store.mark("session-1") == b'{"size":42}'
         [fact] = await store.append(a_run("run-b"), [a_fact()])
         assert (fact.pos, fact.seq) == (6, 3)
+
+
+RELEASE_1_MIGRATIONS = MIGRATIONS[:1]
+
+
+def _written_by_release_1(directory: Path) -> None:
+    with closing(open_facts(directory, RELEASE_1_MIGRATIONS)) as connection:
+        for number in range(20):
+            decision = Decision(
+                directory / "facts.db",
+                a_run(f"run-{number % 3}"),
+                (a_fact(number),),
+                ("runs.start", f"token-{number}", "digest"),
+                ("session-1", b'{"size":%d}' % number),
+            )
+            connection.execute("BEGIN")
+            decision(connection)
+            connection.execute("COMMIT")
+        put_setting(connection, "orchestration", b"true")
+
+
+async def test_a_database_of_release_1_is_lifted_and_keeps_all_that_was_in_it(
+    tmp_path: Path,
+) -> None:
+    _written_by_release_1(tmp_path)
+    async with open_store(tmp_path) as store:
+        assert [value_of(f) for f in await store.events_after(0, 100)] == list(range(20))
+        assert [f.seq for f in await store.events("run-0")] == list(range(1, 8))
+        assert [r.intact for r in await store.open_runs()] == [True] * 3
+        token = await store.token("runs.start", "token-4")
+        assert token is not None
+        assert token.run_id == "run-1"
+        assert await store.setting("orchestration") == b"true"
+        assert await store.mark("session-1") == b'{"size":19}'
+        assert await store.ledgers_gone() == []
+        ledger = Ledger("session-1", 2, bytes(17))
+        await store.save_ledgers([ledger])
+    async with open_store(tmp_path) as store:
+        assert await store.ledger("session-1") == ledger
+        [fact] = await store.append(a_run("run-0"), [a_fact()])
+        assert (fact.pos, fact.seq) == (21, 8)
+
+
+async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
+    tmp_path: Path,
+) -> None:
+    _written_by_release_1(tmp_path)
+    async with open_store(tmp_path):
+        pass
+    with pytest.raises(StoreTooNew, match=r"schema 2.*up to 1.*newer"):
+        open_facts(tmp_path, RELEASE_1_MIGRATIONS)
+    copy = tmp_path / "facts.db.schema-1"
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    copy.rename(tmp_path / "facts.db")
+    with closing(open_facts(tmp_path, RELEASE_1_MIGRATIONS)) as connection:
+        assert schema_version(connection) == 1
+        assert connection.execute("SELECT count(*) FROM facts").fetchone() == (20,)
 
 
 async def test_facts_survive_a_copy_of_the_open_files(tmp_path: Path) -> None:

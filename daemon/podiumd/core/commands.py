@@ -88,6 +88,16 @@ class CheckOver(Command, frozen=True):
     log: str = ""
 
 
+class CommandOver(Command, frozen=True):
+    """The command of a step came to its end."""
+
+    passed: bool
+    exit_status: int | None = None
+    seconds: float = 0.0
+    tail: str = ""
+    log: str = ""
+
+
 class EffectOver(Command, frozen=True):
     """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``."""
 
@@ -179,6 +189,7 @@ AnyCommand = (
     | TurnStartedSeen
     | TurnOver
     | CheckOver
+    | CommandOver
     | EffectOver
     | ApprovalSeen
     | ApprovalGone

@@ -10,6 +10,8 @@ from podiumd.core.kernel import Decision
 from podiumd.core.recipe import OTHER, RESTART, Edge, Step
 from podiumd.core.state import Claim
 
+_FOR_A_PERSON = ("needs-user", "blocked")
+
 
 def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
     """The agent said how the step went: run the checks, or believe it."""
@@ -44,7 +46,7 @@ def _needs_person(edge: Edge) -> bool:
     """Whether the edge hands the work to a person, so that no check is due."""
     if edge.exit is None:
         return False
-    return classify(edge.exit, edge.class_, edge.message).class_ in ("needs-user", "blocked")
+    return classify(edge.exit, edge.class_, edge.message).class_ in _FOR_A_PERSON
 
 
 def take(d: Decision, edge: Edge, claim: Claim) -> None:
@@ -66,13 +68,14 @@ def take(d: Decision, edge: Edge, claim: Claim) -> None:
             to=edge.to,
             exit=edge.exit,
             session_id=session_id,
+            returns=edge.returns,
             next=f.Move(kind="enter", step=to) if to is not None else None,
         )
     )
     if edge.exit is not None:
-        d.end(
-            classify(edge.exit, edge.class_, edge.message, step=name),
-            detail=claim.description or "",
-        )
+        ending = classify(edge.exit, edge.class_, edge.message, step=name)
+        # Who has to go on from here needs all that the agent said, such as its questions.
+        words = claim.detail if ending.class_ in _FOR_A_PERSON else ""
+        d.end(ending, detail=claim.description or words)
     elif restart:
         limits.stop_restarts(d)

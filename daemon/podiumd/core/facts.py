@@ -28,12 +28,14 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the run wants to do next.
 
     ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
-    for ``purpose``. ``check``: run check number ``index`` of the current step.
+    for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``:
+    decide to run the current step's command; ``run``: run it, or find out whether it ran.
+    ``gate``: wait for the answer to the current step's question.
     A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
     ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
     """
 
-    kind: Literal["worktree", "enter", "turn", "check"]
+    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "gate"]
     step: str = ""
     purpose: Purpose = "step"
     index: int = 0
@@ -174,6 +176,28 @@ class CheckEnded(Fact, frozen=True, kw_only=True, tag="check.ended"):
     log: str = ""
 
 
+class CommandIntended(Fact, frozen=True, kw_only=True, tag="command.intended"):
+    """The command of a step is about to be run. Stored before its process exists."""
+
+    step: str
+    visit: int
+    run: tuple[str, ...]
+    timeout_seconds: float
+
+
+class CommandEnded(Fact, frozen=True, kw_only=True, tag="command.ended"):
+    """The command of a step is over; ``exit_status`` is ``None`` if it did not end by itself."""
+
+    step: str
+    visit: int
+    run: tuple[str, ...]
+    passed: bool
+    exit_status: int | None = None
+    seconds: float = 0.0
+    tail: str = ""
+    log: str = ""
+
+
 class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
     """A person is needed."""
 
@@ -228,7 +252,10 @@ class LimitHit(Fact, frozen=True, kw_only=True, tag="limit.hit"):
 
 
 class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
-    """A step is over: its outcome and where that leads (``to`` or ``exit``)."""
+    """A step is over: its outcome and where that leads (``to`` or ``exit``).
+
+    ``returns`` are the steps that called a recipe which is over with this.
+    """
 
     step: str
     visit: int
@@ -240,6 +267,7 @@ class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
     to: str | None = None
     exit: str | None = None
     session_id: str | None = None
+    returns: tuple[str, ...] = ()
 
 
 class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
@@ -298,6 +326,8 @@ AnyFact = (
     | OutcomeParsed
     | OutcomeInvalid
     | CheckEnded
+    | CommandIntended
+    | CommandEnded
     | QuestionOpened
     | QuestionClosed
     | SteerIntended

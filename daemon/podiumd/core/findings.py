@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
 import msgspec
 
 from podiumd.core.toml_lines import Path, TomlLines
+
+#: What one recipe is told at most. A file may come from a stranger, and one that is wrong in
+#: thousands of places shall not cost more than this.
+MOST_FINDINGS: Final = 100
+#: Among how many known names the nearest is looked for: each comparison has its price.
+_MOST_COMPARED: Final = 200
+
+Level = Literal["error", "warning"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One fault (``error``) or doubt (``warning``) at a line of ``file``; lines count from 1."""
 
     code: str
-    level: Literal["error", "warning"] = "error"
+    level: Level = "error"
     step: str | None = None
     line: int | None = None
     message: str
@@ -31,6 +40,10 @@ class RecipeInvalid(ValueError):
         self.id = id
 
 
+class TooManyFindings(Exception):
+    """There are MOST_FINDINGS already: nobody reads more."""
+
+
 class Notes:
     """Collects the findings of one recipe file and knows on which line each key stands."""
 
@@ -40,14 +53,41 @@ class Notes:
         self.findings: list[Finding] = []
 
     def add(
-        self, code: str, path: Path, message: str, *, line: int | None = None, file: str = ""
+        self,
+        code: str,
+        path: Path,
+        message: str,
+        *,
+        line: int | None = None,
+        file: str = "",
+        level: Level = "error",
     ) -> None:
-        """Note an error at the key ``path``; ``line`` and ``file`` override its place."""
+        """Note a fault at the key ``path``; ``line`` and ``file`` override its place.
+
+        Raises TooManyFindings.
+        """
         step = str(path[1]) if len(path) > 1 and path[0] == "steps" else None
-        place = self.lines.of(path) if line is None else line
-        finding = Finding(code=code, step=step, line=place, message=message, file=file or self.file)
-        if finding not in self.findings:
-            self.findings.append(finding)
+        finding = Finding(
+            code=code,
+            level=level,
+            step=step,
+            line=self.lines.of(path) if line is None else line,
+            message=message,
+            file=file or self.file,
+        )
+        if finding in self.findings:
+            return
+        if len(self.findings) == MOST_FINDINGS:
+            raise TooManyFindings
+        self.findings.append(finding)
+
+    def warn(self, code: str, path: Path, message: str) -> None:
+        """Note a doubt at the key ``path``."""
+        self.add(code, path, message, level="warning")
+
+    def sorted(self) -> list[Finding]:
+        """List the findings in the order of the file."""
+        return sorted(self.findings, key=lambda finding: finding.line or 0)
 
 
 def dotted(path: Path) -> str:
@@ -60,5 +100,6 @@ def dotted(path: Path) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known name is meant, or that there is none: ends a sentence of a finding."""
-    match = difflib.get_close_matches(name[:100], list(known), n=1, cutoff=0.0)
+    some = [one[:100] for one in islice(known, _MOST_COMPARED)]
+    match = difflib.get_close_matches(name[:100], some, n=1, cutoff=0.0)
     return f"the nearest known is '{match[0]}'" if match else "none is known here"

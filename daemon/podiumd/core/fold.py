@@ -98,6 +98,14 @@ def _check_ended(state: RunState, fact: f.CheckEnded, _at: str) -> dict[str, Any
     return {"next": None, "seconds": state.seconds + fact.seconds}
 
 
+def _command_intended(_state: RunState, _fact: f.CommandIntended, _at: str) -> dict[str, Any]:
+    return {}
+
+
+def _command_ended(state: RunState, fact: f.CommandEnded, _at: str) -> dict[str, Any]:
+    return {"next": None, "seconds": state.seconds + fact.seconds}
+
+
 def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[str, Any]:
     question = Question(
         question_id=fact.question_id,
@@ -184,7 +192,7 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
         "next": None,
         "claim": None,
         "history": (*state.history, visit),
-        "details": {**state.details, fact.step: fact.detail},
+        "details": {**state.details, **dict.fromkeys((fact.step, *fact.returns), fact.detail)},
     }
     if fact.to == RESTART:
         assert fact.session_id is not None
@@ -263,6 +271,8 @@ _CHANGES: dict[type[f.Fact], Any] = {
     f.OutcomeParsed: _outcome_parsed,
     f.OutcomeInvalid: _outcome_invalid,
     f.CheckEnded: _check_ended,
+    f.CommandIntended: _command_intended,
+    f.CommandEnded: _command_ended,
     f.QuestionOpened: _question_opened,
     f.QuestionClosed: _question_closed,
     f.SteerIntended: _steer_intended,

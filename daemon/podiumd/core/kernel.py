@@ -58,8 +58,12 @@ class Decision:
         *,
         about: str = "",
         detail: str = "",
+        choices: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """Open a question that the run itself waits for; unattended runs end instead."""
+        """Open a question that the run itself waits for; unattended runs end instead.
+
+        Without ``choices`` it has those of its kind.
+        """
         state = self.state
         question_id = self.id("question", len(state.questions) + 1)
         self.emit(
@@ -67,7 +71,7 @@ class Decision:
                 question_id=question_id,
                 kind=kind,
                 text=text,
-                choices=CHOICES[kind],
+                choices=choices or CHOICES[kind],
                 about=about,
                 detail=detail,
                 step=state.step,

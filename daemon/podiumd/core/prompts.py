@@ -33,7 +33,7 @@ def fill(state: RunState, text: str) -> str:
     values = {name: _as_text(value) for name, value in state.start.params.items()}
     recipe = state.recipe
     assert recipe is not None
-    values |= {f"last.{name}.detail": state.details.get(name, "") for name in recipe.steps}
+    values |= {f"last.{name}.detail": state.details.get(name, "") for name in recipe.detailed}
     return template.render(text, values)
 
 

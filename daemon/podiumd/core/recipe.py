@@ -67,7 +67,8 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     """Where an outcome leads: ``to`` a step (or ``@restart``), or ``exit`` with a reason.
 
     ``class_`` and ``message`` belong to an exit. ``requires`` names the context keys that a
-    conversation must have saved before it may go along this edge.
+    conversation must have saved before it may go along this edge. ``returns`` are the calls that
+    are over with it (``core.expand``; no recipe's file says it).
     """
 
     to: str | None = None
@@ -75,6 +76,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     class_: ExitClass | None = msgspec.field(name="class", default=None)
     message: str | None = None
     requires: tuple[str, ...] = ()
+    returns: tuple[str, ...] = ()
 
 
 _BUILT_IN_EDGES: Final[dict[str, Edge]] = {
@@ -161,6 +163,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             if name != OTHER
         ]
         return (*dict.fromkeys(names), OTHER)
+
+    @property
+    def detailed(self) -> set[str]:
+        """The names that ``{{last.NAME.detail}}`` may have: steps, and calls that were expanded."""
+        edges = (edge for step in self.steps.values() for edge in step.on.values())
+        return {*self.steps, *(name for edge in edges for name in edge.returns)}
 
     @property
     def first_prompt(self) -> str:

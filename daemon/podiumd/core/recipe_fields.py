@@ -18,10 +18,11 @@ _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class Expected(NamedTuple):
-    """A test of a TOML value, and its wording: "expected WORDS"."""
+    """A test of a TOML value, its wording ("expected WORDS"), and the same as JSON Schema."""
 
     holds: Callable[[Any], bool]
     words: str
+    schema: Mapping[str, Any]
 
 
 def is_name(value: object) -> bool:
@@ -54,18 +55,34 @@ def _plain(value: Any, depth: int = 8) -> bool:
     return isinstance(value, str) or (isinstance(value, (int, float)) and abs(value) <= _MOST)
 
 
-TEXT: Final = Expected(_text, "a text that is not empty")
-ANY_TEXT: Final = Expected(lambda value: isinstance(value, str), "a text")
-FLAG: Final = Expected(lambda value: isinstance(value, bool), "true or false")
+_TEXT_SCHEMA: Final = {"type": "string", "pattern": r"\S"}
+
+#: A kebab-case name, as JSON Schema.
+NAME_SCHEMA: Final = {"type": "string", "maxLength": 64, "pattern": f"^{_NAME.pattern}$"}
+#: A name that can stand between double braces, as JSON Schema.
+VARIABLE_SCHEMA: Final = {
+    "type": "string",
+    "maxLength": 64,
+    "pattern": f"^{_VARIABLE_NAME.pattern}$",
+}
+
+TEXT: Final = Expected(_text, "a text that is not empty", _TEXT_SCHEMA)
+ANY_TEXT: Final = Expected(lambda value: isinstance(value, str), "a text", {"type": "string"})
+FLAG: Final = Expected(lambda value: isinstance(value, bool), "true or false", {"type": "boolean"})
 COUNT: Final = Expected(
     lambda value: isinstance(value, int) and _number(value),
     "a whole number from 1 to a thousand million; leave the key out for no limit",
+    {"type": "integer", "minimum": 1, "maximum": _MOST},
 )
 NUMBER: Final = Expected(
-    _number, "a number above 0, at most a thousand million; leave the key out for no limit"
+    _number,
+    "a number above 0, at most a thousand million; leave the key out for no limit",
+    {"type": "number", "exclusiveMinimum": 0, "maximum": _MOST},
 )
 TEXTS: Final = Expected(
-    lambda value: _list_of(_text, value), 'a list of texts, such as ["Bash", "Edit"]'
+    lambda value: _list_of(_text, value),
+    'a list of texts, such as ["Bash", "Edit"]',
+    {"type": "array", "items": _TEXT_SCHEMA},
 )
 ARGV: Final = Expected(
     lambda value: (
@@ -74,26 +91,40 @@ ARGV: Final = Expected(
         and _text(value[0])
     ),
     'a list of a program and its arguments, such as ["make", "test"]',
+    {"type": "array", "prefixItems": [_TEXT_SCHEMA], "items": {"type": "string"}, "minItems": 1},
 )
 NAMES: Final = Expected(
     lambda value: _list_of(is_name, value) and bool(value) and len(set(value)) == len(value),
     'a list of different names in kebab-case, such as ["no-issues", "issues-found"]',
+    {"type": "array", "items": NAME_SCHEMA, "minItems": 1, "uniqueItems": True},
 )
 TABLES: Final = Expected(
-    lambda value: _list_of(lambda item: isinstance(item, dict), value), "a list of tables"
+    lambda value: _list_of(lambda item: isinstance(item, dict), value),
+    "a list of tables",
+    {"type": "array", "items": {"type": "object"}},
 )
-PLAIN: Final = Expected(_plain, "a text, number, truth value, or a list or table of these")
+PLAIN: Final = Expected(_plain, "a text, number, truth value, or a list or table of these", {})
 TOOLS: Final = Expected(
     lambda value: value in ("all", "read-only", "none") or _list_of(_text, value),
     '"all", "read-only", "none" or a list of tool names',
+    {"anyOf": [{"enum": ["all", "read-only", "none"]}, {"type": "array", "items": _TEXT_SCHEMA}]},
 )
-TRUE: Final = Expected(lambda value: value is True, "true")
+TRUE: Final = Expected(lambda value: value is True, "true", {"const": True})
+SCALAR: Final = Expected(
+    lambda value: isinstance(value, (str, int)),
+    "a text, a whole number, true or false",
+    {"type": ["string", "integer", "boolean"]},
+)
 
 
 def one_of(*words: str) -> Expected:
     """Expect one of these texts."""
     quoted = ", ".join(f'"{word}"' for word in words)
-    return Expected(lambda value: isinstance(value, str) and value in words, f"one of {quoted}")
+    return Expected(
+        lambda value: isinstance(value, str) and value in words,
+        f"one of {quoted}",
+        {"enum": list(words)},
+    )
 
 
 class Table:

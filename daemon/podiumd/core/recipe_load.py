@@ -10,43 +10,38 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
-from podiumd.core.findings import Finding, Notes, RecipeInvalid
+from podiumd.core.findings import Finding, Notes, RecipeInvalid, TooManyFindings
 from podiumd.core.params import ParamError, bind_params, param_value
 from podiumd.core.recipe import Limits, Param, Recipe
-from podiumd.core.recipe_fields import (
-    ANY_TEXT,
-    COUNT,
-    NUMBER,
-    PLAIN,
-    TEXT,
-    TEXTS,
-    Table,
-    is_name,
-    is_variable_name,
-    one_of,
+from podiumd.core.recipe_fields import PLAIN, Table, is_name, is_variable_name
+from podiumd.core.recipe_format import (
+    LIMIT_FIELDS,
+    PARAM_FIELDS,
+    PARAM_KEYS,
+    TOP_FIELDS,
+    TOP_KEYS,
 )
 from podiumd.core.recipe_rules import check_rules
 from podiumd.core.recipe_steps import StepReader
 from podiumd.core.toml_lines import TomlLines
 
-__all__ = ["Finding", "ParamError", "RecipeInvalid", "bind_params", "load_recipe"]
+__all__ = [
+    "Finding",
+    "ParamError",
+    "RecipeInvalid",
+    "bind_params",
+    "load_recipe",
+    "read_recipe",
+]
 
-_TOP_KEYS: Final = (
-    "format",
-    "id",
-    "label",
-    "description",
-    "initial",
-    "params",
-    "limits",
-    "context",
-    "steps",
-)
-_COUNTS: Final = ("max_step_visits", "max_total_steps", "max_retries", "max_restarts")
-_NUMBERS: Final = ("max_minutes", "max_cost_usd")
 _AT_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+_KEY: Final = r"(?:(?<![A-Za-z0-9_-])[A-Za-z0-9_-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
+#: A key of so many names joined by dots. No recipe has one, and the parser's time grows with the
+#: square of their number: a small file could keep it busy for minutes.
+_DEEP_KEY: Final = re.compile(rf"(?:{_KEY}[ \t]*+\.[ \t]*+){{64}}")
 
 
 def load_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> Recipe:
@@ -56,11 +51,30 @@ def load_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> R
     name the recipe gives, raising OSError or ValueError with a message where it cannot.
     Raises RecipeInvalid with all findings.
     """
+    return read_recipe(text, file=file, read_prompt=read_prompt)[0]
+
+
+def read_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> tuple[Recipe, Notes]:
+    """Read one recipe as ``load_recipe`` does, and return its notes too: empty, with its lines."""
     data = _parse(text, file)
     notes = Notes(file, TomlLines(text.replace("\r\n", "\n")))
-    top = Table(notes, data, (), _TOP_KEYS)
+    recipe = None
+    with suppress(TooManyFindings):
+        recipe = _recipe(text, data, notes, read_prompt)
+    if recipe is None or notes.findings:
+        id_ = data.get("id")
+        raise RecipeInvalid(notes.sorted(), id_ if is_name(id_) else None)
+    return recipe, notes
+
+
+def _recipe(
+    text: str, data: Mapping[str, Any], notes: Notes, read_prompt: Callable[[str], str]
+) -> Recipe:
+    """Read every table; what is wrong with the recipe is in the notes then."""
+    top = Table(notes, data, (), TOP_KEYS)
     _check_format(top)
-    id_ = top.need("id", TEXT, "", 'the recipe\'s name in kebab-case, such as "ship-a-fix"')
+    named = 'the recipe\'s name in kebab-case, such as "ship-a-fix"'
+    id_ = top.need("id", TOP_FIELDS["id"], "", named)
     if id_ and not is_name(id_):
         _bad_name(notes, ("id",), id_)
     params = _params(top)
@@ -69,9 +83,9 @@ def load_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> R
     reader = StepReader(top, read_prompt)
     recipe = Recipe(
         id=id_,
-        label=top.get("label", TEXT, id_),
-        description=top.get("description", ANY_TEXT, ""),
-        initial=top.need("initial", TEXT, "", "the name of the first step"),
+        label=top.get("label", TOP_FIELDS["label"], id_),
+        description=top.get("description", TOP_FIELDS["description"], ""),
+        initial=top.need("initial", TOP_FIELDS["initial"], "", "the name of the first step"),
         params=params,
         limits=limits,
         context=context,
@@ -79,22 +93,26 @@ def load_recipe(text: str, *, file: str, read_prompt: Callable[[str], str]) -> R
         digest=_digest(text, reader.prompt_files),
     )
     check_rules(recipe, notes, reader)
-    if notes.findings:
-        findings = sorted(notes.findings, key=lambda finding: finding.line or 0)
-        raise RecipeInvalid(findings, id_ if is_name(id_) else None)
     return recipe
 
 
 def _parse(text: str, file: str) -> dict[str, Any]:
     """Parse TOML; a syntax error, or values nested without end, is one finding."""
+    deep = _DEEP_KEY.search(text)
     try:
-        return tomllib.loads(text)
+        if deep is None:
+            return tomllib.loads(text)
+        message = "a key of more than 64 names joined by dots"
+        line = text.count("\n", 0, deep.start()) + 1
     except (ValueError, RecursionError) as error:
         message = str(error)
         at = _AT_LINE.search(message)
         line = int(at.group(1)) if at else text.count("\n") + 1
     finding = Finding(
-        code="syntax", line=line, message=f"this is not valid TOML: {message}", file=file
+        code="syntax",
+        line=line,
+        message=f"this is not valid TOML: {message}. Correct it",
+        file=file,
     )
     raise RecipeInvalid([finding])
 
@@ -123,7 +141,7 @@ def _params(top: Table) -> dict[str, Param]:
     params: dict[str, Param] = {}
     parent = Table(top.notes, top.mapping("params"), ("params",), tuple(top.mapping("params")))
     for name in parent.data:
-        table = parent.table(name, ("type", "default", "choices", "description"))
+        table = parent.table(name, PARAM_KEYS)
         if not is_variable_name(name):
             top.notes.add(
                 "bad-name",
@@ -136,16 +154,20 @@ def _params(top: Table) -> dict[str, Param]:
 
 
 def _param(name: str, table: Table) -> Param:
-    kinds = one_of("string", "integer", "boolean", "choice", "path")
-    type_ = table.need("type", kinds, "string", 'the kind of value, such as type = "string"')
-    choices = table.get("choices", TEXTS, ())
+    fields = PARAM_FIELDS
+    what = 'the kind of value, such as type = "string"'
+    type_ = table.need("type", fields["type"], "string", what)
+    choices = table.get("choices", fields["choices"], ())
     if type_ == "choice" and not choices:
-        table.need("choices", TEXTS, (), 'what can be chosen, such as ["fast", "thorough"]')
+        table.need(
+            "choices", fields["choices"], (), 'what can be chosen, such as ["fast", "thorough"]'
+        )
         if table.data.get("choices") == []:
             table.bad("choices", "expected at least one text")
     elif type_ != "choice" and choices:
         table.bad("choices", 'only a parameter with type = "choice" has choices; remove the key')
-    param = Param(type=type_, choices=choices, description=table.get("description", ANY_TEXT, ""))
+    description = table.get("description", fields["description"], "")
+    param = Param(type=type_, choices=choices, description=description)
     default = table.data.get("default")
     if default is None:
         return param
@@ -160,10 +182,8 @@ def _param(name: str, table: Table) -> Param:
 
 
 def _limits(top: Table) -> Limits:
-    table = top.table("limits", (*_COUNTS, *_NUMBERS, "on_limit"))
-    values: dict[str, Any] = {key: table.get(key, COUNT) for key in _COUNTS}
-    values |= {key: table.get(key, NUMBER) for key in _NUMBERS}
-    values["on_limit"] = table.get("on_limit", one_of("exit", "ask"))
+    table = top.table("limits", tuple(LIMIT_FIELDS))
+    values = {key: table.get(key, expected) for key, expected in LIMIT_FIELDS.items()}
     return Limits(**{key: value for key, value in values.items() if value is not None})
 
 

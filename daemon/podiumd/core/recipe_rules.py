@@ -26,13 +26,21 @@ def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
     """Note every fault that shows only between tables."""
     if recipe.initial and recipe.initial not in recipe.steps:
         hint = nearest(recipe.initial, recipe.steps)
-        message = f"initial step '{recipe.initial}' does not exist; {hint}"
+        message = (
+            f"initial step '{recipe.initial}' does not exist; {hint}. Name the step that the "
+            "recipe begins with"
+        )
         notes.add("bad-initial", ("initial",), message)
+    known = {
+        *recipe.params,
+        *(f"ctx.{key}" for key in recipe.context),
+        *(f"last.{name}.detail" for name in recipe.steps),
+    }
     for name, step in recipe.steps.items():
         _check_outcomes(name, step, notes)
         for outcome, edge in step.on.items():
             _check_edge(("steps", name, "on", outcome), edge, recipe, notes)
-        _check_variables(name, step, recipe, notes, source)
+        _check_variables(name, step, known, notes, source)
 
 
 def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
@@ -47,7 +55,8 @@ def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
                 f"step '{name}' can end with '{outcome}' but says nothing about it: add "
                 f"'{outcome}' to [steps.{name}.on]",
             )
-    if step.kind in ("turn", "talk", "call") and not step.outcomes:
+    handles = step.on if step.kind == "call" else step.outcomes
+    if step.kind in ("turn", "talk", "call") and not handles:
         notes.add(
             "missing-key",
             path,
@@ -65,7 +74,7 @@ def _optional_outcomes(step: Step) -> set[str]:
     optional = set()
     if step.kind == "turn":
         optional.add(OTHER)
-    if step.checks:
+    if step.checks or step.kind == "call":
         optional.add(CHECKS_FAILED)
     if step.gate is not None:
         optional.add(DECLINED)
@@ -90,12 +99,13 @@ def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:
         notes.add(
             "unknown-target",
             (*path, "to"),
-            f"step '{edge.to}' does not exist; {nearest(edge.to, (*recipe.steps, RESTART))}",
+            f"step '{edge.to}' does not exist; {nearest(edge.to, (*recipe.steps, RESTART))}. "
+            "Correct the name or write the step",
         )
     for key in edge.requires:
         if key not in recipe.context:
             hint = nearest(key, recipe.context)
-            message = f"'{key}' is no key of [context]; {hint}"
+            message = f"'{key}' is no key of [context]; {hint}. Correct it or declare it there"
             notes.add("unknown-variable", (*path, "requires"), message)
     if edge.exit is None:
         return
@@ -121,24 +131,21 @@ def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:
 
 
 def _check_variables(
-    name: str, step: Step, recipe: Recipe, notes: Notes, source: PromptSource
+    name: str, step: Step, known: set[str], notes: Notes, source: PromptSource
 ) -> None:
     """Every ``{{name}}`` is a parameter, a context key, or the detail of a step."""
-    known = {
-        *recipe.params,
-        *(f"ctx.{key}" for key in recipe.context),
-        *(f"last.{other}.detail" for other in recipe.steps),
-    }
     file = source.prompt_file_of.get(name)
-    for path, text in _templates(name, step):
+    for path, text in templates(name, step):
         in_file = file is not None and path[-1] == "prompt"
+        unknown: dict[str, int] = {}
         for variable, offset in variables(text):
-            if variable in known:
-                continue
+            if variable not in known:
+                unknown.setdefault(variable, offset)
+        for variable, offset in unknown.items():
             hint = nearest(variable, sorted(known))
             message = (
                 f"'{{{{{variable}}}}}' is no parameter, no ctx.KEY of [context] and no "
-                f"last.STEP.detail of a step; {hint}"
+                f"last.STEP.detail of a step; {hint}. Correct the name or declare it in [params]"
             )
             line = offset + (1 if in_file else notes.lines.of_value(path))
             notes.add(
@@ -149,8 +156,8 @@ def _check_variables(
         notes.add("bad-value", ("steps", name, "shell"), message)
 
 
-def _templates(name: str, step: Step) -> Iterator[tuple[Path, str]]:
-    """Walk over the texts of a step into which values are filled."""
+def templates(name: str, step: Step) -> Iterator[tuple[Path, str]]:
+    """Walk over the texts of a step into which values are filled, each with its key."""
     path: Path = ("steps", name)
     yield (*path, "prompt"), step.prompt
     for field in _TEXT_FIELDS:

@@ -7,44 +7,20 @@ from typing import Any, Final
 
 from podiumd.core.findings import Notes, dotted
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, Check, Edge, Hook, Kind, Step
-from podiumd.core.recipe_fields import (
-    ARGV,
-    FLAG,
-    NAMES,
-    NUMBER,
-    TEXT,
-    TEXTS,
-    TOOLS,
-    TRUE,
-    Table,
-    is_name,
-    one_of,
+from podiumd.core.recipe_fields import SCALAR, TABLES, Table, is_name
+from podiumd.core.recipe_format import (
+    CHECK_FIELDS,
+    EDGE_FIELDS,
+    HOOK_FIELDS,
+    MARKS,
+    STEP_FIELDS,
+    STEP_KEYS,
+    edge_keys,
 )
 
-_COMMON: Final = ("on", "gate", "commits", "irreversible")
-_AGENT: Final = ("session", "agent", "model", "tools", "allow", "permission_mode")
-_KEYS: Final[dict[Kind, tuple[str, ...]]] = {
-    "turn": (
-        *("prompt", "prompt_file", "outcomes", "checks", "timeout_minutes"),
-        *_COMMON,
-        *_AGENT,
-    ),
-    "talk": ("talk", "system", "opening", "auto", "hooks", "timeout_minutes", *_COMMON, *_AGENT),
-    "command": ("run", "shell", "timeout_minutes", *_COMMON),
-    "gate": ("ask", "choices", "on"),
-    "call": ("recipe", "params", "outcomes", *_COMMON),
-}
-# The key that makes a step what it is.
-_MARKS: Final[dict[str, Kind]] = {
-    "prompt": "turn",
-    "prompt_file": "turn",
-    "talk": "talk",
-    "run": "command",
-    "shell": "command",
-    "ask": "gate",
-    "recipe": "call",
-}
-_EDGE_CLASS: Final = one_of("completed", "needs-user", "blocked", "error")
+#: How long the prompt files of all steps may be together, in characters: a recipe is stored whole
+#: with each of its runs, and a file that every step names counts as often.
+MOST_PROMPT_TEXT: Final = 1024 * 1024
 
 
 class StepReader:
@@ -55,8 +31,9 @@ class StepReader:
         self.prompt_files: dict[str, str] = {}
         self.prompt_file_of: dict[str, str] = {}
         self._read_prompt = read_prompt
+        self._prompt_text = 0
         if not top.has("steps"):
-            top.need("steps", TEXT, None, "at least one step, [steps.NAME]")
+            top.need("steps", TABLES, None, "at least one step, [steps.NAME]")
         names = tuple(top.mapping("steps"))
         self._table = Table(top.notes, top.mapping("steps"), ("steps",), names)
 
@@ -71,9 +48,10 @@ class StepReader:
                     f"step '{name[:80]}': expected lower-case words joined by hyphens, at most "
                     "64 characters, such as 'code-review'",
                 )
-            marks = [mark for mark in _MARKS if isinstance(data, dict) and mark in data]
-            kind = _MARKS[marks[0]] if marks else "turn"
-            table = self._table.table(name, _KEYS[kind])
+            marks = [mark for mark in MARKS if isinstance(data, dict) and mark in data]
+            kind = MARKS[marks[0]] if marks else "turn"
+            # A second kind's key is no unknown one: it is noted as one too many.
+            table = self._table.table(name, (*STEP_KEYS[kind], *marks))
             if isinstance(data, dict):
                 self._check_marks(table, marks)
             steps[name] = self._step(name, kind, table)
@@ -82,7 +60,7 @@ class StepReader:
     def _check_marks(self, table: Table, marks: list[str]) -> None:
         """A step has exactly one of the keys that say what it does."""
         where = f"[{dotted(table.path)}]"
-        choices = "prompt, prompt_file, talk, run, shell, ask, recipe"
+        choices = ", ".join(MARKS)
         if not marks:
             message = f"{where} does nothing: write one of the keys {choices}"
             self.notes.add("missing-key", table.path, message)
@@ -90,42 +68,45 @@ class StepReader:
             table.bad(mark, f"the step has '{marks[0]}' already; keep one of {choices}")
 
     def _step(self, name: str, kind: Kind, table: Table) -> Step:
-        edges = self._edges(table, talk=kind == "talk")
-        get = table.get
+        edges = self._edges(kind, table)
+
+        def get(key: str, default: Any = None) -> Any:
+            return table.get(key, STEP_FIELDS[key], default)
+
         return Step(
             kind=kind,
             prompt=self._prompt(name, table),
-            session=get("session", one_of("same", "fresh", "fork"), "same"),
-            agent=get("agent", TEXT),
-            model=get("model", TEXT),
-            tools=get("tools", TOOLS, "all"),
-            allow=get("allow", TEXTS, ()),
-            permission_mode=get("permission_mode", TEXT),
-            timeout_minutes=get("timeout_minutes", NUMBER),
+            session=get("session", "same"),
+            agent=get("agent"),
+            model=get("model"),
+            tools=get("tools", "all"),
+            allow=get("allow", ()),
+            permission_mode=get("permission_mode"),
+            timeout_minutes=get("timeout_minutes"),
             outcomes=_outcomes(kind, table, edges),
             on=edges,
             checks=self._checks(table) if kind == "turn" else (),
-            gate=get("gate", TEXT),
-            commits=get("commits", FLAG, False),
-            irreversible=get("irreversible", FLAG, False),
-            run=get("run", ARGV, ()),
-            shell=get("shell", TEXT),
-            ask=get("ask", TEXT),
+            gate=get("gate"),
+            commits=get("commits", False),
+            irreversible=get("irreversible", False),
+            run=get("run", ()),
+            shell=get("shell"),
+            ask=get("ask"),
             choices=_choices(kind, table),
-            recipe=get("recipe", TEXT),
+            recipe=get("recipe"),
             params=self._call_params(table),
-            system=get("system", TEXT),
-            opening=get("opening", TEXT),
-            auto=get("auto", FLAG, False),
+            system=get("system"),
+            opening=get("opening"),
+            auto=get("auto", False),
             hooks=self._hooks(table) if kind == "talk" else (),
         )
 
     def _prompt(self, name: str, table: Table) -> str:
         """Return the step's prompt, read from its file where it has one."""
-        table.get("talk", TRUE)
-        file = table.get("prompt_file", TEXT)
+        table.get("talk", STEP_FIELDS["talk"])
+        file = table.get("prompt_file", STEP_FIELDS["prompt_file"])
         if file is None:
-            prompt: str = table.get("prompt", TEXT, "")
+            prompt: str = table.get("prompt", STEP_FIELDS["prompt"], "")
             return prompt
         try:
             text = self.prompt_files.get(file) or self._read_prompt(file)
@@ -135,11 +116,15 @@ class StepReader:
         if not text.strip() or "\0" in text:
             table.bad("prompt_file", "expected a file with a prompt in it")
             return ""
+        self._prompt_text += len(text)
+        if self._prompt_text > MOST_PROMPT_TEXT:
+            table.bad("prompt_file", "the prompt files of all steps are over 1 MiB; shorten them")
+            return ""
         self.prompt_files[file] = text
         self.prompt_file_of[name] = file
         return text
 
-    def _edges(self, table: Table, *, talk: bool) -> dict[str, Edge]:
+    def _edges(self, kind: Kind, table: Table) -> dict[str, Edge]:
         edges: dict[str, Edge] = {}
         on = table.mapping("on") if table.has("on") else {}
         parent = Table(self.notes, on, (*table.path, "on"), tuple(on))
@@ -150,13 +135,14 @@ class StepReader:
                     (*parent.path, outcome),
                     f"outcome '{outcome[:80]}': expected lower-case words joined by hyphens",
                 )
-            keys = ("to", "exit", "class", "message", *(("requires",) if talk else ()))
-            edges[outcome] = self._edge(parent.table(outcome, keys))
+            edges[outcome] = self._edge(parent.table(outcome, edge_keys(kind)))
         return edges
 
     def _edge(self, table: Table) -> Edge:
         """Read one edge: exactly one of ``to`` and ``exit``."""
-        to, exit_ = table.get("to", TEXT), table.get("exit", TEXT)
+        to, exit_, class_, message, requires = (
+            table.get(key, expected) for key, expected in EDGE_FIELDS.items()
+        )
         if not table.has("to") and not table.has("exit"):
             table.notes.add(
                 "missing-key",
@@ -171,43 +157,49 @@ class StepReader:
         return Edge(
             to=to,
             exit=exit_,
-            class_=table.get("class", _EDGE_CLASS),
-            message=table.get("message", TEXT),
-            requires=table.get("requires", TEXTS, ()),
+            class_=class_,
+            message=message,
+            requires=requires or (),
         )
 
     def _checks(self, table: Table) -> tuple[Check, ...]:
         checks = []
-        for member in table.tables("checks", ("run", "timeout_seconds")):
-            run = member.need("run", ARGV, (), 'the command, such as run = ["make", "test"]')
-            seconds = member.get("timeout_seconds", NUMBER, 600.0)
+        for member in table.tables("checks", tuple(CHECK_FIELDS)):
+            run = member.need(
+                "run", CHECK_FIELDS["run"], (), 'the command, such as run = ["make", "test"]'
+            )
+            seconds = member.get("timeout_seconds", CHECK_FIELDS["timeout_seconds"], 600.0)
             checks.append(Check(run=run, timeout_seconds=seconds))
         return tuple(checks)
 
     def _hooks(self, table: Table) -> tuple[Hook, ...]:
         hooks = []
-        events = one_of("before-tool", "after-tool", "turn-end")
-        for member in table.tables("hooks", ("event", "match", "run")):
-            event = member.need("event", events, "turn-end", 'when, such as "before-tool"')
-            run = member.need("run", ARGV, (), 'the command, such as run = ["./guard"]')
-            hooks.append(Hook(event=event, run=run, match=member.get("match", TEXT)))
+        for member in table.tables("hooks", tuple(HOOK_FIELDS)):
+            event, match, run = HOOK_FIELDS.values()
+            hooks.append(
+                Hook(
+                    event=member.need("event", event, "turn-end", 'when, such as "before-tool"'),
+                    run=member.need("run", run, (), 'the command, such as run = ["./guard"]'),
+                    match=member.get("match", match),
+                )
+            )
         return tuple(hooks)
 
     def _call_params(self, table: Table) -> dict[str, str | int | bool]:
         data = table.mapping("params") if table.has("params") else {}
         values: dict[str, str | int | bool] = {}
         for name, value in data.items():
-            if isinstance(value, (str, int)):
+            if SCALAR.holds(value):
                 values[name] = value
             else:
                 parent = Table(self.notes, data, (*table.path, "params"), tuple(data))
-                parent.bad(name, "expected a text, a whole number, true or false")
+                parent.bad(name, f"expected {SCALAR.words}")
         return values
 
 
 def _choices(kind: Kind, table: Table) -> tuple[str, ...]:
     """Return what a gate step can be answered with."""
-    choices: tuple[str, ...] = table.get("choices", NAMES, ("yes", "no"))
+    choices: tuple[str, ...] = table.get("choices", STEP_FIELDS["choices"], ("yes", "no"))
     return choices if kind == "gate" else ()
 
 
@@ -219,5 +211,5 @@ def _outcomes(kind: Kind, table: Table, edges: dict[str, Any]) -> tuple[str, ...
         return _choices(kind, table)
     never = (CHECKS_FAILED, DECLINED, *((OTHER,) if kind == "turn" else ()))
     from_edges = tuple(name for name in edges if name not in never)
-    declared: tuple[str, ...] = table.get("outcomes", NAMES, from_edges)
+    declared: tuple[str, ...] = table.get("outcomes", STEP_FIELDS["outcomes"], from_edges)
     return declared

@@ -7,7 +7,7 @@ A name is a parameter, ``ctx.KEY`` or ``last.STEP.detail``. What does not look l
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 _VARIABLE: Final = re.compile(r"\{\{[ \t]*+([A-Za-z_][A-Za-z0-9_.-]*+)[ \t]*+\}\}")
@@ -34,6 +34,16 @@ def variables(text: str) -> list[tuple[str, int]]:
         seen = match.start()
         found.append((match.group(1), line))
     return found
+
+
+def rewrite(text: str, put: Callable[[str], str | None]) -> str:
+    """Put other text in the place of variables; ``put`` returns it, or ``None`` to leave one."""
+
+    def in_place_of(match: re.Match[str]) -> str:
+        other = put(match.group(1))
+        return match.group() if other is None else other
+
+    return _VARIABLE.sub(in_place_of, text)
 
 
 def render(text: str, values: Mapping[str, str]) -> str:

@@ -7,11 +7,10 @@ can happen to a run (a turn ends, a person answers, pauses, cancels) is a comman
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from typing import Any
 
-from podiumd.core import asking, edges, kernel, limits, prompts, turns
+from podiumd.core import asking, edges, kernel, limits, plain_steps, prompts, turns
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
@@ -86,6 +85,8 @@ def _proceed(d: Decision, seen: c.Proceed) -> None:
         _enter(d, move, seen)
     elif move.kind == "turn":
         turns.intend(d, move, seen)
+    elif move.kind == "command":
+        plain_steps.intend_command(d, seen)
 
 
 def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
@@ -109,10 +110,12 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             step_count=state.step_count + 1,
             session_id=session_id,
             fork_from=fork_from,
-            next=f.Move(kind="turn", purpose="step"),
+            next=plain_steps.first_move(step),
         )
     )
-    if step.gate is not None:
+    if step.kind == "gate":
+        plain_steps.ask(d, step)
+    elif step.gate is not None:
         d.ask("gate", prompts.fill(d.state, step.gate), about="step")
 
 
@@ -166,17 +169,12 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
         failed = Claim(
             outcome=CHECKS_FAILED,
             source="check",
-            description=_failure(run, command),
+            description=plain_steps.how_it_failed(run, command.exit_status),
             detail=command.tail,
         )
         edges.take(d, edges.edge_for(step, CHECKS_FAILED), failed)
     elif last:
         edges.take(d, edges.edge_for(step, claim.outcome), claim)
-
-
-def _failure(run: tuple[str, ...], command: c.CheckOver) -> str:
-    how = "did not end" if command.exit_status is None else f"exit status {command.exit_status}"
-    return f"{shlex.join(run)}: {how}"
 
 
 def _effect_over(d: Decision, command: c.EffectOver) -> None:
@@ -219,9 +217,12 @@ def _answer(d: Decision, command: c.Answer) -> None:
 
 def _gate_answered(d: Decision, question: Question, command: c.Answer) -> None:
     d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
+    step = d.state.current
+    if question.about == plain_steps.CHOICE and step is not None:
+        plain_steps.chosen(d, step, command)
+        return
     if command.answer == "yes":
         return
-    step = d.state.current
     if step is None:  # the tree was dirty, nothing has begun
         recipe = d.state.recipe
         assert recipe is not None
@@ -248,6 +249,8 @@ def _recover_answered(d: Decision, question: Question, command: c.Answer) -> Non
     )
     if command.answer == "stop":
         d.give_up("user-requested")
+    elif command.answer == "continue":
+        plain_steps.accept_command(d, question)
 
 
 def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move | None:
@@ -304,6 +307,7 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.TurnStartedSeen: _turn_started,
     c.TurnOver: turns.over,
     c.CheckOver: _check_over,
+    c.CommandOver: plain_steps.command_over,
     c.EffectOver: _effect_over,
     c.ApprovalSeen: asking.approval,
     c.ApprovalGone: _approval_gone,

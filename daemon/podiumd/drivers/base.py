@@ -18,7 +18,10 @@ from podiumd.core.report import TurnReport
 
 
 class Capabilities(msgspec.Struct, frozen=True):
-    """What an agent can do; a recipe's demands are checked against it before a run starts."""
+    """What an agent can do; a recipe's demands are checked against it before a run starts.
+
+    ``permission_modes`` are the agent's own words for how much it may do unasked.
+    """
 
     structured_output: bool = False
     approvals: bool = False
@@ -29,6 +32,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     cost: bool = False
     read_only_tools: bool = False
     survives_daemon: bool = False
+    permission_modes: tuple[str, ...] = ()
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):

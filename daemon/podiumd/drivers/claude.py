@@ -44,6 +44,15 @@ class ClaudeDriver:
         cost=True,
         read_only_tools=True,
         survives_daemon=True,
+        permission_modes=(
+            "default",
+            "acceptEdits",
+            "auto",
+            "bypassPermissions",
+            "dontAsk",
+            "manual",
+            "plan",
+        ),
     )
 
     def __init__(self, watch: SpoolWatch) -> None:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from podiumd.formats.claude_json import mapping, string
-from podiumd.formats.message import Block, Image, Text, Thinking, ToolUse, tool_result
+from podiumd.formats.message import (
+    Block,
+    Image,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    bounded,
+    image_of_base64,
+    plain,
+    tool_result,
+)
+
+VIEW_FIELDS: Final = ("stdout", "stderr", "content")
+"""Where the agent's own view of a tool's result keeps its words."""
 
 
 def blocks_of(content: object) -> tuple[Block, ...]:
@@ -21,14 +35,38 @@ def blocks_of(content: object) -> tuple[Block, ...]:
     return tuple(block for block in found if block is not None)
 
 
+def blocks_of_record(raw: dict[str, Any]) -> tuple[Block, ...]:
+    """Return the canonical blocks of a session file's record of type user or assistant.
+
+    A tool's result that holds no words for the model is taken from the agent's own view of it,
+    ``toolUseResult``.
+    """
+    blocks = blocks_of(mapping(raw, "message").get("content"))
+    match blocks:
+        case (ToolResult(text="") as result,):
+            words = _viewed(raw.get("toolUseResult"))
+            return (tool_result(result.tool_use_id, words, is_error=result.is_error),)
+        case _:
+            return blocks
+
+
+def _viewed(view: object) -> str:
+    if not isinstance(view, dict):
+        return _plain(view)
+    parts = (_plain(view.get(name)) for name in VIEW_FIELDS)
+    return "\n".join(part for part in parts if part)
+
+
 def _block(block: dict[str, Any]) -> Block | None:
     match block.get("type"):
         case "text":
             return Text(string(block, "text"))
         case "thinking":
-            return Thinking(string(block, "thinking"))
+            # What the model thought may be withheld: then only its signature stands here.
+            return Thinking(words) if (words := string(block, "thinking")) else None
         case "tool_use":
-            return ToolUse(string(block, "id"), string(block, "name"), mapping(block, "input"))
+            arguments = bounded(mapping(block, "input"))
+            return ToolUse(string(block, "id"), string(block, "name"), arguments)
         case "tool_result":
             words = _plain(block.get("content"))
             failed = block.get("is_error") is True
@@ -41,16 +79,10 @@ def _block(block: dict[str, Any]) -> Block | None:
 
 def _image(block: dict[str, Any]) -> Image:
     source = mapping(block, "source")
-    base64_length = len(string(source, "data"))
-    return Image(string(source, "media_type", "unknown"), base64_length * 3 // 4)
+    media_type = string(source, "media_type", "unknown")
+    return image_of_base64(media_type, len(string(source, "data")))
 
 
 def _plain(content: object) -> str:
     """The words of a tool's result: it may be a string or blocks, pictures among them."""
-    parts = []
-    for block in blocks_of(content):
-        if isinstance(block, Text):
-            parts.append(block.text)
-        elif isinstance(block, Image):
-            parts.append(f"[image, {block.media_type}, {block.size} bytes]")
-    return "\n".join(parts)
+    return "\n".join(plain(blocks_of(content)))

@@ -4,29 +4,59 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
+_BOM: Final = b"\xef\xbb\xbf"
+_DIGITS_LIMIT: Final = 400
 _decoder = msgspec.json.Decoder()
 
 
-def read_object(line: bytes) -> dict[str, Any] | str:
+def read_object(
+    line: bytes, *, errors: Literal["strict", "replace"] = "strict"
+) -> dict[str, Any] | str:
     """Return the line's JSON object, or the reason why it holds none.
 
     The agent's JavaScript writes half a surrogate pair as an escape, which strict decoders
-    refuse: such a line is read once more by a lenient one, the halves replaced by ``?``.
+    refuse: such a line is read once more by a lenient one, the halves replaced by ``?``. That one
+    also takes a byte order mark and numbers beyond all bounds (as ``None``).
+
+    Parameters:
+        errors: what becomes of bytes that are not UTF-8: ``strict``, the line is no object;
+            ``replace``, they are replaced, as is right for a file that stays as it is.
     """
     try:
         value = _decoder.decode(line)
     except (ValueError, RecursionError):
         try:
-            value = whole_text(json.loads(line))
+            value = whole_text(_lenient(line, errors))
         except (ValueError, RecursionError) as error:
             return f"not JSON: {type(error).__name__}"
     if not isinstance(value, dict):
         return f"a JSON {type(value).__name__}, no object"
     return value
+
+
+def _lenient(line: bytes, errors: str) -> Any:
+    # As text: given bytes, ``json`` would guess at UTF-16 and UTF-32.
+    text = line.removeprefix(_BOM).decode("utf-8", errors)
+    return json.loads(
+        text, parse_int=_bounded_int, parse_float=_bounded_float, parse_constant=_no_constant
+    )
+
+
+def _bounded_int(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _DIGITS_LIMIT else None
+
+
+def _bounded_float(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def whole_text(value: Any) -> Any:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from podiumd.formats.claude_content import blocks_of
+from podiumd.formats.claude_content import blocks_of, blocks_of_record
 from podiumd.formats.claude_events import SYNTHETIC_MODEL
 from podiumd.formats.claude_json import integer, mapping, optional, read_object, string
-from podiumd.formats.message import Block, Message, Text, ToolResult, text_of
+from podiumd.formats.message import Block, Image, Message, Role, Text, ToolResult, text_of
 
 NAME_LIMIT: Final = 200
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -71,7 +71,7 @@ class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
 
 def decode_record(line: bytes) -> Record | None:
     """Return a line's record, or ``None`` for a line that is no JSON object. Never raises."""
-    raw = read_object(line)
+    raw = read_object(line, errors="replace")
     if isinstance(raw, str):
         return None
     kind = string(raw, "type")
@@ -105,16 +105,16 @@ def _synthetic(kind: str, raw: dict[str, Any], attachment: dict[str, Any]) -> bo
 
 
 def _message(kind: str, raw: dict[str, Any], queued: dict[str, Any] | None) -> Message | None:
-    role: Literal["user", "assistant"]
+    role: Role
+    blocks: tuple[Block, ...]
     if kind == "assistant":
-        role, content = "assistant", mapping(raw, "message").get("content")
+        role, blocks = "assistant", blocks_of_record(raw)
     elif kind == "user":
-        role, content = "user", mapping(raw, "message").get("content")
+        role, blocks = "user", blocks_of_record(raw)
     elif queued is not None:
-        role, content = "user", queued.get("prompt")
+        role, blocks = "user", blocks_of(queued.get("prompt"))
     else:
         return None
-    blocks: tuple[Block, ...] = blocks_of(content)
     return Message(
         uuid=string(raw, "uuid"),
         role=role,
@@ -170,17 +170,20 @@ def foreign_user_rows(lines: Iterable[bytes], known_uuids: Collection[str]) -> l
     return [
         record
         for record in _records(lines)
-        if _is_prompt(record)
+        if is_prompt(record)
         and record.uuid not in known_uuids
         and record.source_uuid not in known_uuids
     ]
 
 
-def _is_prompt(record: Record) -> bool:
+def is_prompt(record: Record) -> bool:
+    """Say whether a person said this: no tool's result, no row of the CLI's or of a sub-agent."""
     message = record.message
     if message is None or message.role != "user" or record.synthetic or record.sidechain:
         return False
-    return any(isinstance(block, Text) for block in message.blocks)
+    if any(isinstance(block, ToolResult) for block in message.blocks):
+        return False
+    return any(isinstance(block, (Text, Image)) for block in message.blocks)
 
 
 def project_directory_name(real_path: str) -> str:

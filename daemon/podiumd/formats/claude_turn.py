@@ -55,6 +55,7 @@ class TurnReader:
         self._results: list[Result] = []
         self._active_since_result = False
         self._texts: list[str] = []
+        self._own_words: list[str] = []
         self._tasks: tuple[BackgroundTask, ...] = ()
         self._limit: RateLimit | None = None
         self._refused_by_hook: str | None = None
@@ -128,11 +129,13 @@ class TurnReader:
     def _assistant(self, message: AssistantMessage) -> None:
         if any(isinstance(b, ToolUse) and b.name != STRUCTURED_OUTPUT for b in message.blocks):
             self.tool_begun = True
+        texts = [block.text for block in message.blocks if isinstance(block, Text)]
         if message.synthetic:
+            self._own_words += texts
             return
         self._active_since_result = True
         if message.parent_tool_use_id is None:
-            self._texts += [block.text for block in message.blocks if isinstance(block, Text)]
+            self._texts += texts
 
     def _lifecycle(self, uuid: str, state: str) -> None:
         if uuid in self._states:
@@ -160,13 +163,12 @@ class TurnReader:
         """
         kind, detail = forced or self._judge(asked_to_stop)
         last = self._results[-1] if self._results else None
-        result_text = self._texts[-1] if self._texts else last.result if last else ""
         status = last.api_error_status if last else None
         return TurnReport(
             kind=kind,
             detail=detail,
             texts=tuple(self._texts),
-            result_text=result_text,
+            result_text=self._last_words(last),
             structured=last.structured_output if last else None,
             denials=self._denials(),
             cost_usd=sum(result.cost_usd for result in self._results),
@@ -181,6 +183,13 @@ class TurnReader:
             undelivered=self._undelivered(),
             mark=mark,
         )
+
+    def _last_words(self, last: Result | None) -> str:
+        """The model's; those of the CLI where it answered a command (``/compact``) by itself."""
+        if self._texts or last is None:
+            return self._texts[-1] if self._texts else ""
+        by_itself = last.terminal_reason is None
+        return last.result or ("\n\n".join(self._own_words) if by_itself else "")
 
     @property
     def _acknowledged(self) -> bool:

@@ -12,6 +12,11 @@ import msgspec
 RESULT_LIMIT: Final = 32_768
 """Characters of a tool's result that are kept; the agent's own record has the rest."""
 
+PARAGRAPH: Final = "\n\n"
+"""What stands between the text blocks of a message."""
+DEPTH_LIMIT: Final = 100
+"""Levels of a tool's input that are kept: whoever writes it as JSON again must be able to."""
+
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
     """Words, as Markdown."""
@@ -49,6 +54,7 @@ class Image(msgspec.Struct, frozen=True, tag="image", tag_field="kind"):
     size: int
 
 
+Role = Literal["user", "assistant"]
 Block = Text | Thinking | ToolUse | ToolResult | Image
 
 
@@ -60,7 +66,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     uuid: str
-    role: Literal["user", "assistant"]
+    role: Role
     text: str
     timestamp: str
     blocks: tuple[Block, ...]
@@ -76,6 +82,39 @@ def tool_result(
     return ToolResult(tool_use_id, text, is_error, left_out)
 
 
+def bounded(value: dict[str, Any], depth: int = DEPTH_LIMIT) -> dict[str, Any]:
+    """Return a tool's input with what is nested deeper than ``depth`` levels left out."""
+    return {key: _bounded(item, depth - 1) for key, item in value.items()}
+
+
+def _bounded(value: Any, depth: int) -> Any:
+    if not isinstance(value, (dict, list)):
+        return value
+    if depth == 0:
+        return "[nested too deeply, left out]"
+    return (
+        bounded(value, depth)
+        if isinstance(value, dict)
+        else [_bounded(v, depth - 1) for v in value]
+    )
+
+
+def image_of_base64(media_type: str, length: int) -> Image:
+    """Return a picture that is ``length`` characters long in base64."""
+    return Image(media_type, length * 3 // 4)
+
+
+def plain(blocks: tuple[Block, ...]) -> list[str]:
+    """Return the words of a tool's result, block by block; a picture is named in their place."""
+    words = []
+    for block in blocks:
+        if isinstance(block, Text):
+            words.append(block.text)
+        elif isinstance(block, Image):
+            words.append(f"[image, {block.media_type}, {block.size} bytes]")
+    return words
+
+
 def text_of(blocks: tuple[Block, ...]) -> str:
     """Return the words of a message: its text blocks, a blank line between them."""
-    return "\n\n".join(block.text for block in blocks if isinstance(block, Text))
+    return PARAGRAPH.join(block.text for block in blocks if isinstance(block, Text))

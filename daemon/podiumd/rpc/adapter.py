@@ -13,7 +13,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 import trio
@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     from jsonrpcserver.async_dispatcher import call as call_method
     from jsonrpcserver.dispatcher import create_request, to_response
     from jsonrpcserver.request import Request
-    from jsonrpcserver.response import SuccessResponse, serialize_success, to_serializable_one
+    from jsonrpcserver.response import to_serializable_one
     from jsonrpcserver.sentinels import NODATA, NOID
     from oslash.either import Right
 
@@ -64,11 +64,10 @@ class Method(NamedTuple, Generic[Context]):
 class _Entry:
     """A method, prepared for the lean way."""
 
-    __slots__ = ("bare", "call", "decode", "method", "pace")
+    __slots__ = ("bare", "call", "decode", "method")
 
     def __init__(self, method: Method[Any]) -> None:
         self.method = method
-        self.pace = method.pace
         self.call = _guarded(method)
         self.decode = msgspec.json.Decoder(method.params).decode
         try:
@@ -77,33 +76,62 @@ class _Entry:
             self.bare = None
 
 
-class Call:
-    """One request that is right so far, or the error that answers it."""
+class Call(msgspec.Struct):
+    """One request, ready to run; that of one that is wrong returns the error.
 
-    __slots__ = ("entry", "pace", "refusal", "request")
+    To the library it is a ``Request``: it has the fields of that tuple, which is slower to make.
+    """
 
-    def __init__(self, request: Request, entry: _Entry | None, refusal: Any = None) -> None:
-        self.request = request
-        self.entry = entry
-        self.refusal = refusal
-        self.pace: Pace = entry.pace if entry is not None else "instant"
+    method: str
+    params: list[msgspec.Struct]
+    id: Any
+    handler: Callable[..., Awaitable[Any]]
+    pace: Pace
+
+    async def run(self, context: Any) -> bytes | None:
+        """Run it; the answer ends with a newline, ``None``: there is none."""
+        result = await call_method(cast(Request, self), context, self.handler)
+        if self.id is NOID:
+            return None
+        try:
+            if isinstance(result, Right):
+                return _encode(_Success(result._value.result, self.id)) + b"\n"  # noqa: SLF001
+            return _failure(self.id, result)
+        except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+            return _failure(self.id, _internal_error(self.method, error))
 
 
-class Batch:
+class Batch(msgspec.Struct):
     """Several requests of one line, answered together."""
 
-    __slots__ = ("calls",)
+    calls: list[Call]
     pace: Pace = "waiting"
 
-    def __init__(self, calls: list[Call]) -> None:
-        self.calls = calls
+    async def run(self, context: Any) -> bytes | None:
+        """Run them beside each other; the answer is like that of a ``Call``."""
+        answers: list[bytes | None] = [None] * len(self.calls)
+
+        async def run_one(index: int, call: Call) -> None:
+            answers[index] = await call.run(context)
+
+        async with trio.open_nursery() as nursery:
+            for index, call in enumerate(self.calls):
+                nursery.start_soon(run_one, index, call)
+        return _joined([answer for answer in answers if answer is not None])
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
     jsonrpc: Literal["2.0"]
     method: str
     params: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    id: str | int | float | msgspec.UnsetType | None = msgspec.UNSET
+    id: str | int | float | None = cast(None, NOID)
+
+
+class _Success(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
+    """The library's ``serialize_success`` of a ``SuccessResponse``, in one step."""
+
+    result: Any
+    id: Any
 
 
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
@@ -130,36 +158,16 @@ class Adapter(Generic[Context]):
             return self._read_carefully(line)
         if params is None:
             return self._read_carefully(line)
-        request_id = NOID if envelope.id is msgspec.UNSET else envelope.id
-        return Call(Request(envelope.method, [params], request_id), entry)
-
-    async def run(self, work: Call | Batch, context: Context) -> bytes | None:
-        """Run what ``read`` gave; the answer ends with a newline, ``None``: there is none."""
-        if isinstance(work, Call):
-            answer = await _run_call(work, context)
-            return None if answer is None else answer + b"\n"
-        return await self._run_batch(work, context)
+        return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
 
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
         """The answer of a line that is not run at all; empty where none is expected."""
         calls = work.calls if isinstance(work, Batch) else [work]
-        error = Error(refusal.code, refusal.message, refusal.data or NODATA)
-        answers = [_answer(c.request, error) for c in calls if c.request.id is not NOID]
-        if isinstance(work, Batch) and answers:
-            return b"[" + b",".join(answers) + b"]\n"
-        return b"".join(answer + b"\n" for answer in answers)
-
-    async def _run_batch(self, batch: Batch, context: Context) -> bytes | None:
-        answers: list[bytes | None] = [None] * len(batch.calls)
-
-        async def run_one(index: int, call: Call) -> None:
-            answers[index] = await _run_call(call, context)
-
-        async with trio.open_nursery() as nursery:
-            for index, call in enumerate(batch.calls):
-                nursery.start_soon(run_one, index, call)
-        given = [answer for answer in answers if answer is not None]
-        return b"[" + b",".join(given) + b"]\n" if given else None
+        error = _error(refusal.code, refusal.message, refusal.data or None)
+        answers = [_failure(call.id, error) for call in calls if call.id is not NOID]
+        if isinstance(work, Batch):
+            return _joined(answers) or b""
+        return b"".join(answers)
 
     def _read_carefully(self, line: bytes | bytearray) -> Call | Batch:
         try:
@@ -210,7 +218,7 @@ class Adapter(Generic[Context]):
             return _refused(
                 request.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter}
             )
-        return Call(Request(request.method, [params], request.id), entry)
+        return Call(request.method, [params], request.id, entry.call, entry.method.pace)
 
 
 def notification(method: str, params: Any) -> bytes:
@@ -220,26 +228,16 @@ def notification(method: str, params: Any) -> bytes:
 
 def error_line(code: int, message: str, data: dict[str, Any] | None = None) -> bytes:
     """An error's line for a client whose request could not even be read (id null)."""
-    refusal = _refused(None, code, message, data)
-    return _answer(refusal.request, refusal.refusal) + b"\n"
+    return _failure(None, _error(code, message, data))
 
 
-async def _run_call(call: Call, context: Any) -> bytes | None:
-    result = call.refusal
-    if call.entry is not None:
-        result = await call_method(call.request, context, call.entry.call)
-    return None if call.request.id is NOID else _answer(call.request, result)
+def _failure(id: Any, error: Any) -> bytes:
+    return _encode(to_serializable_one(to_response(Request("", [], id), error))) + b"\n"
 
 
-def _answer(request: Request, result: Any) -> bytes:
-    try:
-        if isinstance(result, Right):  # what to_response does, without its detour over a dict
-            response = SuccessResponse(result._value.result, request.id)  # noqa: SLF001
-            return _encode(serialize_success(response))
-        return _encode(to_serializable_one(to_response(request, result)))
-    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
-        failure = _internal_error(request.method, error)
-        return _encode(to_serializable_one(to_response(request, failure)))
+def _joined(answers: list[bytes]) -> bytes | None:
+    """The answer of a batch, from those of its entries."""
+    return b"[" + b",".join(answer[:-1] for answer in answers) + b"]\n" if answers else None
 
 
 def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
@@ -250,7 +248,7 @@ def _guarded(method: Method[Any]) -> Callable[[Any, Any], Awaitable[Any]]:
         try:
             return Success(await handler(context, params))
         except PodiumError as refusal:
-            return Error(refusal.code, refusal.message, refusal.data or NODATA)
+            return _error(refusal.code, refusal.message, refusal.data or None)
         except StoreFull as error:
             log("Store full", "error", method=method.name, file=str(error.file))
             return Error(Overloaded.code, DISK_FULL, {"retry_after_ms": DISK_FULL_RETRY_MS})
@@ -268,8 +266,17 @@ def _internal_error(method: str, error: Exception) -> Any:
     )
 
 
+def _error(code: int, message: str, data: dict[str, Any] | None) -> Any:
+    return Error(code, message, NODATA if data is None else data)
+
+
 def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = None) -> Call:
-    return Call(Request("", [], id), None, Error(code, message, NODATA if data is None else data))
+    error = _error(code, message, data)
+
+    async def refuse(context: Any) -> Any:
+        return error
+
+    return Call("", [], id, refuse, "instant")
 
 
 def _envelope_fault(item: Any) -> str | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import trio
 
 from podiumd.runtime.api import Json, Service, Subscription
+
+S = TypeVar("S", bound=Subscription)
 
 
 def _no_gateway() -> Json:
@@ -41,17 +43,21 @@ class FeedHost(Protocol):
 
     async def open_feed(
         self,
-        source: AbstractAsyncContextManager[Subscription],
+        source: AbstractAsyncContextManager[S],
         method: str,
         answered: trio.Event,
-    ) -> int:
-        """Enter the feed and return the cursor it begins after. Its notifications start when
-        ``answered`` is set. Raises what entering raises, and Overloaded."""
+    ) -> S:
+        """Enter the feed and return it. Its notifications start when ``answered`` is set, and
+        one about the same thing ends. Raises what entering raises, and Overloaded."""
+        ...
+
+    def close_feed(self, method: str, about: str) -> None:
+        """End the feeds of this method about what ``about`` begins."""
         ...
 
 
 class RequestContext:
-    """The context of one line of requests."""
+    """The context of one line of requests, or of several that run one after another."""
 
     __slots__ = ("_answered", "_host", "info", "service")
 
@@ -61,15 +67,18 @@ class RequestContext:
         self._host = host
         self._answered: trio.Event | None = None
 
-    async def open_feed(
-        self, source: AbstractAsyncContextManager[Subscription], method: str
-    ) -> int:
-        """Begin to notify the client of ``source`` once this line is answered."""
+    async def open_feed(self, source: AbstractAsyncContextManager[S], method: str) -> S:
+        """Begin to notify the client of ``source`` once the line in hand is answered."""
         if self._answered is None:
             self._answered = trio.Event()
         return await self._host.open_feed(source, method, self._answered)
 
+    def close_feed(self, method: str, about: str) -> None:
+        """Notify the client of this no more."""
+        self._host.close_feed(method, about)
+
     def answered(self) -> None:
-        """The answer is on its way: feeds opened by this line may speak."""
+        """The answer is on its way: feeds opened by the line may speak. The next may run."""
         if self._answered is not None:
             self._answered.set()
+            self._answered = None

@@ -15,6 +15,7 @@ from podiumd.rpc.context import RequestContext
 from podiumd.runtime.api import Json, SendPrompt, StartRun
 
 _EVENTS_A_PAGE: Final = 5000
+_MESSAGES: Final = "session.messages"
 _LOCAL_USER: Final = "local"  # who answered a question: the socket serves one person only
 
 Ctx = RequestContext
@@ -34,7 +35,7 @@ async def _status(context: Ctx, params: p.Nothing) -> Json:
         "gateway": info.gateway(),
         "voice": info.voice(),
     }
-    return own | context.service.status()
+    return own | await context.service.status()
 
 
 async def _configure(context: Ctx, params: p.Configure) -> Json:
@@ -49,7 +50,7 @@ async def _shutdown(context: Ctx, params: p.Shutdown) -> Json:
 async def _events_subscribe(context: Ctx, params: p.Subscribe) -> Json:
     types = None if params.types is None else frozenset(params.types)
     feed = context.service.subscribe(types, params.after)
-    return {"pos": await context.open_feed(feed, "event")}
+    return {"pos": (await context.open_feed(feed, "event")).start}
 
 
 async def _questions_answer(context: Ctx, params: p.Answer) -> Json:
@@ -72,6 +73,36 @@ async def _recipes_outcome(context: Ctx, params: p.ParseOutcome) -> Json:
     return await context.service.recipes_outcome(
         params.id, params.step, params.text, params.working_directory
     )
+
+
+async def _recipes_check(context: Ctx, params: p.CheckRecipe) -> Json:
+    return await context.service.recipes_check(
+        params.path, params.text, params.id, params.working_directory
+    )
+
+
+async def _recipes_graph(context: Ctx, params: p.DrawRecipe) -> Json:
+    return await context.service.recipes_graph(params.id, params.format, params.working_directory)
+
+
+async def _recipes_paths(context: Ctx, params: p.GetRecipe) -> Json:
+    return await context.service.recipes_paths(params.id, params.working_directory)
+
+
+async def _recipes_rehearse(context: Ctx, params: p.Rehearse) -> Json:
+    return await context.service.recipes_rehearse(
+        params.id, params.step, params.replies, params.working_directory
+    )
+
+
+async def _recipes_simulate(context: Ctx, params: p.Simulate) -> Json:
+    return await context.service.recipes_simulate(
+        params.id, params.outcomes, params.working_directory
+    )
+
+
+async def _recipes_trust(context: Ctx, params: p.TrustRecipes) -> list[Json]:
+    return await context.service.recipes_trust(params.working_directory, params.digests)
 
 
 async def _runs_cancel(context: Ctx, params: p.OneRun) -> Json:
@@ -119,13 +150,39 @@ async def _runs_steer(context: Ctx, params: p.Steer) -> Json:
     return await context.service.steer(params.run_id, params.text)
 
 
+async def _sessions_compact(context: Ctx, params: p.OneSession) -> Json:
+    await context.service.sessions_compact(params.session_id)
+    return {}
+
+
+async def _sessions_forget(context: Ctx, params: p.OneSession) -> Json:
+    await context.service.sessions_forget(params.session_id)
+    return {}
+
+
+async def _sessions_get(context: Ctx, params: p.OneSession) -> Json:
+    return await context.service.sessions_get(params.session_id)
+
+
 async def _sessions_interrupt(context: Ctx, params: p.OneSession) -> Json:
     await context.service.interrupt_session(params.session_id)
     return {}
 
 
+async def _sessions_list(context: Ctx, params: p.ListSessions) -> Json:
+    return await context.service.sessions_list(
+        params.working_directory, params.limit, params.before
+    )
+
+
 async def _sessions_locks(context: Ctx, params: p.Nothing) -> list[Json]:
     return await context.service.locks()
+
+
+async def _sessions_messages(context: Ctx, params: p.SessionMessages) -> Json:
+    return await context.service.sessions_messages(
+        params.session_id, params.after_seq, params.limit
+    )
 
 
 async def _sessions_prompt(context: Ctx, params: p.Prompt) -> Json:
@@ -133,17 +190,34 @@ async def _sessions_prompt(context: Ctx, params: p.Prompt) -> Json:
     return await context.service.prompt(SendPrompt(**msgspec.structs.asdict(params)))
 
 
+async def _sessions_subscribe(context: Ctx, params: p.SessionMessages) -> Json:
+    source = context.service.follow_session(params.session_id, params.after_seq, params.limit)
+    feed = await context.open_feed(source, _MESSAGES)
+    return feed.answer
+
+
+async def _sessions_unsubscribe(context: Ctx, params: p.OneSession) -> Json:
+    context.close_feed(_MESSAGES, params.session_id)
+    return {}
+
+
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("daemon.configure", p.Configure, _configure, "Switch recipes on or off."),
     Method("daemon.ping", p.Nothing, _ping, "Prove that the daemon answers.", "instant"),
     Method("daemon.shutdown", p.Shutdown, _shutdown, "Stop the daemon.", "instant"),
-    Method("daemon.status", p.Nothing, _status, "What the daemon is and does.", "instant"),
+    Method("daemon.status", p.Nothing, _status, "What the daemon is and does."),
     Method("events.subscribe", p.Subscribe, _events_subscribe, "Follow every event."),
     Method("questions.answer", p.Answer, _questions_answer, "Answer an open question."),
     Method("questions.list", p.Nothing, _questions_list, "The open questions."),
+    Method("recipes.check", p.CheckRecipe, _recipes_check, "The faults of a recipe."),
     Method("recipes.get", p.GetRecipe, _recipes_get, "One recipe as data."),
+    Method("recipes.graph", p.DrawRecipe, _recipes_graph, "A recipe as a picture's text."),
     Method("recipes.list", p.InDirectory, _recipes_list, "The recipes, shadowed ones left out."),
     Method("recipes.outcome", p.ParseOutcome, _recipes_outcome, "What a reply would mean."),
+    Method("recipes.paths", p.GetRecipe, _recipes_paths, "Every simple path to each exit."),
+    Method("recipes.rehearse", p.Rehearse, _recipes_rehearse, "Play one step with replies."),
+    Method("recipes.simulate", p.Simulate, _recipes_simulate, "Walk a recipe without an agent."),
+    Method("recipes.trust", p.TrustRecipes, _recipes_trust, "Trust a project's recipes."),
     Method("runs.cancel", p.OneRun, _runs_cancel, "End a run and its agent.", "waiting"),
     Method("runs.events", p.RunEvents, _runs_events, "Events of a run, and follow them."),
     Method("runs.get", p.OneRun, _runs_get, "One run."),
@@ -154,12 +228,35 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("runs.start", p.RunStart, _runs_start, "Start a recipe."),
     Method("runs.steer", p.Steer, _runs_steer, "Tell the running turn something.", "waiting"),
     Method(
+        "sessions.compact",
+        p.OneSession,
+        _sessions_compact,
+        "Have the agent sum a session up.",
+        "waiting",
+    ),
+    Method("sessions.forget", p.OneSession, _sessions_forget, "Drop a session that is gone."),
+    Method("sessions.get", p.OneSession, _sessions_get, "One session."),
+    Method(
         "sessions.interrupt",
         p.OneSession,
         _sessions_interrupt,
         "Stop the session's turn.",
         "waiting",
     ),
+    Method("sessions.list", p.ListSessions, _sessions_list, "Sessions, newest first."),
     Method("sessions.locks", p.Nothing, _sessions_locks, "Who holds which session and tree."),
+    Method("sessions.messages", p.SessionMessages, _sessions_messages, "Messages of a session."),
     Method("sessions.prompt", p.Prompt, _sessions_prompt, "Send one prompt.", "waiting"),
+    Method(
+        "sessions.subscribe",
+        p.SessionMessages,
+        _sessions_subscribe,
+        "Messages of a session, and follow them.",
+    ),
+    Method(
+        "sessions.unsubscribe",
+        p.OneSession,
+        _sessions_unsubscribe,
+        "Follow a session no more.",
+    ),
 )

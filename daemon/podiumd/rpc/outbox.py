@@ -19,6 +19,7 @@ class Outbox:
         self._pending = bytearray()
         self._filled = trio.lowlevel.ParkingLot()
         self._drained = trio.lowlevel.ParkingLot()
+        self._asleep = False
         self.broken = False
 
     @property
@@ -42,8 +43,9 @@ class Outbox:
             self.wake()
 
     def wake(self) -> None:
-        """Have the task send what is pending once the caller is held up."""
-        if self._pending:
+        """Have the task send what is pending once the caller is held up; cheap to repeat."""
+        if self._asleep and self._pending:
+            self._asleep = False
             self._filled.unpark_all()
 
     async def room(self) -> None:
@@ -61,6 +63,7 @@ class Outbox:
         """Send what could not be sent at once; runs until cancelled or the client has gone."""
         while not self.broken:
             if not self._pending:
+                self._asleep = True
                 await self._filled.park()
                 continue
             await trio.lowlevel.wait_writable(self._socket)

@@ -44,11 +44,22 @@ Directory = Annotated[
         description="the absolute path of a directory, beginning with '/'",
     ),
 ]
+File = Annotated[
+    str, Meta(pattern=r"\A/[^\0]{0,4095}\Z", description="the absolute path of a file")
+]
+Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z", description="a digest as hex digits")]
 Token = Annotated[
     str, Meta(pattern=r"\A[!-~]{1,200}\Z", description="1 to 200 printable ASCII characters")
 ]
 EventType = Annotated[
     str, Meta(pattern=r"\A[a-z]+(\.[a-z-]+)*\Z", description="the type of an event, as 'run.ended'")
+]
+Time = Annotated[
+    str,
+    Meta(pattern=r"\A[0-9TtZz:.+-]{1,40}\Z", description="a time, as 2026-01-31T12:00:00.000Z"),
+]
+Word = Annotated[
+    str, Meta(pattern=r"\A[ -~]{0,200}\Z", description="at most 200 printable ASCII characters")
 ]
 Position = Annotated[int, Meta(ge=0, le=2**53)]
 PageSize = Annotated[int, Meta(ge=1, le=1000)]
@@ -94,6 +105,47 @@ class ParseOutcome(_Params):
     step: Name
     text: AnyText
     working_directory: Directory | None = None
+
+
+class CheckRecipe(_Params):
+    """``recipes.check``: one of ``path``, ``text`` and ``id``."""
+
+    path: File | None = None
+    text: AnyText | None = None
+    id: Name | None = None
+    working_directory: Directory | None = None
+
+
+class Simulate(_Params):
+    """``recipes.simulate``; what a step cannot end with, the simulation says best."""
+
+    id: Name
+    outcomes: Annotated[tuple[Word, ...], Meta(max_length=1000)]
+    working_directory: Directory | None = None
+
+
+class DrawRecipe(_Params):
+    """``recipes.graph``."""
+
+    id: Name
+    format: Literal["mermaid", "dot"] = "mermaid"
+    working_directory: Directory | None = None
+
+
+class Rehearse(_Params):
+    """``recipes.rehearse``."""
+
+    id: Name
+    step: Name
+    replies: Annotated[tuple[AnyText, ...], Meta(max_length=100)]
+    working_directory: Directory | None = None
+
+
+class TrustRecipes(_Params):
+    """``recipes.trust``; without ``digests`` every recipe of the project as it is now."""
+
+    working_directory: Directory
+    digests: dict[Name, Digest] | None = None
 
 
 class RunStart(_Params):
@@ -163,6 +215,22 @@ class OneSession(_Params):
     """Methods that need only a session."""
 
     session_id: Id
+
+
+class ListSessions(_Params):
+    """``sessions.list``."""
+
+    working_directory: Directory | None = None
+    limit: PageSize = 50
+    before: Time | None = None
+
+
+class SessionMessages(_Params):
+    """``sessions.messages`` and ``sessions.subscribe``."""
+
+    session_id: Id
+    after_seq: Position | None = None
+    limit: PageSize = 100
 
 
 class Subscribe(_Params):

@@ -6,7 +6,7 @@ Results are plain JSON-able values in the shapes of the public contract (``run``
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
@@ -43,21 +43,29 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Subscription(Protocol):
-    """A live feed. ``start`` is the cursor it begins after; iterate it for events.
+    """A live feed. ``start`` is the cursor it begins after; iterate it for events. ``about``
+    names the one thing it tells of, where a client can end the feed by that name, else is empty.
 
     The iteration ends by itself after ``run.ended`` (a run's feed) or when the daemon stops.
     Transient ``turn.output`` events come in between, without ``seq`` and ``pos``.
     """
 
     start: int
+    about: str
 
     def __aiter__(self) -> AsyncIterator[Json]: ...
+
+
+class SessionSubscription(Subscription, Protocol):
+    """A live feed of one session's messages; ``answer`` is the page that it begins after."""
+
+    answer: Json
 
 
 class Service(Protocol):
     """The running daemon, as its edges see it."""
 
-    def status(self) -> Json:
+    async def status(self) -> Json:
         """``sessions``, ``runs_active``, ``questions_open``, ``orchestration``, ``taken_up``."""
         ...
 
@@ -68,6 +76,31 @@ class Service(Protocol):
     async def recipes_outcome(
         self, recipe_id: str, step: str, text: str, working_directory: str | None
     ) -> Json: ...
+    async def recipes_check(
+        self,
+        path: str | None,
+        text: str | None,
+        recipe_id: str | None,
+        working_directory: str | None,
+    ) -> Json: ...
+    async def recipes_simulate(
+        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
+    ) -> Json: ...
+    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Json: ...
+    async def recipes_graph(
+        self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
+    ) -> Json: ...
+    async def recipes_rehearse(
+        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
+    ) -> Json: ...
+    async def recipes_trust(
+        self, working_directory: str, digests: Mapping[str, str] | None
+    ) -> list[Json]:
+        """Trust the project's recipes that have these digests, by id, and no others.
+
+        ``None``: all as they are now. Returns the id and digest of each that is trusted.
+        """
+        ...
 
     async def start_run(self, request: StartRun) -> Json: ...
     async def get_run(self, run_id: str) -> Json: ...
@@ -92,6 +125,21 @@ class Service(Protocol):
 
     async def prompt(self, request: SendPrompt) -> Json: ...
     async def interrupt_session(self, session_id: str) -> None: ...
+    async def sessions_list(
+        self, working_directory: str | None, limit: int, before: str | None
+    ) -> Json: ...
+    async def sessions_get(self, session_id: str) -> Json: ...
+    async def sessions_messages(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> Json: ...
+    def follow_session(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> AbstractAsyncContextManager[SessionSubscription]:
+        """A page of messages, and every message after it. Entering raises ``NotFound``."""
+        ...
+
+    async def sessions_forget(self, session_id: str) -> None: ...
+    async def sessions_compact(self, session_id: str) -> None: ...
     async def locks(self) -> list[Json]: ...
 
     def subscribe(

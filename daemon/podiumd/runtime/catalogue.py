@@ -1,32 +1,41 @@
 """The recipes that can be started: a project's, the user's, the built-in ones.
 
 A project's recipe shadows the user's of the same id, the user's the built-in one, also when it is
-broken: whoever wrote it shall see the fault and not another recipe in its place. All functions
-here block on files; the runtime calls them in a thread.
+broken: whoever wrote it shall see the fault and not another recipe in its place. With its source
+before it (``builtin.ID``) a recipe is meant whatever shadows it: no id has a dot of its own.
+
+Every look reads the files anew, so edits are seen without a restart: some milliseconds a recipe,
+which no cache is worth. All functions here block on files; the runtime calls them in a thread.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from podiumd.core.findings import Finding, RecipeInvalid, nearest
 from podiumd.core.recipe import Recipe, Source
 from podiumd.core.recipe_load import load_recipe
+from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
 
-#: The most bytes a recipe, or a prompt file, may have.
-MAX_BYTES: Final = 1024 * 1024
+#: The id under which a project's recipes are listed as a whole where they cannot be looked at.
+ALL_OF_PROJECT: Final = "project.recipes"
+
+_PLACE: Final = Path(".podium", "recipes")
+_SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
 
 @dataclass(frozen=True)
 class Entry:
     """One recipe file. ``recipe`` is ``None`` where it is broken: ``findings`` say why.
 
+    ``project`` is the directory that a project's recipe belongs to. Such a recipe is ``trusted``
+    only once a person said so (``podiumd.runtime.trust``), and not when it ``changed`` since.
     ``shadows`` are the sources of the recipes with the same id that this one hides.
     """
 
@@ -36,6 +45,8 @@ class Entry:
     source: Source
     path: Path
     trusted: bool
+    project: Path | None = None
+    changed: bool = False
     shadows: tuple[Source, ...] = ()
     recipe: Recipe | None = None
     findings: tuple[Finding, ...] = ()
@@ -54,9 +65,16 @@ def builtin_directory() -> Path:
     return Path(str(resources.files("podiumd") / "_data" / "recipes"))
 
 
-def is_trusted(source: Source) -> bool:
-    """Say whether a recipe may be started: what came with a clone may not."""
-    return source != "project"
+def project_of(working_directory: str) -> Path | None:
+    """Return the project whose recipes are seen from an absolute directory.
+
+    It is the nearest directory with a ``.podium/recipes``, from the working directory up to the
+    top of its checkout; outside of one only the working directory itself.
+    """
+    start = Path(os.path.realpath(working_directory))
+    ways = (start, *start.parents)
+    top = next((at for at, way in enumerate(ways) if os.path.lexists(way / ".git")), 0)
+    return next((way for way in ways[: top + 1] if os.path.lexists(way / _PLACE)), None)
 
 
 class Catalogue:
@@ -68,122 +86,163 @@ class Catalogue:
 
     def list(self, working_directory: str | None) -> list[Entry]:
         """List one entry an id, sorted by id; broken recipes stand among them."""
-        entries: dict[str, Entry] = {}
-        for entry in self._files(working_directory):
-            first = entries.get(entry.id)
-            if first is None:
-                entries[entry.id] = entry
-            elif first.source != entry.source:
-                sources = dict.fromkeys((*first.shadows, entry.source))
-                entries[entry.id] = replace(first, shadows=tuple(sources))
-            else:
-                entries[entry.id] = _duplicate(first, entry)
+        entries = self._shadowed(_SOURCES, working_directory)
         return sorted(entries.values(), key=lambda entry: entry.id)
 
     def get(self, id: str, working_directory: str | None) -> Entry:
         """Return the recipe ``id`` as that working directory sees it, broken or not.
 
-        Raises RecipeNotFound.
+        Where a project's recipes cannot be looked at, any of them could be meant: the entry says
+        what is wrong with them. Raises RecipeNotFound.
         """
-        entries = {entry.id: entry for entry in self.list(working_directory)}
-        if id not in entries:
+        source, _, name = id.rpartition(".")
+        sources = tuple(one for one in _SOURCES if one == source)
+        entries = self._shadowed(sources or _SOURCES, working_directory)
+        name = name if sources else id
+        whole, entry = entries.pop(ALL_OF_PROJECT, None), entries.get(name)
+        if whole is not None:
+            shadows = () if entry is None else (entry.source, *entry.shadows)
+            return replace(whole, id=name, shadows=shadows)
+        if entry is None:
             raise RecipeNotFound(id, list(entries))
-        return entries[id]
+        return entry
 
-    def _files(self, working_directory: str | None) -> Iterator[Entry]:
+    def owner(self, path: Path) -> Path | None:
+        """Return the project that a recipe file belongs to by its place; ``None``: a person's."""
+        place = path.parent
+        if place == self._user_dir or place.parts[-2:] != _PLACE.parts:
+            return None
+        return place.parent.parent
+
+    def _shadowed(
+        self, sources: tuple[Source, ...], working_directory: str | None
+    ) -> dict[str, Entry]:
+        entries: dict[str, Entry] = {}
+        for entry in self._entries(sources, working_directory):
+            first = entries.get(entry.id)
+            if first is None:
+                entries[entry.id] = entry
+            elif first.source != entry.source:
+                shadows = dict.fromkeys((*first.shadows, entry.source))
+                entries[entry.id] = replace(first, shadows=tuple(shadows))
+            else:
+                entries[entry.id] = _duplicate(first, entry)
+        return entries
+
+    def _entries(
+        self, sources: tuple[Source, ...], working_directory: str | None
+    ) -> Iterator[Entry]:
         """Load every recipe file, the sources in the order in which they shadow."""
-        if working_directory is not None and Path(working_directory).is_absolute():
-            project = Path(working_directory)
-            yield from _directory("project", project / ".podium" / "recipes", within=project)
-        yield from _directory("user", self._user_dir)
-        yield from _directory("builtin", self._builtin_dir)
+        if (
+            "project" in sources
+            and working_directory is not None
+            and Path(working_directory).is_absolute()
+        ):
+            project = project_of(working_directory)
+            if project is not None:
+                yield from _of_project(project)
+        if "user" in sources:
+            yield from _of_person("user", self._user_dir)
+        if "builtin" in sources:
+            yield from _of_person("builtin", self._builtin_dir)
 
 
-def load_file(path: Path, *, within: Path | None = None) -> Recipe:
+def load_file(path: Path) -> Recipe:
     """Load one recipe file; its prompt files must be in its directory or below.
 
-    With ``within`` the file itself must lie in that directory, links followed.
     Raises RecipeInvalid, also for a file that cannot be read.
     """
-    try:
-        text = _read_text(path, within=within)
-        prompts = path.resolve().parent
-    except (OSError, ValueError, RuntimeError) as error:
-        message = f"the file cannot be used: {_reason(error)}"
-        finding = Finding(code="syntax", line=1, message=message, file=str(path))
-        raise RecipeInvalid([finding]) from error
-    return load_recipe(text, file=str(path), read_prompt=_prompt_reader(prompts))
+    return _load(path, partial(read_own, path), lambda: own_prompts(path.resolve().parent))
 
 
-def _directory(source: Source, directory: Path, *, within: Path | None = None) -> Iterator[Entry]:
+def _of_person(source: Source, directory: Path) -> Iterator[Entry]:
     """Load the recipe files of one directory; a missing directory has none."""
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix == ".toml")
     except OSError:
         return
     for path in paths:
-        yield _entry(source, path, within)
+        yield _entry(source, path, partial(load_file, path))
 
 
-def _entry(source: Source, path: Path, within: Path | None) -> Entry:
-    trusted = is_trusted(source)
+def _of_project(project: Path) -> list[Entry]:
+    """Load a project's recipe files: all of them, or one entry that says why that is impossible."""
+    place = project / _PLACE
     try:
-        recipe = load_file(path, within=within)
+        with ProjectFiles(project) as files:
+            return [_project_entry(project, place / name, files) for name in files.names()]
+    except FileNotFoundError:
+        return []
+    except Overfull as error:
+        message = f"the project's recipes are not looked at: there are {error}"
+    except (OSError, ValueError) as error:
+        message = f"the project's recipes cannot be read: {reason(error)}"
+    finding = Finding(code="syntax", line=1, message=message, file=shown(place))
+    return [
+        Entry(
+            id=ALL_OF_PROJECT,
+            label=str(_PLACE),
+            description=message,
+            source="project",
+            path=place,
+            trusted=False,
+            project=project,
+            findings=(finding,),
+        )
+    ]
+
+
+def _project_entry(project: Path, path: Path, files: ProjectFiles) -> Entry:
+    load = partial(_load, path, partial(files.recipe, path.name), lambda: files.prompt)
+    return _entry("project", path, load, project)
+
+
+def _entry(
+    source: Source, path: Path, load: Callable[[], Recipe], project: Path | None = None
+) -> Entry:
+    recipe: Recipe | None = None
+    findings: tuple[Finding, ...] = ()
+    try:
+        recipe = load()
     except RecipeInvalid as invalid:
-        id_ = invalid.id or path.stem
-        return Entry(id_, id_, "", source, path, trusted, findings=invalid.findings)
-    return Entry(recipe.id, recipe.label, recipe.description, source, path, trusted, recipe=recipe)
+        id_, findings = invalid.id or shown(path.stem), invalid.findings
+    else:
+        id_ = recipe.id
+    return Entry(
+        id=id_,
+        label=id_ if recipe is None else recipe.label,
+        description="" if recipe is None else recipe.description,
+        source=source,
+        path=path,
+        trusted=project is None,
+        project=project,
+        recipe=recipe,
+        findings=findings,
+    )
+
+
+def _load(
+    path: Path, read: Callable[[], str], prompts: Callable[[], Callable[[str], str]]
+) -> Recipe:
+    try:
+        text, read_prompt = read(), prompts()
+    except (OSError, ValueError, RuntimeError) as error:
+        message = f"the file cannot be used: {reason(error)}"
+        finding = Finding(code="syntax", line=1, message=message, file=shown(path))
+        raise RecipeInvalid([finding]) from error
+    return load_recipe(text, file=shown(path), read_prompt=read_prompt)
 
 
 def _duplicate(first: Entry, second: Entry) -> Entry:
     """Two files of one directory with one id: neither can be meant."""
     message = (
-        f"id '{first.id}' is used by {first.path.name} and {second.path.name}; "
+        f"id '{first.id}' is used by {shown(first.path.name)} and {shown(second.path.name)}; "
         "give each recipe an id of its own"
     )
-    finding = Finding(code="bad-name", line=1, message=message, file=str(second.path))
+    finding = Finding(code="bad-name", line=1, message=message, file=shown(second.path))
     return replace(first, recipe=None, findings=(*first.findings, finding))
 
 
-def _prompt_reader(directory: Path) -> Callable[[str], str]:
-    """Return the reader of prompt files: names relative to the recipe, never outside of it."""
-
-    def read_prompt(name: str) -> str:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise ValueError("expected a path beside the recipe or below, without '..'")
-        try:
-            return _read_text(directory / name, within=directory)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise ValueError(_reason(error)) from error
-
-    return read_prompt
-
-
-def _read_text(path: Path, *, within: Path | None) -> str:
-    """Read a regular file of at most MAX_BYTES as UTF-8.
-
-    The real path is judged and then opened without following a link, so that a link put there in
-    between is not followed. Raises OSError, ValueError, or RuntimeError for links in a circle.
-    """
-    real = path.resolve(strict=True)
-    if within is not None and not real.is_relative_to(within.resolve()):
-        raise ValueError(f"it leads outside of {within}")
-    # Not blocking: a pipe without a writer would hold the open for ever.
-    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("expected a regular file")
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES} bytes (1 MiB)")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 at byte {error.start}") from error
-
-
-def _reason(error: Exception) -> str:
-    """Say why a file cannot be read, without the path that stands beside it anyway."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    return str(error)
+def shown(path: Path | str) -> str:
+    """A path as text: file names may hold bytes that are none."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -15,7 +15,7 @@ from podiumd.core import commands as c
 from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.checks import run_check
+from podiumd.runtime.commands import run_check, run_step
 from podiumd.runtime.turn_task import TurnTask
 from podiumd.runtime.world import look
 from podiumd.tools import git
@@ -33,7 +33,7 @@ class Effects:
         self._actor = actor
         self._settled = settled
         self._running: set[str] = set()
-        self._check_scope: trio.CancelScope | None = None
+        self._command_scope: trio.CancelScope | None = None
         self.turn: TurnTask | None = None
 
     @property
@@ -44,8 +44,8 @@ class Effects:
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
         actor, state = self._actor, self._actor.state
-        if state.exit is not None and self._check_scope is not None:
-            self._check_scope.cancel()
+        if state.exit is not None and self._command_scope is not None:
+            self._command_scope.cancel()
         if state.exit is not None or actor.closing:
             return
         if state.parked_until is not None:
@@ -101,8 +101,8 @@ class Effects:
         assert state.next is not None
         if state.next.kind == "worktree":
             self._start(nursery, "worktree", self._make_worktree)
-        elif state.next.kind == "check":
-            self._start(nursery, "check", self._check)
+        elif state.next.kind in ("check", "run"):
+            self._start(nursery, "command", self._command)
         else:
             self._start(nursery, "proceed", self._proceed)
 
@@ -136,14 +136,16 @@ class Effects:
             return
         await self._actor.report(seen)
 
-    async def _check(self) -> None:
+    async def _command(self) -> None:
         with trio.CancelScope() as scope:
-            self._check_scope = scope
+            self._command_scope = scope
             try:
-                if self._actor.state.ready:
-                    await run_check(self._actor)
+                state = self._actor.state
+                if state.ready and state.next is not None:
+                    run = run_check if state.next.kind == "check" else run_step
+                    await run(self._actor)
             finally:
-                self._check_scope = None
+                self._command_scope = None
 
     async def _make_worktree(self) -> None:
         actor, plan = self._actor, self._actor.state.start.worktree

@@ -59,6 +59,8 @@ async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[St
 class Feed(ABC):
     """Events after ``start``. Iterate it: it ends when the daemon stops, or by itself."""
 
+    about = ""
+
     def __init__(self, store: Store, follower: Follower, start: int) -> None:
         self.start = start
         self._store = store

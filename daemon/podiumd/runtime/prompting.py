@@ -20,9 +20,10 @@ from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.runtime.holder import busy
 from podiumd.runtime.loading import load
+from podiumd.runtime.requested import directory
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
-from podiumd.runtime.starting import directory, hold_session, require_agent
+from podiumd.runtime.starting import hold_session, require_agent
 
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""

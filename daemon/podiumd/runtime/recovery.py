@@ -6,12 +6,14 @@ looking cannot tell, a person is asked.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
 import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
+from podiumd.core import plain_steps
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.pending import pending_turn, with_report
@@ -73,5 +75,26 @@ async def ask_about_damage(actor: RunActor, damaged: str) -> None:
         about=f"damage: {damaged}",
         text="A part of this run's log cannot be read any more. How shall it go on?",
         detail=damaged,
+    )
+    await actor.report(ask)
+
+
+async def ask_about_command(actor: RunActor) -> None:
+    """Ask before a command is run again that must not be repeated unseen, and that was cut off.
+
+    That its end is not recorded does not tell how far it came.
+    """
+    state = actor.state
+    step = state.current
+    cut_off = state.next is not None and state.next.kind == "run" and not state.open_questions
+    if not cut_off or step is None or not step.irreversible:
+        return
+    at, mono = actor.stamp()
+    ask = c.AskRecovery(
+        at=at,
+        mono=mono,
+        about="irreversible",
+        text=f"The command of step '{state.step}' was cut off and must not be repeated unseen.",
+        detail=shlex.join(plain_steps.command_line(state, step)),
     )
     await actor.report(ask)

@@ -124,6 +124,7 @@ class Runs:
             if recovered:
                 settled = await recovery.settle(actor, self._count_taken_up, damaged)
                 await recovery.ask_about_damage(actor, damaged)
+                await recovery.ask_about_command(actor)
             effects = self._effects[actor.run_id] = Effects(actor, settled)
             await actor.drive(effects)
             await self._remove_files(actor)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Literal
 
 import msgspec
 import trio
+from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core import outcome, views
-from podiumd.core.recipe import OTHER
+from podiumd.core import views
 from podiumd.core.views import Json
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import SendPrompt, StartRun
@@ -32,10 +32,15 @@ from podiumd.runtime.housekeeping import tidy
 from podiumd.runtime.loading import summary
 from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
 from podiumd.runtime.questions import find_question
+from podiumd.runtime.recipe_tools import RecipeTools
+from podiumd.runtime.recipes import Recipes
 from podiumd.runtime.runs import Runs
+from podiumd.runtime.session_list import SessionList
 from podiumd.runtime.sessions import Sessions
-from podiumd.runtime.starting import Starter, directory, recipe_entry
+from podiumd.runtime.starting import Starter
 from podiumd.runtime.tokens import Tokens
+from podiumd.sessions.feed import MessageFeed
+from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
 from podiumd.store.records import StoredFact
 
@@ -45,7 +50,9 @@ BEGIN_SECONDS = 1.0
 ANSWER_BYTES = 64 * 1024
 """Of an answer and its note: both go to the agent in one line, once for each of its questions."""
 
-PREVIEW_CHARACTERS = 120
+COMPACT = "/compact"
+"""What the agent takes as the order to sum its session up."""
+
 _ORCHESTRATION = "orchestration.enabled"
 
 
@@ -58,6 +65,7 @@ class DaemonService:
         desk: Desk,
         runs: Runs,
         catalogue: Catalogue,
+        transcripts: Transcripts,
         *,
         default_agent: str,
         orchestration_enabled: bool,
@@ -65,19 +73,21 @@ class DaemonService:
         self._context = context
         self._desk = desk
         self._runs = runs
-        self._catalogue = catalogue
+        self._recipes = Recipes(context, catalogue)
+        self._recipe_tools = RecipeTools(context, catalogue, default_agent)
         self._enabled = orchestration_enabled
         self._tokens = Tokens(context)
-        sessions = Sessions(context)
+        self._sessions = sessions = Sessions(context, transcripts)
+        self._session_list = SessionList(context, transcripts, sessions, runs)
         self._starter = Starter(context, desk, catalogue, sessions, default_agent)
         self._prompting = Prompting(context, desk, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
 
-    def status(self) -> Json:
+    async def status(self) -> Json:
         live = [actor for actor in self._runs.live if actor.state.exit is None]
         return {
-            "sessions": len({actor.state.session_id for actor in live}),
+            "sessions": await self._session_list.count(),
             "runs_active": sum(actor.state.start.kind == "recipe" for actor in live),
             "prompts_active": sum(actor.state.start.kind == "prompt" for actor in live),
             "questions_open": sum(len(actor.state.open_questions) for actor in live),
@@ -117,52 +127,48 @@ class DaemonService:
     # -- recipes -----------------------------------------------------------------------------
 
     async def recipes_list(self, working_directory: str | None) -> list[Json]:
-        if not self._enabled:
-            return []
-        where = None if working_directory is None else directory(working_directory)
-        entries = await trio.to_thread.run_sync(self._catalogue.list, where)
-        return [
-            {
-                "id": entry.id,
-                "label": entry.label,
-                "description": entry.description,
-                "source": entry.source,
-                "first_prompt": _preview(entry.recipe.first_prompt if entry.recipe else ""),
-                "trusted": entry.trusted,
-                "shadows": list(entry.shadows),
-                "ok": entry.recipe is not None,
-            }
-            for entry in entries
-        ]
+        return await self._recipes.list(working_directory) if self._enabled else []
 
     async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json:
-        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
-        data: Json = msgspec.to_builtins(entry.recipe)
-        return {**data, "source": entry.source, "trusted": entry.trusted}
+        data = await self._recipes.get(recipe_id, working_directory)
+        return data | await self._recipe_tools.described(recipe_id, working_directory)
 
     async def recipes_outcome(
         self, recipe_id: str, step: str, text: str, working_directory: str | None
     ) -> Json:
-        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
-        assert entry.recipe is not None
-        found = entry.recipe.steps.get(step)
-        if found is None:
-            raise NotFound("step", step)
-        result = outcome.from_text(text, [*found.outcomes, OTHER])
-        if isinstance(result, outcome.OutcomeError):
-            return {
-                "ok": False,
-                "error": result.error,
-                "message": result.message,
-                "excerpt": result.excerpt,
-            }
-        return {
-            "ok": True,
-            "outcome": result.outcome,
-            "description": result.description,
-            "source": result.source,
-            "repaired": result.repaired,
-        }
+        return await self._recipes.outcome(recipe_id, step, text, working_directory)
+
+    async def recipes_trust(
+        self, working_directory: str, digests: Mapping[str, str] | None
+    ) -> list[Json]:
+        return await self._recipes.trust(working_directory, digests)
+
+    async def recipes_check(
+        self,
+        path: str | None,
+        text: str | None,
+        recipe_id: str | None,
+        working_directory: str | None,
+    ) -> Json:
+        return await self._recipe_tools.check(path, text, recipe_id, working_directory)
+
+    async def recipes_simulate(
+        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
+    ) -> Json:
+        return await self._recipe_tools.simulate(recipe_id, outcomes, working_directory)
+
+    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Json:
+        return await self._recipe_tools.paths(recipe_id, working_directory)
+
+    async def recipes_graph(
+        self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
+    ) -> Json:
+        return await self._recipe_tools.graph(recipe_id, format, working_directory)
+
+    async def recipes_rehearse(
+        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
+    ) -> Json:
+        return await self._recipe_tools.rehearse(recipe_id, step, replies, working_directory)
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -172,6 +178,9 @@ class DaemonService:
         async with self._tokens.using("runs.start", request.client_token, request) as used:
             if used.run_id is not None:
                 return await self.get_run(used.run_id)
+            if request.session_id is not None:
+                session_id = await self._sessions.resolve(request.session_id)
+                request = replace(request, session_id=session_id)
             start = await self._starter.prepare(request)
             try:
                 actor = await self._runs.start(start, used.token)
@@ -261,6 +270,9 @@ class DaemonService:
     # -- sessions ----------------------------------------------------------------------------
 
     async def prompt(self, request: SendPrompt) -> Json:
+        if request.session_id is not None:
+            session_id = await self._sessions.resolve(request.session_id)
+            request = replace(request, session_id=session_id)
         async with self._tokens.using("sessions.prompt", request.client_token, request) as used:
             if used.run_id is not None:
                 actor = self._runs.get(used.run_id)
@@ -274,7 +286,34 @@ class DaemonService:
                     raise _refusal(refused) from refused
         return await ended_turn(actor) if request.wait and actor is not None else went
 
+    async def sessions_list(
+        self, working_directory: str | None, limit: int, before: str | None
+    ) -> Json:
+        return await self._session_list.page(working_directory, limit, before)
+
+    async def sessions_get(self, session_id: str) -> Json:
+        return await self._session_list.get(session_id)
+
+    async def sessions_messages(self, session_id: str, after_seq: int | None, limit: int) -> Json:
+        return await self._session_list.messages(session_id, after_seq, limit)
+
+    def follow_session(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> AbstractAsyncContextManager[MessageFeed]:
+        return self._session_list.follow(session_id, after_seq, limit)
+
+    async def sessions_forget(self, session_id: str) -> None:
+        await self._session_list.forget(session_id)
+
+    async def sessions_compact(self, session_id: str) -> None:
+        turn = await self.prompt(SendPrompt(text=COMPACT, session_id=session_id, wait=True))
+        end = turn.get("exit") or {}
+        if end.get("category") == "error" or turn["text"]:  # summing up has no words of its own
+            why = turn["text"] or end.get("message")
+            raise PodiumError(f"The session was not summed up: {why}")
+
     async def interrupt_session(self, session_id: str) -> None:
+        session_id = await self._sessions.resolve(session_id)
         user = self._desk.user(session_id)
         if user is not None and self._runs.get(user) is not None:
             await self.interrupt(user)
@@ -333,10 +372,6 @@ class DaemonService:
             return await actor.submit(kind(at=at, mono=mono, **fields))  # type: ignore[arg-type]
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
-
-
-def _preview(text: str) -> str:
-    return " ".join(text.split())[:PREVIEW_CHARACTERS]
 
 
 def _refusal(refused: c.CommandRefused) -> PodiumError:

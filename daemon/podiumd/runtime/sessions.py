@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 import msgspec
-import trio
 
-from podiumd.formats.claude_transcript import decode_record
 from podiumd.runtime.context import Context
-from podiumd.runtime.errors import NotFound
+from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.holder import busy
+from podiumd.sessions.transcripts import Transcripts, UnknownSession
 
-HEAD_BYTES = 256 * 1024
+SHORTEST_PREFIX = 4
+"""Characters of an id that may stand for it: fewer would too soon mean another."""
+
+_NAMED = 3
+_WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -26,8 +29,29 @@ class Session(msgspec.Struct, frozen=True):
 class Sessions:
     """Finds sessions among this daemon's runs and the agents' own files."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, transcripts: Transcripts) -> None:
         self._context = context
+        self._transcripts = transcripts
+
+    async def resolve(self, session_id: str) -> str:
+        """The full id for an id, or for a beginning that only one session has.
+
+        An id that nobody knows is returned as it is: whoever needs the session will say so.
+
+        Raises:
+            InvalidParameter: more than one begins with it.
+        """
+        if _WHOLE.fullmatch(session_id) or len(session_id) < SHORTEST_PREFIX:
+            return session_id
+        found = set(await self._transcripts.with_prefix(session_id.lower(), _NAMED + 1))
+        found.update(await self._context.store.sessions_with_prefix(session_id, _NAMED + 1))
+        if session_id in found or not found:
+            return session_id
+        if len(found) > 1:
+            some = ", ".join(sorted(found)[:_NAMED]) + (" ..." if len(found) > _NAMED else "")
+            words = f"More than one session's id begins with '{session_id}': {some}."
+            raise InvalidParameter("session_id", words)
+        return found.pop()
 
     async def find(self, session_id: str) -> Session:
         """The session of this id.
@@ -40,24 +64,14 @@ class Sessions:
         if rows:
             summary = msgspec.json.decode(rows[0].summary)
             return Session(session_id, summary["agent"], rows[0].working_directory)
-        for name, agent in self._context.agents.items():
-            path = agent.driver.transcript(session_id, "/", agent.environment(""))
-            if path is not None:
-                where = await trio.to_thread.run_sync(_first_directory, path)
-                if where is not None:
-                    return Session(session_id, name, where)
+        try:
+            row = await self._transcripts.row(session_id)
+        except UnknownSession:
+            pass
+        else:
+            if not row.gone and row.summary.cwd:
+                return Session(session_id, row.agent, row.summary.cwd)
         holder = self._context.leases.peek(session_id)
         if holder is not None:
             raise busy(holder, session_id=session_id)
         raise NotFound("session", session_id)
-
-
-def _first_directory(path: Path) -> str | None:
-    """The directory of the first record that names one (records carry it, file names do not)."""
-    try:
-        with path.open("rb") as file:
-            lines = file.read(HEAD_BYTES).splitlines()
-    except OSError:
-        return None
-    records = (decode_record(line) for line in lines)
-    return next((record.cwd for record in records if record is not None and record.cwd), None)

@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import uuid
-from pathlib import Path
-
-import msgspec
-import trio
 
 from podiumd.core import commands as c
 from podiumd.core.facts import Worktree
 from podiumd.core.params import ParamError, bind_params
 from podiumd.core.recipe import Recipe
 from podiumd.runtime.api import StartRun
-from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
+from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
-    NotFound,
     RecipeRefused,
-    Refused,
 )
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
+from podiumd.runtime.requested import directory, expanded, trusted_entry
 from podiumd.runtime.sessions import Sessions
 from podiumd.tools import git
-
-
-async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) -> Entry:
-    """Find a recipe that can be used.
-
-    Raises:
-        NotFound: no recipe has this id.
-        RecipeRefused: it has faults.
-    """
-    try:
-        entry = await trio.to_thread.run_sync(catalogue.get, recipe_id, where)
-    except RecipeNotFound as error:
-        raise NotFound("recipe", recipe_id, str(error)) from error
-    if entry.recipe is None:
-        findings = [msgspec.to_builtins(finding) for finding in entry.findings]
-        first = entry.findings[0].message if entry.findings else "it cannot be read"
-        raise RecipeRefused(f"Recipe '{recipe_id}' has faults: {first}", findings=findings)
-    return entry
-
-
-def directory(path: str) -> str:
-    """A working directory as the system knows it.
-
-    Raises:
-        InvalidParameter: not absolute, or no directory.
-    """
-    if not Path(path).is_absolute():
-        raise InvalidParameter("working_directory", f"'{path}' is not an absolute path.")
-    if not Path(path).is_dir():
-        raise InvalidParameter("working_directory", f"'{path}' is not a directory.")
-    return os.path.realpath(path)
 
 
 class Starter:
@@ -85,12 +48,10 @@ class Starter:
             PodiumError: why it cannot start; nothing is held then.
         """
         where = directory(request.working_directory)
-        entry = await recipe_entry(self._catalogue, request.recipe, where)
-        if not entry.trusted:
-            raise Refused(f"Recipe '{request.recipe}' comes with the project and is not trusted.")
-        recipe = entry.recipe
-        assert recipe is not None
-        _require_turns(recipe)
+        entry = await trusted_entry(self._context.store, self._catalogue, request.recipe, where)
+        assert entry.recipe is not None
+        recipe = await expanded(self._context.store, self._catalogue, entry, where)
+        _require_no_talk(recipe)
         try:
             params = bind_params(recipe, request.params)
         except ParamError as error:
@@ -120,7 +81,8 @@ class Starter:
         )
 
     async def _check_agents(self, recipe: Recipe, override: str | None) -> None:
-        named = {step.agent or self._default_agent for step in recipe.steps.values()}
+        turns = [step for step in recipe.steps.values() if step.kind == "turn"]
+        named = {step.agent or self._default_agent for step in turns}
         for name in sorted({override} if override is not None else named):
             await require_agent(self._context, name)
 
@@ -153,12 +115,12 @@ async def _checkout(where: str) -> str | None:
         raise InvalidParameter("working_directory", str(error)) from error
 
 
-def _require_turns(recipe: Recipe) -> None:
+def _require_no_talk(recipe: Recipe) -> None:
     """Refuse a recipe with steps that this release can load and not run."""
     for name, step in recipe.steps.items():
-        if step.kind != "turn":
+        if step.kind == "talk":
             raise RecipeRefused(
-                f"Step '{name}' is a {step.kind} step; this release runs steps with a prompt only.",
+                f"Step '{name}' is a conversation, which this release reads but does not run.",
                 findings=[],
             )
 

@@ -27,6 +27,9 @@ async def look(actor: RunActor) -> c.Proceed | None:
     seen: dict[str, Any] = {}
     if move.kind == "enter":
         seen["dirty"] = await _dirty(state)
+    elif move.kind == "command":
+        holder = await _take_tree(actor)
+        seen["locked"] = None if holder is None else _in_words(holder)
     else:
         agent = agent_of(actor)
         if agent is None:

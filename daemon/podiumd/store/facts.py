@@ -12,7 +12,7 @@ import trio
 from podiumd.store import reading, writing
 from podiumd.store.connection import FACTS_NAME, open_facts
 from podiumd.store.reading import Readers
-from podiumd.store.records import NewFact, RunRow, StoredFact, TokenRow
+from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, TokenRow
 from podiumd.store.upcast import Upcaster, Upcasters
 from podiumd.store.writer import Writer
 from podiumd.store.writing import Decision
@@ -49,7 +49,7 @@ async def open_store(
 
 
 class Store:
-    """The facts, runs, client tokens, settings and transcript marks of one daemon.
+    """The facts, runs, client tokens, settings, transcript marks and ledgers of one daemon.
 
     Writes raise ``StoreFull`` or ``StoreFailed`` and then stored nothing; reads raise
     ``StoreFailed``. The store goes on after either.
@@ -149,6 +149,12 @@ class Store:
         """Runs whose last session was this one, newest first."""
         return await self._runs("session_id = ?", (session_id,), limit)
 
+    async def sessions_with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """Sessions of runs whose id begins with ``prefix``, at most ``limit``."""
+        return await self._readers.run(
+            lambda connection: reading.sessions_with_prefix(connection, prefix, limit)
+        )
+
     async def _runs(
         self, where: str, parameters: tuple[object, ...], limit: int | None
     ) -> list[RunRow]:
@@ -175,6 +181,33 @@ class Store:
     async def mark(self, session_id: str) -> bytes | None:
         """The last stored state of a session's transcript."""
         return await self._value("SELECT mark FROM marks WHERE session_id = ?", session_id)
+
+    async def save_ledgers(self, ledgers: Sequence[Ledger]) -> None:
+        """Store ledgers, each in place of its session's last one: all or none, durable when done.
+
+        Many gone sessions are one call, and so one sync of the disk.
+        """
+        await self._writer.submit(partial(writing.put_ledgers, ledgers=tuple(ledgers)))
+
+    async def ledger(self, session_id: str) -> Ledger | None:
+        """The ledger of a session; None when its transcript was never rewritten or deleted.
+
+        Raises ``StoreError`` for one that is damaged.
+        """
+        return await self._readers.run(
+            lambda connection: reading.ledger(connection, self.path, session_id)
+        )
+
+    async def ledgers_gone(self) -> list[Ledger]:
+        """The ledgers of all sessions whose transcript is gone, by id.
+
+        One that is damaged is among them and not ``intact``, so that its session can be named.
+        """
+        return await self._readers.run(reading.ledgers_gone)
+
+    async def forget_ledger(self, session_id: str) -> None:
+        """Delete a session's ledger, if it has one; durable when this returns."""
+        await self._writer.submit(partial(writing.forget_ledger, session_id=session_id))
 
     async def _value(self, query: str, key: str) -> bytes | None:
         return await self._readers.run(

@@ -18,9 +18,54 @@ from podiumd.store.errors import DATABASE_ERRORS
 INDEX_NAME = "index.db"
 
 # Another schema is another file: the index is made anew, never migrated.
-INDEX_SCHEMA = 1
+INDEX_SCHEMA = 2
 
-_TABLES = ("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",)
+# What the columns mean is told where they are written: ``sessions/table.py``. A path that is not
+# UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions (
+    session_id TEXT NOT NULL PRIMARY KEY,
+    agent TEXT NOT NULL,
+    path TEXT NOT NULL,
+    dev INTEGER NOT NULL,
+    ino INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    tail BLOB NOT NULL,
+    generation INTEGER NOT NULL,
+    summary BLOB NOT NULL,
+    problems INTEGER NOT NULL,
+    gone INTEGER NOT NULL,
+    sort_at INTEGER NOT NULL,
+    cwd TEXT NOT NULL
+);
+CREATE INDEX sessions_by_time ON sessions (sort_at DESC, session_id);
+CREATE INDEX sessions_by_directory ON sessions (cwd, sort_at DESC, session_id);
+CREATE INDEX sessions_by_path ON sessions (path, size, mtime_ns, ino, dev, gone);
+CREATE TABLE companions (
+    path TEXT NOT NULL PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX companions_by_session ON companions (session_id, kind);
+CREATE TABLE logs (
+    session_id TEXT NOT NULL PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    state BLOB NOT NULL,
+    last_seq INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE log_pages (
+    session_id TEXT NOT NULL,
+    page INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (session_id, page)
+);
+"""
 
 
 def open_index(directory: Path) -> tuple[sqlite3.Connection, bool]:
@@ -74,8 +119,7 @@ def _make(path: Path) -> sqlite3.Connection:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with closing(_connect(draft)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-        for statement in _TABLES:
-            connection.execute(statement)
+        connection.executescript(_TABLES)
         connection.execute(f"PRAGMA user_version = {INDEX_SCHEMA}")
     draft.rename(path)
     return _connect(path)

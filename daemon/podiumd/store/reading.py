@@ -1,4 +1,4 @@
-"""Queries on ``facts.db``; every fact and run row is checked against its checksum."""
+"""Queries on ``facts.db``; every fact, run row and ledger is checked against its checksum."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from podiumd.store.errors import (
     failed,
     is_damage,
 )
-from podiumd.store.records import RunRow, StoredFact, TokenRow, checksum
+from podiumd.store.records import Ledger, RunRow, StoredFact, TokenRow, checksum
 from podiumd.store.upcast import Upcasters
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ READERS = 2
 _FACTS = "SELECT pos, run_id, seq, type, version, at, session_id, data, checksum FROM facts"
 _RUNS = """SELECT run_id, kind, status, session_id, working_directory, started_at, ended_at,
     last_seq, summary, checksum FROM runs"""
+_LEDGERS = "SELECT session_id, generation, entries, row, checksum FROM ledgers"
 
 
 class Readers:
@@ -213,3 +214,40 @@ def value(connection: sqlite3.Connection, file: Path, query: str, key: str) -> b
     if not isinstance(row[0], bytes):
         raise StoreError(file, f"{file}: the value of {key!r} is damaged")
     return row[0]
+
+
+def sessions_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
+    """Sessions of runs whose id begins with ``prefix``. Raises ``sqlite3.Error``."""
+    query = "SELECT DISTINCT session_id FROM runs WHERE session_id >= ? AND session_id < ? LIMIT ?"
+    rows = connection.execute(query, (prefix, prefix + "\U0010ffff", limit)).fetchall()
+    return [str(session_id) for (session_id,) in rows]
+
+
+def ledger(connection: sqlite3.Connection, file: Path, session_id: str) -> Ledger | None:
+    """The ledger of one session. Raises ``StoreError``, ``sqlite3.Error``."""
+    row = connection.execute(f"{_LEDGERS} WHERE session_id = ?", (session_id,)).fetchone()
+    if row is None:
+        return None
+    found = _ledger(row)
+    if not found.intact:
+        raise StoreError(
+            file,
+            f"{file}: the ledger of session {session_id} is damaged. Its messages keep their"
+            f" numbers only as long as index.db has them, or from a sound copy of {file.name}.",
+        )
+    return found
+
+
+def ledgers_gone(connection: sqlite3.Connection) -> list[Ledger]:
+    """The ledgers of the sessions whose transcript is gone, by id. Raises ``sqlite3.Error``."""
+    rows = connection.execute(f"{_LEDGERS} WHERE row IS NOT NULL ORDER BY session_id").fetchall()
+    return [_ledger(row) for row in rows]
+
+
+def _ledger(row: tuple[Any, ...]) -> Ledger:
+    session_id, _, entries, session_row, stored = row
+    if isinstance(entries, bytes) and isinstance(session_row, bytes | None):
+        found = Ledger(*row[:4])
+        if found.checksum() == stored:
+            return found
+    return Ledger(session_id=str(session_id), generation=0, entries=b"", intact=False)

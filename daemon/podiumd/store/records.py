@@ -1,4 +1,4 @@
-"""What the store keeps: facts and runs, and the checksum that guards each."""
+"""What the store keeps: facts, runs and ledgers, and the checksum that guards each."""
 
 from __future__ import annotations
 
@@ -60,6 +60,27 @@ class TokenRow(msgspec.Struct, frozen=True):
     params_digest: str
     run_id: str
     at: str
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """Which numbers the messages of a session have, for when its transcript cannot tell any more.
+
+    ``entries`` is what ``Log.ledger`` made in ``generation``. ``row`` is the JSON of a session
+    whose transcript is gone, else None. ``intact`` is False for one that no longer is what was
+    stored: only ``session_id`` is to be believed, and the rest is empty.
+    """
+
+    session_id: str
+    generation: int
+    entries: bytes
+    row: bytes | None = None
+    intact: bool = True
+
+    def checksum(self) -> bytes:
+        """The checksum of its row in the database."""
+        row = self.row or b""
+        fields = (self.session_id, self.generation, len(self.entries), self.row is None)
+        return checksum(self.entries + row, *fields)
 
 
 def checksum(data: bytes, *fields: object) -> bytes:

@@ -58,8 +58,23 @@ def _create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+# Which seq each message of a rewritten or deleted transcript had: nothing else can tell that any
+# more. row is set for a session whose transcript is gone.
+_LEDGERS = """CREATE TABLE ledgers (
+    session_id TEXT PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    entries BLOB NOT NULL,
+    row BLOB,
+    checksum BLOB NOT NULL
+) WITHOUT ROWID"""
+
+
+def _add_ledgers(connection: sqlite3.Connection) -> None:
+    connection.execute(_LEDGERS)
+
+
 # Entry N lifts a database of schema N to N + 1. A released entry is never changed.
-MIGRATIONS: tuple[Migration, ...] = (_create,)
+MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from podiumd.store.errors import TokenTaken
-from podiumd.store.records import NewFact, RunRow, StoredFact, checksum
+from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
 
 _INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UPSERT_RUN = """INSERT INTO runs (run_id, kind, status, session_id, working_directory, started_at,
@@ -97,3 +97,16 @@ def put_setting(connection: sqlite3.Connection, key: str, value: bytes) -> None:
 def prune_tokens(connection: sqlite3.Connection, before: str) -> int:
     """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
     return connection.execute("DELETE FROM tokens WHERE at < ?", (before,)).rowcount
+
+
+def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> None:
+    """Store ledgers in the open transaction, each in place of its session's last one."""
+    connection.executemany(
+        "INSERT OR REPLACE INTO ledgers VALUES (?, ?, ?, ?, ?)",
+        [(one.session_id, one.generation, one.entries, one.row, one.checksum()) for one in ledgers],
+    )
+
+
+def forget_ledger(connection: sqlite3.Connection, session_id: str) -> None:
+    """Delete a session's ledger in the open transaction."""
+    connection.execute("DELETE FROM ledgers WHERE session_id = ?", (session_id,))

@@ -28,6 +28,8 @@ FAILPOINTS: dict[str, str] = {
     "cancel.after-intended": "the wish to cancel is stored, the turn not yet ended",
     "check.after-run": "a check's process has ended, its result is not stored",
     "check.before-run": "a check is due, its process does not exist",
+    "command.after-run": "a step's command is over, its end is not stored",
+    "command.before-run": "a step's command is intended, its process does not exist",
     "edge.after-taken": "the edge to the next step is stored, the step not entered",
     "gate.after-opened": "a gate's question is stored, not yet announced",
     "outcome.after-parsed": "a step's outcome is stored, no edge taken",

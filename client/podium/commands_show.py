@@ -1,0 +1,98 @@
+"""``podium show``: a session's conversation, and what is added to it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from podium import conversation, text, wire
+from podium.commands_sessions import recipe_words, whole_number
+from podium.connection import Connection
+from podium.feed import guarded
+from podium.session_feed import SessionFeed, last_messages
+from podium.views import holder_words, home_relative
+
+Json = dict[str, Any]
+
+SHOWN = 20
+
+
+def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
+    """``podium show``."""
+    wanted = whole_number("-n", count, SHOWN, least=0)
+    connection = Connection()
+    row: Json = connection.call("sessions.get", {"session_id": session})
+    session_id = str(row["session_id"])
+    page = last_messages(connection, session_id, wanted)
+    if json and not follow_on:
+        text.emit_json({"session": row, **page})
+        return 0
+    tell = _lines if json else _words
+    if not follow_on:
+        text.emit(_header(row, page, session))
+        tell(page["messages"])
+        return 0
+
+    def following() -> int:
+        if not json:
+            text.emit(_header(row, page, session))
+        tell(page["messages"])
+        feed = SessionFeed(connection, session_id, page["next_seq"])
+        known = page.get("generation")
+        while True:
+            messages = feed.take()
+            if feed.generation != known:
+                known = feed.generation
+                text.tell(
+                    "podium: the agent rewrote its transcript: "
+                    "messages above may no longer be in it."
+                )
+            tell(messages)
+            if not messages:
+                feed.wait()
+
+    return guarded(following, f": 'podium show {session_id} --follow' follows it again.")
+
+
+def _lines(messages: list[Json]) -> None:
+    text.emit("".join(wire.encode(message) + "\n" for message in messages))
+
+
+def _words(messages: list[Json]) -> None:
+    text.emit(conversation.told(messages, text.Style(sys.stdout), text.columns()))
+
+
+def _header(row: Json, page: Json, named: str) -> str:
+    """What the session is, and how many of its messages come before those that follow."""
+    style = text.Style(sys.stdout)
+    lines = [style("bold", text.fold(row.get("name") or "A session without a name"))]
+    lines += [
+        f"{style('bold', name.ljust(9))}  {text.fold(said)}" for name, said in _facts(row) if said
+    ]
+    messages = page["messages"]
+    first = messages[0]["seq"] if messages else page["last_seq"] + 1
+    earlier = first - page["first_seq"] if page["last_seq"] else 0
+    if earlier:
+        whole = page["last_seq"] - page["first_seq"] + 1
+        told = text.counted(earlier, "earlier message")
+        how = f"'podium show {text.fold(named)} -n {whole}' shows all"
+        lines += ["", style("dim", f"… {told}: {how}")]
+    elif not messages:
+        lines += ["", "No messages yet."]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(row: Json) -> list[tuple[str, str]]:
+    holder, recipe = row.get("holder") or {}, row.get("active_recipe") or {}
+    held = f"{holder_words(holder)}, {text.ago(holder.get('since'))}" if holder else ""
+    running = f"{recipe_words(recipe)} ('podium attach {recipe.get('run_id')}')"
+    forget = f"'podium sessions --forget {row['session_id']}' takes it off the list"
+    return [
+        ("session", str(row["session_id"])),
+        ("agent", str(row.get("agent") or "")),
+        ("directory", home_relative(row.get("working_directory"))),
+        ("messages", f"{row.get('message_count')}, {text.ago(row.get('last_modified'))}"),
+        ("held by", held),
+        ("recipe", running if recipe else ""),
+        ("gone", f"its transcript was deleted; {forget}" if row.get("gone") else ""),
+    ]

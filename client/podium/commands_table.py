@@ -1,0 +1,69 @@
+"""What the table of commands is made of: commands, their arguments, those that many share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Argument(NamedTuple):
+    """One argument. ``names`` are option strings; one without dashes is a positional.
+
+    ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
+    ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
+    ``commands``, ``directories`` or ``files``.
+    """
+
+    names: tuple[str, ...]
+    help: str
+    dest: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    flag: bool = False
+    repeat: bool = False
+    optional: bool = False
+    default: Any = None
+    values: str = ""
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it is given by name."""
+        return self.names[0].startswith("-")
+
+
+class Command(NamedTuple):
+    """One command; ``handler`` is ``module:function``, imported when it runs."""
+
+    path: tuple[str, ...]
+    summary: str
+    description: str
+    example: str
+    handler: str = ""
+    arguments: tuple[Argument, ...] = ()
+
+
+def option(name: str, help: str, metavar: str = "", **more: Any) -> Argument:
+    """An argument that is given by name; without ``metavar`` and ``choices`` it is a flag."""
+    names = (f"-{name[2]}", name) if name == "--param" else (name,)
+    dest = more.pop("dest", name.lstrip("-").replace("-", "_"))
+    return Argument(names, help, dest, metavar, flag=not metavar and "choices" not in more, **more)
+
+
+def positional(metavar: str, dest: str, help: str, **more: Any) -> Argument:
+    """An argument that is given by its place."""
+    return Argument((dest,), help, dest, metavar, **more)
+
+
+JSON = option("--json", "print JSON for programs")
+CONFIG = option("--config", "the configuration file to use", "FILE", values="files")
+CWD = option("--cwd", "the working directory (default: this one)", "DIR", values="directories")
+RECIPE_CWD = option("--cwd", "the project (default: this directory)", "DIR", values="directories")
+SESSION = option(
+    "--session",
+    "go on in this session: its id, or its beginning (default: a new one)",
+    "ID",
+    values="sessions",
+)
+AGENT = option("--agent", "the agent that does the work", "AGENT")
+DETACH = option("--detach", "start it, print the run's id and do not follow")
+RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
+TEXT = positional("TEXT", "words", "the message; '-' reads standard input")

@@ -1,0 +1,97 @@
+"""The commands about the daemon itself."""
+
+from __future__ import annotations
+
+from podium.commands_table import (
+    CONFIG,
+    JSON,
+    Command,
+    option,
+    positional,
+)
+
+DAEMON = (
+    Command(
+        ("up",),
+        "start the daemon",
+        "Start the daemon in the background and wait until it answers. One that runs already "
+        "is left alone.",
+        "podium up",
+        "commands_daemon:up",
+        (option("--foreground", "stay in the foreground and log to standard error"), CONFIG, JSON),
+    ),
+    Command(
+        ("down",),
+        "stop the daemon; running turns are interrupted",
+        "Interrupt running turns, stop the daemon and wait until it is gone. A run of a recipe "
+        "whose turn is interrupted is paused: after the next 'podium up', 'podium resume RUN' "
+        "lets it go on. A plain prompt is ended.",
+        "podium down",
+        "commands_daemon:down",
+        (JSON,),
+    ),
+    Command(
+        ("status",),
+        "what the daemon is doing",
+        "Version, process, gateway, sessions, active runs and prompts, and open questions.",
+        "podium status --json",
+        "views:status",
+        (JSON,),
+    ),
+)
+
+SERVICE = (
+    Command(
+        ("locks",),
+        "who holds which session and working tree",
+        "Runs, prompts and foreign processes that hold something.",
+        "podium locks",
+        "views:locks",
+        (JSON,),
+    ),
+    Command(
+        ("config",),
+        "show the configuration",
+        "'show' prints the effective values and where each is from, 'path' the file's place. "
+        "Works without a running daemon.",
+        "podium config show",
+        "commands_daemon:config",
+        (
+            positional("show|path", "action", "what to print", choices=("show", "path")),
+            CONFIG,
+            JSON,
+        ),
+    ),
+    Command(
+        ("rpc",),
+        "one raw call to the daemon",
+        "Call a JSON-RPC method and print its result as JSON.",
+        'podium rpc runs.get \'{"run_id": "1a2b3c4d-5e6f-4a7b-8c9d-0e1f2a3b4c5d"}\'',
+        "commands_daemon:rpc",
+        (
+            positional("METHOD", "method", "for example daemon.status"),
+            positional("JSON", "params", "its parameters; '-' reads them", optional=True),
+            JSON,
+        ),
+    ),
+    Command(
+        ("completion",),
+        "a completion script for your shell",
+        "Print a script for bash, zsh or fish.",
+        "source <(podium completion bash)  # in ~/.bashrc",
+        "complete:completion",
+        (positional("SHELL", "shell", "the shell", choices=("bash", "zsh", "fish")),),
+    ),
+    Command(
+        ("help",),
+        "help on Podium, or on a command",
+        "The same as --help.",
+        "podium help recipe list",
+        "cli:show_help",
+        (
+            positional(
+                "COMMAND", "path", "a command", repeat=True, optional=True, values="commands"
+            ),
+        ),
+    ),
+)

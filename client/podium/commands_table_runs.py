@@ -1,0 +1,167 @@
+"""The commands about runs, their questions and their control."""
+
+from __future__ import annotations
+
+from podium.commands_table import (
+    CWD,
+    DETACH,
+    JSON,
+    RUN,
+    SESSION,
+    TEXT,
+    Argument,
+    Command,
+    option,
+    positional,
+)
+
+RUNS = (
+    Command(
+        ("run",),
+        "start a recipe and follow it",
+        "Start a recipe and follow it to its end. Ctrl-C ends only the following. Exit code: 0 "
+        "completed, 1 failed, 3 stopped by a limit, 4 a person is needed, 5 the session or "
+        "working tree is held, 130 cancelled.",
+        "podium run implement-and-review --cwd ~/project -p task='Add a test'",
+        "commands_start:run",
+        (
+            positional("RECIPE", "recipe", "a recipe's id", values="recipes"),
+            CWD,
+            SESSION,
+            Argument(
+                ("-p", "--param"),
+                "a parameter of the recipe; may be repeated",
+                "params",
+                "NAME=VALUE",
+                repeat=True,
+            ),
+            option("--agent", "the agent for every step", "AGENT"),
+            option("--worktree", "work in a git worktree of its own"),
+            DETACH,
+            option(
+                "--on-question",
+                "ask here, wait for an answer from anywhere, or fail "
+                "(default: ask at a terminal, else wait)",
+                choices=("ask", "wait", "fail"),
+            ),
+            JSON,
+        ),
+    ),
+    Command(
+        ("runs",),
+        "list the active runs",
+        "The active runs, or with --all the latest of all. 'show' and 'log' look into one.",
+        "podium runs --all",
+        "views:runs",
+        (option("--all", "ended runs too", dest="ended_too"), JSON),
+    ),
+    Command(
+        ("runs", "show"),
+        "one run: steps, outcomes, times, costs, end",
+        "All about one run: its steps with outcomes and their sources, work, waiting and cost; "
+        "its questions and who answered; how it ended and what to do next. With --json the run "
+        "with its 'steps'.",
+        "podium runs show 1a2b3c4d",
+        "commands_runs_show:show",
+        (RUN, JSON),
+    ),
+    Command(
+        ("runs", "log"),
+        "the events of a run, one a line",
+        "Everything that was decided in a run, in order.",
+        "podium runs log 1a2b3c4d --follow",
+        "commands_runs:log",
+        (RUN, option("--follow", "go on until the run ends", dest="follow_on"), JSON),
+    ),
+    Command(
+        ("runs", "export"),
+        "a run as one page to keep or to send",
+        "The whole run in one file: an HTML page that needs nothing else, or JSON with the run, "
+        "its events and its steps. At a terminal it becomes 'run-RUN.html' or '.json' in this "
+        "directory, and a file that is there already is kept; elsewhere it goes to standard "
+        "output.",
+        "podium runs export 1a2b3c4d --output run.html",
+        "commands_export:export",
+        (
+            RUN,
+            option("--format", "what to write (default: html)", choices=("html", "json")),
+            option(
+                "--output",
+                "the file to write, even if it is there; '-' is standard output",
+                "FILE",
+                values="files",
+            ),
+            option("--json", "JSON for programs, the same as '--format json'"),
+        ),
+    ),
+    Command(
+        ("attach",),
+        "follow a run from its beginning to its end",
+        "What happened so far, then what happens, like 'podium run'. Same exit codes.",
+        "podium attach 1a2b3c4d",
+        "commands_start:attach",
+        (RUN, JSON),
+    ),
+    Command(
+        ("questions",),
+        "list the open questions",
+        "Questions that wait for a person, with what the agent wants to do. 'podium answer' "
+        "answers one.",
+        "podium questions",
+        "views:questions",
+        (JSON,),
+    ),
+    Command(
+        ("answer",),
+        "answer a question, or show its choices",
+        "The first valid answer counts. Without a value the question and its choices are shown.",
+        "podium answer 5e6f7a8b allow",
+        "commands_runs:answer",
+        (
+            positional("QUESTION", "question_id", "its id or beginning", values="questions"),
+            positional("VALUE", "value", "the answer", optional=True, values="answers"),
+            option("--note", "a word that goes with the answer", "TEXT"),
+            JSON,
+        ),
+    ),
+    Command(
+        ("pause",),
+        "pause a run at the end of its turn",
+        "The running turn goes on to its end; then the run stands still until it is resumed.",
+        "podium pause 1a2b3c4d",
+        "commands_runs:pause",
+        (RUN, JSON),
+    ),
+    Command(
+        ("resume",),
+        "let a paused run go on",
+        "A run that was interrupted goes on with a prompt that says so.",
+        "podium resume 1a2b3c4d",
+        "commands_runs:resume",
+        (RUN, JSON),
+    ),
+    Command(
+        ("cancel",),
+        "end a run",
+        "Stop its turn and end the run. Returns when the agent is gone.",
+        "podium cancel 1a2b3c4d",
+        "commands_runs:cancel",
+        (RUN, JSON),
+    ),
+    Command(
+        ("interrupt",),
+        "stop the running turn and pause the run",
+        "Returns when the agent is gone; 'podium resume' goes on.",
+        "podium interrupt 1a2b3c4d",
+        "commands_runs:interrupt",
+        (RUN, JSON),
+    ),
+    Command(
+        ("steer",),
+        "send a message into the running turn",
+        "The agent gets it while it works; after the turn it goes into the next prompt.",
+        "podium steer 1a2b3c4d 'Leave the public interface as it is.'",
+        "commands_runs:steer",
+        (RUN, TEXT, JSON),
+    ),
+)

@@ -1,0 +1,170 @@
+"""A recipe drawn in the terminal: a box for each step, below it where each outcome leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import text
+
+Json = dict[str, Any]
+
+WIDEST = 84
+NARROWEST = 44
+
+_LIMITS = (
+    ("max_step_visits", "visit", "of each step"),
+    ("max_total_steps", "step", "in all"),
+    ("max_minutes", "minute", "of work"),
+)
+_MARKS = {"completed": ("✓", "green"), "error": ("✗", "red"), "checks-failed": ("✗", "red")}
+
+
+def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
+    """All of a recipe. ``columns`` is the terminal's width, 0 where there is none."""
+    width = max(NARROWEST, min(columns or WIDEST, WIDEST))
+    lines = [f"{style('bold', text.fold(recipe.get('label')))} ({text.fold(recipe.get('id'))})"]
+    if recipe.get("description"):
+        lines.append(text.fold(recipe["description"]))
+    lines += _params(recipe)
+    bounds = _bounds(recipe)
+    lines += ["", *bounds] if bounds else []
+    steps: Json = recipe.get("steps") or {}
+    for name, step in steps.items():
+        lines += ["", *_box(name, step, recipe, style, width)]
+        lines += _ways(name, ways_of(recipe, name), list(steps), style, width)
+    return "\n".join(lines) + "\n"
+
+
+def ways_of(recipe: Json, name: str) -> list[Json]:
+    """Where the outcomes of a step lead; an older daemon tells only what the file says."""
+    told = (recipe.get("ways") or {}).get(name)
+    if told is not None:
+        return list(told)
+    edges: Json = recipe["steps"][name].get("on") or {}
+    return [{"outcome": outcome, **edge} for outcome, edge in edges.items()]
+
+
+def mark(class_: object) -> tuple[str, str]:
+    """The sign of an exit and its colour, the same as at the end of a run."""
+    return _MARKS.get(str(class_), ("⚠", "yellow")) if class_ else ("■", "bold")
+
+
+def amount(number: float, noun: str) -> str:
+    """``1 step``, ``2.5 minutes``."""
+    whole = int(number) if number == int(number) else number
+    return f"{whole} {noun}" if number == 1 else f"{whole} {noun}s"
+
+
+def _params(recipe: Json) -> list[str]:
+    lines = []
+    for name, param in (recipe.get("params") or {}).items():
+        default = param.get("default")
+        need = "required" if default is None else f"default {text.fold(default) or 'empty'}"
+        about = f"  {text.fold(param['description'])}" if param.get("description") else ""
+        lines.append(f"  -p {text.fold(name)}=...  {text.fold(param.get('type'))}, {need}{about}")
+    return ["", "Parameters", *lines] if lines else []
+
+
+def _bounds(recipe: Json) -> list[str]:
+    """The limits, and what they let it cost."""
+    limits: Json = recipe.get("limits") or {}
+    said = [
+        f"{amount(limits[key], noun)} {more}"
+        for key, noun, more in _LIMITS
+        if limits.get(key) is not None
+    ]
+    if limits.get("max_cost_usd") is not None:
+        said.append(text.money(limits["max_cost_usd"]))
+    steps = recipe.get("steps") or {}
+    retries = limits.get("max_retries")
+    if retries is not None:
+        said.append("1 retry of a reply" if retries == 1 else f"{retries} retries of a reply")
+    if any(way.get("to") == "@restart" for name in steps for way in ways_of(recipe, name)):
+        said.append(amount(limits.get("max_restarts") or 0, "restart"))
+    lines = [f"At most: {', '.join(said)}"] if said else []
+    if limits.get("on_limit") == "ask":
+        lines.append("At a limit a person is asked for more, once")
+    worst: Json = recipe.get("worst_case") or {}
+    costs = [
+        amount(worst[key], noun)
+        for key, noun in (("turns", "turn"), ("minutes", "minute"))
+        if worst.get(key) is not None
+    ]
+    return lines + ([f"At worst: {', '.join(costs)}"] if costs else [])
+
+
+def _box(name: str, step: Json, recipe: Json, style: text.Style, width: int) -> list[str]:
+    inside = width - 4
+    title = text.fold(name, inside // 2)
+    about = text.fold(", ".join(_about(name, step, recipe)), inside - text.cells(title) - 4)
+    rule = "─" * (inside - text.cells(title) - text.cells(about) - 3)
+    lines = [f"╭─ {style('bold', title)} {rule} {style('dim', about)} ╮"]
+    for sign, words in _content(step):
+        shown = text.padded(text.fold(words, inside - 2), inside - 2)
+        lines.append(f"│ {style('dim', sign)} {shown} │")
+    return [*lines, f"╰┬{'─' * (width - 3)}╯"]
+
+
+def _about(name: str, step: Json, recipe: Json) -> list[str]:
+    """What kind of step it is, and what is not as usual."""
+    marks = ["start"] if name == recipe.get("initial") else []
+    marks.append(str(step.get("kind") or "turn"))
+    if step.get("session") not in (None, "same"):
+        marks.append(f"{step['session']} session")
+    if step.get("agent"):
+        marks.append(f"agent {step['agent']}")
+    if step.get("model"):
+        marks.append(f"model {step['model']}")
+    tools = step.get("tools")
+    if isinstance(tools, str) and tools != "all":
+        marks.append(f"tools {tools}")
+    return marks + [word for word in ("commits", "irreversible") if step.get(word)]
+
+
+def _content(step: Json) -> list[tuple[str, str]]:
+    """What happens in a step, in order: a sign and words."""
+    command = " ".join(map(str, step.get("run") or [])) or step.get("shell")
+    called = f"recipe {step['recipe']}" if step.get("recipe") else ""
+    checks = [" ".join(map(str, check.get("run") or [])) for check in step.get("checks") or []]
+    content = [
+        ("?", step.get("gate")),
+        ("?", step.get("ask")),
+        ("»", step.get("prompt") or step.get("opening")),
+        ("$", command),
+        ("»", called),
+        *(("✓", check) for check in checks),
+    ]
+    return [(sign, str(words)) for sign, words in content if words]
+
+
+def _ways(
+    name: str, ways: list[Json], steps: list[str], style: text.Style, width: int
+) -> list[str]:
+    outcomes = [text.fold(way.get("outcome"), width // 2) for way in ways]
+    longest = max(map(text.cells, outcomes), default=0)
+    lines = []
+    for number, (way, outcome) in enumerate(zip(ways, outcomes, strict=True)):
+        fork = "└" if number == len(ways) - 1 else "├"
+        line, colour = ("╌", "dim") if way.get("implied") else ("─", "")
+        label = text.padded(outcome, longest)
+        lines.append(
+            f" {fork}{line} {style(colour, label) if colour else label} {line}"
+            f"{_target(name, way, steps, style)}"
+        )
+    return lines
+
+
+def _target(name: str, way: Json, steps: list[str], style: text.Style) -> str:
+    to = way.get("to")
+    if to == "@restart":
+        return style("cyan", "⟲ begins again (@restart)")
+    if to is None:
+        sign, colour = mark(way.get("class"))
+        class_ = way.get("class")
+        more = f" ({text.fold(class_)})" if class_ not in (None, "completed") else ""
+        reason = f"{sign} {text.fold(way.get('exit'))}"
+        return f"{style(colour, reason)}{style('dim', more)}"
+    if to == name:
+        return f"↺ {text.fold(to)}"
+    back = to in steps and steps.index(to) < steps.index(name)
+    return f"{'↑' if back else '→'} {text.fold(to)}"

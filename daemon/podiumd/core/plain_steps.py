@@ -1,0 +1,112 @@
+"""Steps without an agent: a command that the daemon runs, a question that a person answers."""
+
+from __future__ import annotations
+
+import shlex
+
+from podiumd.core import commands as c
+from podiumd.core import edges, limits, prompts
+from podiumd.core import facts as f
+from podiumd.core.exits import classify
+from podiumd.core.kernel import CHOICES, Decision
+from podiumd.core.recipe import Step
+from podiumd.core.state import Claim, Question, RunState
+
+COMMAND_MINUTES = 60.0
+"""How long a command may take whose step says nothing else."""
+
+SHELL = ("/bin/sh", "-c")
+
+CHOICE = "choice"
+"""What the question of a gate step is about."""
+
+
+def first_move(step: Step) -> f.Move:
+    """What is to be done first in a step."""
+    if step.kind == "command":
+        return f.Move(kind="command")
+    if step.kind == "gate":
+        return f.Move(kind="gate")
+    return f.Move(kind="turn", purpose="step")
+
+
+def ask(d: Decision, step: Step) -> None:
+    """Ask the question of a gate step; its answers are the step's outcomes."""
+    labels = dict(CHOICES["gate"])
+    choices = tuple((choice, labels.get(choice, choice)) for choice in step.choices)
+    d.ask("gate", prompts.fill(d.state, step.ask or ""), about=CHOICE, choices=choices)
+
+
+def chosen(d: Decision, step: Step, command: c.Answer) -> None:
+    """A person has answered the question of a gate step."""
+    claim = Claim(outcome=command.answer, source="person", detail=command.note or "")
+    edges.take(d, edges.edge_for(step, command.answer), claim)
+
+
+def intend_command(d: Decision, seen: c.Proceed) -> None:
+    """Decide to run the step's command, unless somebody has the tree or a limit is reached."""
+    state, step = d.state, d.state.current
+    assert step is not None and state.step is not None
+    if seen.locked is not None:
+        d.end(classify("session-locked"), detail=seen.locked)
+        return
+    if limits.spent(d):
+        return
+    seconds = (step.timeout_minutes or COMMAND_MINUTES) * 60.0
+    left = limits.seconds_left(state)
+    d.emit(
+        f.CommandIntended(
+            step=state.step,
+            visit=state.visits[state.step],
+            run=command_line(state, step),
+            timeout_seconds=seconds if left is None else min(seconds, left),
+            next=f.Move(kind="run"),
+        )
+    )
+
+
+def command_line(state: RunState, step: Step) -> tuple[str, ...]:
+    """The command of a step as an argument list; values never change how many there are."""
+    if step.shell is not None:
+        return (*SHELL, step.shell)
+    return prompts.fill_arguments(state, step.run)
+
+
+def command_over(d: Decision, command: c.CommandOver) -> None:
+    """The step's command came to its end: its exit status is the outcome."""
+    state, step = d.state, d.state.current
+    if state.next != f.Move(kind="run"):
+        return
+    assert step is not None and state.step is not None
+    run = command_line(state, step)
+    d.emit(
+        f.CommandEnded(
+            step=state.step,
+            visit=state.visits[state.step],
+            run=run,
+            passed=command.passed,
+            exit_status=command.exit_status,
+            seconds=command.seconds,
+            tail=command.tail,
+            log=command.log,
+        )
+    )
+    outcome = "passed" if command.passed else "failed"
+    failure = None if command.passed else how_it_failed(run, command.exit_status)
+    claim = Claim(outcome=outcome, source="command", description=failure, detail=command.tail)
+    edges.take(d, edges.edge_for(step, outcome), claim)
+
+
+def how_it_failed(run: tuple[str, ...], exit_status: int | None) -> str:
+    """A command that failed, and how, in a line."""
+    how = "did not end" if exit_status is None else f"exit status {exit_status}"
+    return f"{shlex.join(run)}: {how}"
+
+
+def accept_command(d: Decision, question: Question) -> None:
+    """A person says of a command that was cut off: what is there is good enough."""
+    step = d.state.current
+    if question.about != "irreversible" or step is None or d.state.next != f.Move(kind="run"):
+        return
+    claim = Claim(outcome="passed", source="person", detail="")
+    edges.take(d, edges.edge_for(step, "passed"), claim)

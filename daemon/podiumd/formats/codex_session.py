@@ -1,0 +1,239 @@
+"""Codex's session files ("rollouts") as summaries and messages. Pure.
+
+Measured with ``codex`` 0.169.0: one ``{timestamp, type, payload}`` a line, without a uuid. What
+the model was told and what it said stands in ``response_item`` records; ``event_msg`` records
+tell the same once more. There is no tree: a rollout is one conversation, in the order of the file.
+Codex puts instructions and facts of the surroundings into rows of role user; it says of each piece
+of a row what it is (``content_item_kinds``), which older versions did not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from podiumd.formats.claude_json import mapping, objects, read_object, string, strings
+from podiumd.formats.json_lines import Lines, Reader, first_words, fold_times
+from podiumd.formats.message import (
+    Block,
+    Image,
+    Message,
+    Role,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    bounded,
+    image_of_base64,
+    plain,
+    text_of,
+    tool_result,
+)
+from podiumd.formats.session import (
+    PREVIEW_LIMIT,
+    PROMPT_LIMIT,
+    Cursor,
+    Entry,
+    Summary,
+    identity_of_line,
+    uuid_of,
+)
+
+_ROLES: Final[dict[str, Role]] = {
+    "function_call": "assistant",
+    "custom_tool_call": "assistant",
+    "local_shell_call": "assistant",
+    "function_call_output": "user",
+    "custom_tool_call_output": "user",
+    "local_shell_call_output": "user",
+}
+_NAME_DIRECTORY: Final = frozenset({"session_meta", "turn_context"})
+_WORDS: Final = frozenset({"input_text", "output_text", "text"})
+_INJECTED: Final = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions)>|# AGENTS\.md instructions for )"
+)
+_EXIT_STATUS: Final = re.compile(r"(?:[^\n]*\n){0,4}Process exited with code (-?[0-9]{1,10})\n")
+_DATA_URL: Final = re.compile(r"data:([^;,]+);base64,")
+
+
+class _Payload(msgspec.Struct, gc=False):
+    type: str = ""
+    role: str = ""
+    cwd: str = ""
+
+
+class _Record(msgspec.Struct, gc=False):
+    timestamp: str = ""
+    type: str = ""
+    payload: _Payload | None = None
+
+
+_RECORDS: Final = Reader(_Record)
+
+
+def _role(record: _Record | None, line: bytes) -> Role | None:
+    """Return whose message a record is, ``None`` if it is none: the one place that decides."""
+    if record is None or record.type != "response_item" or record.payload is None:
+        return None
+    kind = record.payload.type
+    if kind == "message":
+        if record.payload.role == "assistant":
+            return "assistant"
+        from_person = record.payload.role == "user" and not _injected(_payload(line))
+        return "user" if from_person else None
+    if kind == "reasoning":
+        return "assistant" if _blocks(_payload(line)) else None
+    return _ROLES.get(kind)
+
+
+def _payload(line: bytes) -> dict[str, Any]:
+    raw = read_object(line, errors="replace")
+    return mapping(raw, "payload") if isinstance(raw, dict) else {}
+
+
+def _injected(payload: dict[str, Any]) -> bool:
+    """Say whether a row of role user is Codex's own."""
+    about = mapping(payload, "internal_chat_message_metadata_passthrough")
+    kinds = [kind for kind in strings(about, "content_item_kinds") if kind != "unknown"]
+    if kinds:
+        return not any(kind.startswith("user.") for kind in kinds)
+    first = next(iter(objects(payload, "content")), {})
+    return _INJECTED.match(string(first, "text")) is not None
+
+
+def _blocks(payload: dict[str, Any]) -> tuple[Block, ...]:
+    call_id = string(payload, "call_id")
+    match payload.get("type"):
+        case "message":
+            return _content(objects(payload, "content"))
+        case "reasoning":
+            thoughts = (string(part, "text") for part in objects(payload, "summary"))
+            return tuple(Thinking(thought) for thought in thoughts if thought)
+        case "function_call":
+            arguments = _arguments(string(payload, "arguments"))
+            return (ToolUse(call_id, string(payload, "name"), arguments),)
+        case "custom_tool_call":
+            words = {"input": string(payload, "input")}
+            return (ToolUse(call_id, string(payload, "name"), words),)
+        case "local_shell_call":
+            return (ToolUse(call_id, "local_shell", bounded(mapping(payload, "action"))),)
+        case _:
+            return (_result(call_id, payload.get("output")),)
+
+
+def _content(parts: list[dict[str, Any]]) -> tuple[Block, ...]:
+    """The words and pictures of a row; the tags that Codex puts around a picture are left out."""
+    pictures = {at for at, part in enumerate(parts) if part.get("type") == "input_image"}
+    blocks: list[Block] = []
+    for at, part in enumerate(parts):
+        text = string(part, "text")
+        if at in pictures:
+            blocks.append(_image(string(part, "image_url")))
+        elif part.get("type") in _WORDS and not _tag_of_picture(text, at, pictures):
+            blocks.append(Text(text))
+    return tuple(blocks)
+
+
+def _tag_of_picture(text: str, at: int, pictures: set[int]) -> bool:
+    opens = at + 1 in pictures and text.startswith("<image") and text.endswith(">")
+    return opens or (at - 1 in pictures and text == "</image>")
+
+
+def _image(url: str) -> Image:
+    found = _DATA_URL.match(url)
+    if found is None:
+        return Image("unknown", 0)
+    return image_of_base64(found[1], len(url) - found.end())
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """A call's arguments, which the model writes as JSON within a string."""
+    found = read_object(text.encode("utf-8", "replace"))
+    return bounded(found) if isinstance(found, dict) else {"arguments": text}
+
+
+def _result(call_id: str, output: object) -> ToolResult:
+    failed = False
+    if isinstance(output, dict):
+        failed = output.get("success") is False
+        output = output.get("content")
+    if isinstance(output, list):
+        parts = _content([part for part in output if isinstance(part, dict)])
+        text = "\n".join(words.removesuffix("\n") for words in plain(parts))
+        return tool_result(call_id, text, is_error=failed)
+    text = output if isinstance(output, str) else ""
+    status = _EXIT_STATUS.match(text)
+    failed = failed or (status is not None and int(status[1]) != 0)
+    return tool_result(call_id, text, is_error=failed)
+
+
+def _typed(line: bytes) -> str:
+    """The first words that a person meant for the agent in a message of role user."""
+    texts = (block.text for block in _blocks(_payload(line)) if isinstance(block, Text))
+    return next((text for text in texts if text.strip()), "")
+
+
+def _words(line: bytes) -> str:
+    return text_of(_blocks(_payload(line)))
+
+
+class CodexSession:
+    """Codex's format, as a ``SessionFormat``."""
+
+    agent: Final = "codex"
+
+    def fold(self, summary: Summary, chunk: bytes) -> None:
+        """Bring a summary forward; a rollout holds no title."""
+        lines = Lines(chunk)
+        records = _RECORDS.read_all(lines)
+        fold_times(summary, records)
+        messages: list[int] = []
+        asked: list[int] = []
+        for at, record in enumerate(records):
+            line = lines[at]
+            if record is None:
+                summary.bad_lines += bool(line.strip())
+            elif (role := _role(record, line)) is not None:
+                messages.append(at)
+                if role == "user":
+                    asked.append(at)
+            elif record.type in _NAME_DIRECTORY and record.payload is not None:
+                summary.cwd = summary.cwd or record.payload.cwd
+        summary.lines += len(lines)
+        summary.messages += len(messages)
+        typed = (_typed(lines[at]) for at in asked)
+        summary.prompt = summary.prompt or first_words(typed, PROMPT_LIMIT)
+        words = (_words(lines[at]) for at in reversed(messages))
+        summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
+
+    def entries(self, cursor: Cursor, chunk: bytes) -> list[Entry]:
+        """Return the messages' places; without a tree nothing forks, and nothing is remembered."""
+        lines = Lines(chunk)
+        found: list[Entry] = []
+        for at, record in enumerate(_RECORDS.read_all(lines)):
+            line = lines[at]
+            role = _role(record, line)
+            if role is not None:
+                found.append(Entry(lines.bounds[at], len(line), identity_of_line(line), role))
+        return found
+
+    def message(self, line: bytes) -> Message | None:
+        """Return a line's message; instructions, surroundings and events are none."""
+        record = _RECORDS.read(line)
+        role = _role(record, line)
+        if record is None or role is None:
+            return None
+        blocks = _blocks(_payload(line))
+        return Message(
+            uuid=uuid_of(identity_of_line(line)),
+            role=role,
+            text=text_of(blocks),
+            timestamp=record.timestamp,
+            blocks=blocks,
+        )
+
+    def parents(self, chunk: bytes) -> dict[str, str]:
+        """Return nothing: there is no tree."""
+        return {}

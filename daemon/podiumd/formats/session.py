@@ -1,0 +1,204 @@
+"""What every agent's session file comes to: a summary, and the places of its messages. Pure.
+
+A session file (*transcript*) holds one JSON record a line and only ever grows at its end. Some
+lines are messages of the conversation; the rest is the agent's own. One format module an agent
+tells which, in the shape given here, so that nothing else knows the agents' formats.
+
+Whatever a file holds, no function here or in a format module raises: a line that is no JSON
+object is counted as bad, and a field of the wrong type is read as one that is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+import msgspec
+
+from podiumd.formats.message import Message, Role
+
+PROMPT_LIMIT: Final = 200
+PREVIEW_LIMIT: Final = 120
+NAME_LIMIT: Final = 60
+TIPS_LIMIT: Final = 64
+IDENTITY_BYTES: Final = 16
+UUID_LENGTH: Final = 36
+
+_RFC_3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+    r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Summary(msgspec.Struct):
+    """What the list of sessions says of one; folded chunk by chunk, however the file is cut.
+
+    ``cwd`` is that of the first record that names one. ``title`` is the best that the agent
+    wrote, by rank, a later one of the same rank in place of an earlier. ``prompt`` is the first
+    thing a person said, ``preview`` the last message with words, both on one line and cut.
+    ``first_at`` and ``last_at`` are timestamps as written, of the first and the last record *in
+    the file* that has a valid one: clocks run back. ``lines`` counts every complete line,
+    ``bad_lines`` those that are neither blank nor a JSON object, ``messages`` those that are
+    messages.
+    """
+
+    cwd: str = ""
+    title: str = ""
+    title_rank: int = 0
+    prompt: str = ""
+    preview: str = ""
+    first_at: str = ""
+    last_at: str = ""
+    messages: int = 0
+    lines: int = 0
+    bad_lines: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call the session: its title, else the start of the first prompt, else ``""``."""
+        return self.title or one_line(self.prompt, NAME_LIMIT)
+
+    def entitle(self, title: str, rank: int) -> None:
+        """Take a title unless a better one is known; blank ones are none."""
+        words = one_line(title, PROMPT_LIMIT)
+        if words and rank >= self.title_rank:
+            self.title, self.title_rank = words, rank
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One message's place: ``start`` and ``length`` in the chunk, the newline left out.
+
+    ``identity`` tells the message from all others of its session (16 bytes). ``parent`` is set
+    where the conversation forks: on a person's prompt that does not follow its tip, and on an
+    answer to an earlier turn than the last. It is the uuid of the record that it follows, ``""``
+    if it follows none.
+    """
+
+    start: int
+    length: int
+    identity: bytes
+    role: Role
+    parent: str | None = None
+
+
+class Cursor(msgspec.Struct):
+    """What a scan for entries remembers from chunk to chunk: what the next message may follow.
+
+    ``tips``: the uuids of the last message and of the records of the tree after it, the newest
+    last, at most ``TIPS_LIMIT``; a prompt follows one of these. Empty until the first message.
+    ``turn``: those of the present turn's records, the last hundred or so; an answer follows one
+    of these.
+    """
+
+    tips: list[str] = msgspec.field(default_factory=list)
+    turn: list[str] = msgspec.field(default_factory=list)
+
+    def reach(self, uuid: str) -> None:
+        """Note a message: the conversation goes on from it."""
+        self.tips = [uuid] if uuid else []
+        turn = self.turn  # as in _note, which is one call too many for every message
+        turn.append(uuid)
+        if len(turn) > 2 * TIPS_LIMIT:
+            del turn[:TIPS_LIMIT]
+
+    def extend(self, uuid: str) -> None:
+        """Note a record of the tree that is no message."""
+        if self.tips and uuid:
+            self.tips = [*self.tips[1 - TIPS_LIMIT :], uuid]
+            self._note(uuid)
+
+    def _note(self, uuid: str) -> None:
+        self.turn.append(uuid)
+        if len(self.turn) > 2 * TIPS_LIMIT:
+            del self.turn[:TIPS_LIMIT]
+
+
+class SessionFormat(Protocol):
+    """How one agent's session files are read. A chunk is whole lines, each ended by a newline."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name, such as ``claude``."""
+
+    def fold(self, summary: Summary, chunk: bytes) -> None:
+        """Bring a summary forward by the lines that come next in its file."""
+
+    def entries(self, cursor: Cursor, chunk: bytes) -> list[Entry]:
+        """Return the places of the messages among the lines that come next, in their order."""
+
+    def message(self, line: bytes) -> Message | None:
+        """Return the line's message; ``None`` if it is none. An entry's line always has one."""
+
+    def parents(self, chunk: bytes) -> dict[str, str]:
+        """Return, by uuid, what the records of the tree that are no messages follow.
+
+        See ``nearest``. A record that follows nothing is left out.
+        """
+
+
+def nearest(uuid: str, parents: Mapping[str, str], known: Callable[[bytes], bool]) -> bytes | None:
+    """Return the identity of the nearest message at or before a record of the tree.
+
+    Parameters:
+        uuid: the record, as ``Entry.parent`` has it.
+        parents: of the whole file, by ``SessionFormat.parents``.
+        known: whether an identity is that of a message.
+
+    ``None``: there is none, or the records go round in a circle.
+    """
+    seen: set[str] = set()
+    at: str | None = uuid
+    while at and at not in seen:
+        if known(identity := identity_of(at)):
+            return identity
+        seen.add(at)
+        at = parents.get(at)
+    return None
+
+
+def identity_of(uuid: str) -> bytes:
+    """Return the identity of a message whose record has this uuid, of whatever form."""
+    if len(uuid) == UUID_LENGTH:
+        try:
+            data = bytes.fromhex(uuid.replace("-", ""))
+        except ValueError:
+            data = b""
+        if len(data) == IDENTITY_BYTES:
+            return data
+    return _digest(uuid.encode("utf-8", "replace"))
+
+
+def identity_of_line(line: bytes) -> bytes:
+    """Return the identity of a message whose record has no uuid; the newline is left out."""
+    return _digest(line)
+
+
+def uuid_of(identity: bytes) -> str:
+    """Return the identity as a uuid: that of the record where it has one in the usual form."""
+    digits = identity.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:IDENTITY_BYTES]
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return the words on one line, cut to ``limit`` characters with an ellipsis at the cut."""
+    # More words than characters that are kept cannot matter, and a text may be megabytes long.
+    words = " ".join(text.split(maxsplit=limit)[: limit + 1])
+    return words if len(words) <= limit else words[: limit - 1].rstrip() + "…"
+
+
+def milliseconds(timestamp: str) -> int | None:
+    """Return an RFC 3339 timestamp as milliseconds since 1970, or ``None`` if it is none."""
+    if not _RFC_3339.fullmatch(timestamp):
+        return None
+    try:
+        return (datetime.fromisoformat(timestamp.upper()) - _EPOCH) // timedelta(milliseconds=1)
+    except ValueError:
+        return None

@@ -1,0 +1,116 @@
+"""The commands that the daemon runs itself: checks, and the steps that are commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import trio
+
+from podiumd.core import commands as c
+from podiumd.core import limits, plain_steps, prompts
+from podiumd.core.ids import derive
+from podiumd.core.state import RunState
+from podiumd.runtime.actor import RunActor
+from podiumd.tools.commands import CommandResult, run_command
+from podiumd.tools.failpoints import failpoint
+from podiumd.tools.process import sweep
+
+OUTPUT_CAP_BYTES = 16 * 1024 * 1024
+
+
+async def run_check(actor: RunActor) -> None:
+    """Run the check that is next. One that a crash cut off is ended first, then run again."""
+    state = actor.state
+    move, step = state.next, state.current
+    assert move is not None and step is not None
+    check = step.checks[move.index]
+    left = limits.seconds_left(state)
+    limit = check.timeout_seconds if left is None else min(check.timeout_seconds, left)
+    marker = _marker(state, "check", move.index)
+    await sweep(marker)
+    failpoint("check.before-run")
+    result, log_file = await _run(actor, prompts.fill_arguments(state, check.run), marker, limit)
+    failpoint("check.after-run")
+    at, mono = actor.stamp()
+    over = c.CheckOver(
+        at=at,
+        mono=mono,
+        index=move.index,
+        passed=result.exit_status == 0,
+        exit_status=result.exit_status,
+        seconds=result.seconds,
+        tail=_tail(result),
+        log=str(log_file),
+    )
+    await actor.report(over)
+
+
+async def run_step(actor: RunActor) -> None:
+    """Run the step's command. What a crash left of it is ended first, then it is run again;
+    whether that is allowed was asked before (``recovery.ask_about_command``)."""
+    state = actor.state
+    step = state.current
+    assert step is not None
+    seconds = (step.timeout_minutes or plain_steps.COMMAND_MINUTES) * 60.0
+    left = limits.seconds_left(state)
+    marker = _marker(state, "command", 0)
+    await sweep(marker)
+    failpoint("command.before-run")
+    result, log_file = await _run(
+        actor,
+        plain_steps.command_line(state, step),
+        marker,
+        seconds if left is None else min(seconds, left),
+    )
+    failpoint("command.after-run")
+    at, mono = actor.stamp()
+    over = c.CommandOver(
+        at=at,
+        mono=mono,
+        passed=result.exit_status == 0,
+        exit_status=result.exit_status,
+        seconds=result.seconds,
+        tail=_tail(result),
+        log=str(log_file),
+    )
+    await actor.report(over)
+
+
+def _marker(state: RunState, kind: str, index: int) -> str:
+    """What the processes of this command carry, so that they are known after a crash."""
+    step = state.step or ""
+    run_id = state.start.run_id
+    return derive(run_id, state.restart, step, state.visits[step], kind, index, state.turns)
+
+
+async def _run(
+    actor: RunActor, argv: tuple[str, ...], marker: str, limit_seconds: float
+) -> tuple[CommandResult, Path]:
+    """Run a command in the run's directory; nothing of it lives when this returns."""
+    context = actor.context
+    log_file = context.check_log(actor.run_id, marker)
+    while True:
+        try:
+            log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            log_file.touch(mode=0o600)
+            break
+        except OSError as error:
+            await actor.wait_for_room(error)
+    try:
+        result = await run_command(
+            argv,
+            cwd=actor.state.start.working_directory,
+            environment=context.command_environment(marker),
+            marker_env={},
+            output_cap_bytes=OUTPUT_CAP_BYTES,
+            log_file=log_file,
+            limit_seconds=limit_seconds,
+        )
+    finally:
+        with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
+            await sweep(marker)
+    return result, log_file
+
+
+def _tail(result: CommandResult) -> str:
+    return "\n".join(part for part in (result.tail, result.message) if part)

@@ -1,0 +1,189 @@
+"""What can be known of a recipe before it runs: faults, worst case, simulation, paths, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import trio
+
+from podiumd.core.check import CheckResult, check_text
+from podiumd.core.graph import graph
+from podiumd.core.paths import simple_paths, ways_out
+from podiumd.core.recipe import Recipe, Source
+from podiumd.core.rehearse import play_step
+from podiumd.core.simulate import simulate
+from podiumd.core.views import Json
+from podiumd.core.walk import SimulationError
+from podiumd.core.worst_case import worst_case
+from podiumd.runtime.catalogue import Catalogue, RecipeNotFound, shown
+from podiumd.runtime.context import Context
+from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
+from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
+from podiumd.runtime.requested import called_entry, directory, expanded, recipe_entry
+
+TEXT = "recipe.toml"
+"""What a recipe that comes as text is called in findings."""
+
+
+class RecipeTools:
+    """Looks at recipes with the agents of this daemon and the recipes of a directory."""
+
+    def __init__(self, context: Context, catalogue: Catalogue, default_agent: str) -> None:
+        self._context = context
+        self._catalogue = catalogue
+        self._default_agent = default_agent
+
+    async def check(
+        self,
+        path: str | None,
+        text: str | None,
+        recipe_id: str | None,
+        working_directory: str | None,
+    ) -> Json:
+        """Check a recipe by its file, its text or its id: ``{ok, findings, worst_case}``.
+
+        A project's recipe is read as it is for a run: no link is followed.
+
+        Raises:
+            InvalidParameter: not exactly one of the three, or a file that cannot be read.
+            NotFound: no recipe has this id.
+        """
+        if sum(given is not None for given in (path, text, recipe_id)) != 1:
+            raise InvalidParameter("path", "Give exactly one of 'path', 'text' and 'id'.")
+        where = None if working_directory is None else directory(working_directory)
+        if text is not None:
+            source: Source = "user" if where is None else "project"
+            result = await trio.to_thread.run_sync(
+                self._check, text, TEXT, _no_prompt, source, where
+            )
+        elif path is not None:
+            owner = self._catalogue.owner(Path(path))
+            result = await trio.to_thread.run_sync(self._check_file, Path(path), owner)
+        else:
+            assert recipe_id is not None
+            result = await trio.to_thread.run_sync(self._check_known, recipe_id, where)
+        worst = result.worst_case
+        return {
+            "ok": result.ok,
+            "findings": [msgspec.to_builtins(finding) for finding in result.findings],
+            "worst_case": None if worst is None else msgspec.to_builtins(worst),
+        }
+
+    def _check_known(self, recipe_id: str, where: str | None) -> CheckResult:
+        try:
+            entry = self._catalogue.get(recipe_id, where)
+        except RecipeNotFound as error:
+            raise NotFound("recipe", recipe_id, str(error)) from error
+        if entry.recipe is None:
+            return CheckResult(ok=False, findings=entry.findings)
+        return self._check_file(entry.path, entry.project, entry.source)
+
+    def _check_file(
+        self, path: Path, project: Path | None, source: Source | None = None
+    ) -> CheckResult:
+        source = source or ("user" if project is None else "project")
+        where = None if project is None else str(project)
+        with ExitStack() as stack:
+            try:
+                if project is None:
+                    text, read_prompt = read_own(path), own_prompts(path.resolve().parent)
+                else:
+                    files = stack.enter_context(ProjectFiles(project))
+                    text, read_prompt = files.recipe(path.name), files.prompt
+            except (OSError, ValueError, RuntimeError, Overfull) as error:
+                message = f"'{shown(path)}' cannot be read: {reason(error)}."
+                raise InvalidParameter("path", message) from error
+            return self._check(text, shown(path), read_prompt, source, where)
+
+    def _check(
+        self,
+        text: str,
+        file: str,
+        read_prompt: Callable[[str], str],
+        source: Source,
+        where: str | None,
+    ) -> CheckResult:
+        @cache  # calls of calls ask for the same recipes again and again
+        def called(recipe_id: str) -> Recipe | None:
+            try:
+                return called_entry(self._catalogue, source, recipe_id, where).recipe
+            except RecipeNotFound:
+                return None
+
+        return check_text(
+            text,
+            file=file,
+            read_prompt=read_prompt,
+            capabilities={
+                name: agent.driver.capabilities for name, agent in self._context.agents.items()
+            },
+            default_agent=self._default_agent,
+            load_called=called,
+        )
+
+    async def described(self, recipe_id: str, working_directory: str | None) -> Json:
+        """Beside the recipe as data: where each step can lead, and what it may cost at worst."""
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        assert entry.recipe is not None
+        ways = {
+            name: [msgspec.to_builtins(way) for way in ways_out(step)]
+            for name, step in entry.recipe.steps.items()
+        }
+        try:
+            whole = await expanded(self._context.store, self._catalogue, entry, working_directory)
+        except (RecipeRefused, Refused):
+            return {"ways": ways, "worst_case": None}
+        return {"ways": ways, "worst_case": msgspec.to_builtins(worst_case(whole))}
+
+    async def simulate(
+        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
+    ) -> Json:
+        """Walk the machine without an agent. Raises ``InvalidParameter``, ``NotFound``."""
+        recipe = await self._recipe(recipe_id, working_directory)
+        try:
+            trace = await trio.to_thread.run_sync(simulate, recipe, outcomes)
+        except SimulationError as error:
+            raise InvalidParameter("outcomes", f"Invalid params: {error}") from error
+        found: Json = msgspec.to_builtins(trace)
+        return found
+
+    async def paths(self, recipe_id: str, working_directory: str | None) -> Json:
+        """Every simple path to each exit."""
+        recipe = await self._recipe(recipe_id, working_directory)
+        found: Json = msgspec.to_builtins(await trio.to_thread.run_sync(simple_paths, recipe))
+        return found
+
+    async def graph(
+        self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
+    ) -> Json:
+        """The machine as a text that a program draws."""
+        recipe = await self._recipe(recipe_id, working_directory)
+        return {"text": graph(recipe, format)}
+
+    async def rehearse(
+        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
+    ) -> Json:
+        """Play one step with made-up replies. Raises ``InvalidParameter``, ``NotFound``."""
+        recipe = await self._recipe(recipe_id, working_directory)
+        if step not in recipe.steps:
+            raise NotFound("step", step)
+        try:
+            played = await trio.to_thread.run_sync(play_step, recipe, step, replies)
+        except SimulationError as error:
+            raise InvalidParameter("step", f"Invalid params: {error}") from error
+        found: Json = msgspec.to_builtins(played)
+        return found
+
+    async def _recipe(self, recipe_id: str, working_directory: str | None) -> Recipe:
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        assert entry.recipe is not None
+        return entry.recipe
+
+
+def _no_prompt(name: str) -> str:
+    raise ValueError("a recipe that comes as text has no files beside it")

@@ -1,0 +1,93 @@
+"""What can be asked about recipes while none of them runs: which there are, what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import trio
+
+from podiumd.core import outcome
+from podiumd.core.recipe import OTHER
+from podiumd.core.views import Json
+from podiumd.runtime.catalogue import Catalogue, Entry, shown
+from podiumd.runtime.context import Context
+from podiumd.runtime.errors import NotFound
+from podiumd.runtime.requested import directory, recipe_entry
+from podiumd.runtime.trust import agree, judged
+
+PREVIEW_CHARACTERS = 120
+
+
+class Recipes:
+    """The recipes as each working directory sees them."""
+
+    def __init__(self, context: Context, catalogue: Catalogue) -> None:
+        self._context = context
+        self._catalogue = catalogue
+
+    async def get(self, recipe_id: str, working_directory: str | None) -> Json:
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        [entry] = await judged(self._context.store, [entry])
+        data: Json = msgspec.to_builtins(entry.recipe)
+        return {**data, **_origin(entry)}
+
+    async def outcome(
+        self, recipe_id: str, step: str, text: str, working_directory: str | None
+    ) -> Json:
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        assert entry.recipe is not None
+        found = entry.recipe.steps.get(step)
+        if found is None:
+            raise NotFound("step", step)
+        result = outcome.from_text(text, [*found.outcomes, OTHER])
+        if isinstance(result, outcome.OutcomeError):
+            return {
+                "ok": False,
+                "error": result.error,
+                "message": result.message,
+                "excerpt": result.excerpt,
+            }
+        return {
+            "ok": True,
+            "outcome": result.outcome,
+            "description": result.description,
+            "source": result.source,
+            "repaired": result.repaired,
+        }
+
+    async def trust(self, working_directory: str, digests: Mapping[str, str] | None) -> list[Json]:
+        where = directory(working_directory)
+        agreed = await agree(self._context.store, self._catalogue, where, digests)
+        self._context.log("Recipes trusted", directory=shown(where), recipes=sorted(agreed))
+        return [{"id": id_, "digest": digest} for id_, digest in sorted(agreed.items())]
+
+    async def list(self, working_directory: str | None) -> list[Json]:
+        where = None if working_directory is None else directory(working_directory)
+        entries = await trio.to_thread.run_sync(self._catalogue.list, where)
+        return [
+            {
+                "id": entry.id,
+                "label": entry.label,
+                "description": entry.description,
+                "first_prompt": _preview(entry.recipe.first_prompt if entry.recipe else ""),
+                **_origin(entry),
+                "ok": entry.recipe is not None,
+            }
+            for entry in await judged(self._context.store, entries)
+        ]
+
+
+def _origin(entry: Entry) -> Json:
+    """Where a recipe is from, and whether it may run."""
+    return {
+        "source": entry.source,
+        "path": shown(entry.path),
+        "shadows": [*entry.shadows],
+        "trusted": entry.trusted,
+        "changed": entry.changed,
+    }
+
+
+def _preview(text: str) -> str:
+    return " ".join(text.split())[:PREVIEW_CHARACTERS]

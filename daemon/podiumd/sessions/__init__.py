@@ -1,0 +1,1 @@
+"""The agents' transcripts: found, indexed, numbered and followed."""

@@ -1,0 +1,91 @@
+"""What has changed on the disk since the index last knew it: what to read, and what is gone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+
+import msgspec
+
+from podiumd.sessions.table import Known, Row
+from podiumd.sessions.tree import Companion, Found, Tree, newest, session_of
+
+
+class Changes(msgspec.Struct):
+    """What has to be done for the index to be as the disk is.
+
+    ``read``: files that are new, have grown, are others than they were or have another path; the
+    last written first. ``vanished``: the ids of sessions that have no file any longer.
+    ``companions``: those that are new or changed; ``companions_gone``: the paths of those that
+    are not there any longer.
+    """
+
+    read: list[Found] = []
+    vanished: list[str] = []
+    companions: list[Companion] = []
+    companions_gone: list[str] = []
+
+
+def changed(known: Known, tree: Tree) -> Changes:
+    """Compare what the index knows with the tree.
+
+    Of two files of one session the one that was written last is followed. What could not be
+    looked at is left as it is.
+    """
+    changes = Changes()
+    _compare_sessions(changes, known, tree)
+    _compare_companions(changes, known, tree)
+    return changes
+
+
+def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
+    get = known.sessions.get
+    other = [
+        file
+        for file in tree.sessions
+        if get(file.path) != (file.path, file.size, file.mtime_ns, file.ino, file.dev)
+    ]
+    if not other and len(tree.sessions) == len(known.sessions):
+        return
+    missing = known.sessions.keys() - {file.path for file in tree.sessions}
+    files: dict[str, list[Found]] = {session_of(path): [] for path in missing}
+    files.update((file.session_id, []) for file in other)
+    for file in tree.sessions:
+        if file.session_id in files:
+            files[file.session_id].append(file)
+    paths = {
+        session_id: path for path in known.sessions if (session_id := session_of(path)) in files
+    }
+    to_read = set(other)
+    for session_id, candidates in files.items():
+        if candidates:
+            file = newest(candidates, paths.get(session_id))
+            if file in to_read:
+                changes.read.append(file)
+        elif not _is_unseen(paths[session_id], tree.unseen):
+            changes.vanished.append(session_id)
+    changes.read.sort(key=lambda file: file.mtime_ns, reverse=True)
+
+
+def _compare_companions(changes: Changes, known: Known, tree: Tree) -> None:
+    get = known.companions.get
+    changes.companions = [
+        file
+        for file in tree.companions
+        if get(file.path) != (file.path, file.size, file.mtime_ns, file.session_id)
+    ]
+    if changes.companions or len(tree.companions) != len(known.companions):
+        missing = known.companions.keys() - {file.path for file in tree.companions}
+        changes.companions_gone = [path for path in missing if not _is_unseen(path, tree.unseen)]
+
+
+def _is_unseen(path: str, unseen: Collection[str]) -> bool:
+    """Whether this path, or a directory that it is in, could not be looked at."""
+    return any(path == place or path.startswith(f"{place}/") for place in unseen)
+
+
+def is_older_copy(found: Found, row: Row) -> bool:
+    """Whether this is a second file of a session that is followed in a newer one. Blocking."""
+    if row.gone or found.path == row.path or (found.dev, found.ino) == (row.dev, row.ino):
+        return False
+    return found.mtime_ns <= row.mtime_ns and os.path.lexists(row.path)

@@ -1,0 +1,352 @@
+"""Keeping the index in step with the transcripts: what changed is looked at, read on, stored.
+
+The watch says where something changed; a sweep compares the whole tree with the index, at the
+start, now and then, and whenever the watch may have missed something. Each byte is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from weakref import WeakValueDictionary
+
+import trio
+from msgspec.structs import replace
+
+from podiumd.formats.session import SessionFormat
+from podiumd.formats.session_formats import FORMATS
+from podiumd.logs import log
+from podiumd.sessions import compare, table, tree
+from podiumd.sessions.bulk import (
+    WORTHWHILE_BYTES,
+    BulkReader,
+    batches_of,
+    bulk_reader,
+    process_count,
+)
+from podiumd.sessions.database import Index
+from podiumd.sessions.logs import Logs
+from podiumd.sessions.scan import Changed
+from podiumd.sessions.table import Row
+from podiumd.sessions.tree import Found, Root
+from podiumd.sessions.update import Unreadable, Update, update
+from podiumd.sessions.watch import Changes, TreeWatch
+from podiumd.store.errors import DATABASE_ERRORS, StoreError
+
+SWEEP_SECONDS = 60.0
+"""Between two looks at the whole tree, while everything is watched."""
+
+UNWATCHED_SWEEP_SECONDS = 2.0
+"""Between two looks while something is not watched."""
+
+FOLLOWED_SECONDS = 5.0
+"""Between two looks at the transcripts that somebody follows: the watch may lose an event."""
+
+QUICK_BYTES = 256 * 1024
+"""Growth that is read in the event loop: some tenths of a millisecond."""
+
+_ATTEMPTS = 5
+
+
+class Follower:
+    """The task that reads transcripts; one owner of every file's offset."""
+
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        formats: Mapping[str, SessionFormat],
+        index: Index,
+        logs: Logs,
+        watch: TreeWatch,
+    ) -> None:
+        self._roots = roots
+        self._formats = formats
+        self._index = index
+        self._logs = logs
+        self._watch = watch
+        self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        self._complained: set[tuple[str, str]] = set()
+        self._sweeping = trio.Lock()
+        self._complete = True
+        self._swept = trio.current_time()
+        self.ready = trio.Event()
+        """Set when the first sweep is over: the index knows every session as it was then.
+
+        What changes from then on, or changed meanwhile, it learns from the watch or, until that
+        is armed, from the second sweep.
+        """
+        self.someone_follows = trio.Event()
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        await self._guarded(self._sweep())
+        self.ready.set()
+        await self._guarded(self._sweep())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look_now_and_then)
+            while True:
+                changes = await self._watch.wait()
+                await self._guarded(self._take(changes))
+
+    async def _look_now_and_then(self) -> None:
+        """What the watch cannot promise: ask for sweeps, look at what is followed."""
+        while True:
+            pause = SWEEP_SECONDS if self._complete else UNWATCHED_SWEEP_SECONDS
+            due = max(0.0, self._swept + pause - trio.current_time())
+            followed = self._logs.followed
+            if followed:
+                await trio.sleep(min(due, FOLLOWED_SECONDS))
+                for session_id in followed:
+                    await self._guarded(self.look_again(session_id))
+            else:
+                self.someone_follows = trio.Event()
+                with trio.move_on_after(due):
+                    await self.someone_follows.wait()
+            if trio.current_time() >= self._swept + pause:
+                self._swept = trio.current_time()
+                self._watch.want_sweep()
+
+    # -- what changed ------------------------------------------------------------------------
+
+    async def _take(self, changes: Changes) -> None:
+        if changes.sweep:
+            await self._sweep()
+            return
+        paths = changes.files
+        if changes.directories:
+            paths |= await trio.to_thread.run_sync(tree.files_below, changes.directories)
+        missing: list[str] = []
+        for path in sorted(paths):
+            await self._guarded(self._look_at(path, missing))
+        await self._miss(missing)
+
+    async def _look_at(self, path: str, missing: list[str]) -> None:
+        try:
+            found = tree.look(self._roots, path)
+        except OSError as error:
+            self._complain(path, f"cannot be read: {error.strerror}")
+            return
+        if isinstance(found, Found):
+            await self.refresh(found)
+        elif found is not None:
+            await self._index.write(table.save_companions, [found])
+        else:
+            missing.append(path)
+
+    async def _miss(self, paths: Iterable[str]) -> None:
+        """Take note of files that are not there, or not any more."""
+        lost = False
+        for path in paths:
+            if await self._index.ask(table.row_of_path, path) is not None:
+                lost = True
+            else:
+                await self._index.write(table.forget_companion, path)
+        if lost:
+            await self._sweep()  # it may have moved, or there may be another copy of it
+
+    async def look_again(self, session_id: str, *, doubted: int | None = None) -> None:
+        """Bring one session up to date without having been told of a change.
+
+        ``doubted``: a generation of its row in which a message was not found in its place. Where
+        that is the generation still, all of them are looked for again. Raises as ``refresh``.
+        """
+        row = await self._index.ask(table.row, session_id)
+        if row is None or row.gone:
+            return
+        try:
+            found = tree.look(self._roots, row.path)
+        except OSError as error:
+            self._complain(row.path, f"cannot be read: {error.strerror}")
+            return
+        if isinstance(found, Found):
+            seen = (row.size, row.mtime_ns, row.ino)
+            if row.generation == doubted or (found.size, found.mtime_ns, found.ino) != seen:
+                await self.refresh(found, doubted=doubted)
+        else:
+            await self._sweep()  # it may have moved, or there may be another copy of it
+
+    async def refresh(self, found: Found, *, doubted: int | None = None) -> None:
+        """Read what is new in one transcript, store it and tell of it.
+
+        ``doubted``: see ``look_again``. Raises ``sqlite3.Error``, ``StoreError``.
+        """
+        async with self.holding(found.session_id):
+            for _ in range(_ATTEMPTS):
+                row = await self._index.ask(table.row, found.session_id)
+                if row is not None and compare.is_older_copy(found, row):
+                    return
+                base = row
+                if row is not None and (row.gone or row.generation == doubted):
+                    base = replace(row, ino=0, gone=False)  # read from its start
+                try:
+                    await self._apply(row, await self._read(found, base))
+                except Changed:
+                    continue  # it was rewritten while we read: read again
+                return
+
+    async def _read(self, found: Found, row: Row | None) -> Update | Unreadable:
+        opened = self._logs.get(found.session_id)
+        cursor = None if opened is None else opened.state.cursor
+        reads = self._formats[found.agent]
+        grown = None if row is None or found.ino != row.ino else found.size - row.offset
+        if grown is not None and 0 <= grown <= QUICK_BYTES:
+            return update(reads, found, row, cursor=cursor)
+        return await trio.to_thread.run_sync(lambda: update(reads, found, row, cursor=cursor))
+
+    async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
+        if isinstance(result, Unreadable):
+            if not result.vanished:  # else its end is told as a change of its own
+                self._complain(result.path, result.problem)
+            return
+        self._report(result)
+        await self._logs.apply(result)
+        if row is not None and row.gone:
+            await self._logs.found_again(result.row)
+
+    # -- the whole tree ----------------------------------------------------------------------
+
+    async def _sweep(self) -> None:
+        # To arm the watch takes as long as the look itself. So the first look is without it, and
+        # the second is for what changed before it was armed.
+        watched = self.ready.is_set()
+        async with self._sweeping:
+            try:
+                if watched:
+                    await trio.to_thread.run_sync(self._watch.arm)
+                directories = await self._look_at_all()
+                if watched:
+                    complete = self._watch.complete
+                    self._complete = await trio.to_thread.run_sync(complete, directories)
+            finally:
+                self._swept = trio.current_time()
+
+    async def _look_at_all(self) -> Collection[int]:
+        """Bring the index up to date; returns all directories, as ``TreeWatch.complete`` wants."""
+        known = await self._index.ask_aside(table.known)
+        found, changes = await trio.to_thread.run_sync(_compare, self._roots, known)
+        for path, problem in found.problems:
+            self._complain(path, problem)
+        await self._read_all(changes.read, _unread(known, changes.read))
+        if changes.companions or changes.companions_gone:
+            await self._index.write_aside(
+                table.update_companions, changes.companions, changes.companions_gone
+            )
+        if changes.vanished:
+            await self._lose(changes.vanished)
+        return found.directories
+
+    async def _read_all(self, found: Sequence[Found], size: int) -> None:
+        """Bring sessions up to date, in processes of their own where so much is to be read."""
+        count = process_count() if size >= WORTHWHILE_BYTES and self._formats is FORMATS else 0
+        batches = batches_of(found)
+        failures: list[Exception] = []
+
+        async def read() -> None:
+            try:
+                for batch in batches:
+                    await self._read_together(batch, reader)
+            except (*DATABASE_ERRORS, StoreError, OSError) as error:
+                failures.append(error)
+                nursery.cancel_scope.cancel()
+
+        async with (
+            bulk_reader(self._formats, count=count) as reader,
+            trio.open_nursery() as nursery,
+        ):
+            for _ in range(count + 1):  # while they read, what the last one read is stored
+                nursery.start_soon(read)
+        for failure in failures:
+            raise failure
+
+    async def _read_together(self, batch: Sequence[Found], reader: BulkReader) -> None:
+        """Bring sessions up to date in one commit; those that are in use, one by one."""
+        async with AsyncExitStack() as held:
+            quick = [found for found in batch if await self._hold_if_free(found, held)]
+            ids = [found.session_id for found in quick]
+            rows = {row.session_id: row for row in await self._index.ask(table.rows, ids)}
+            plain = [
+                (found, row)
+                for found in quick
+                if (row := rows.get(found.session_id)) is None or not row.gone
+            ]
+            updates = await reader.read(plain)
+            with_logs = await self._index.ask(
+                table.with_logs, [u.row.session_id for u in updates if u.rewritten]
+            )
+            done = [u for u in updates if u.row.session_id not in with_logs]
+            await self._index.write_aside(table.save, [u.row for u in done])
+        for each in done:
+            self._report(each)
+        finished = {each.row.session_id for each in done}
+        for found in batch:
+            if found.session_id not in finished:
+                await self._guarded(self.refresh(found))
+
+    async def _hold_if_free(self, found: Found, held: AsyncExitStack) -> bool:
+        lock = self._lock(found.session_id)
+        if lock.locked() or self._logs.get(found.session_id) is not None:
+            return False
+        await held.enter_async_context(lock)
+        return True
+
+    async def _lose(self, session_ids: Sequence[str]) -> None:
+        """Mark sessions whose transcripts are not there any more."""
+        async with AsyncExitStack() as held:
+            for session_id in sorted(session_ids):
+                await held.enter_async_context(self.holding(session_id))
+            lost = [
+                replace(row, gone=True)
+                for row in await self._index.ask_aside(table.rows, session_ids)
+                if not row.gone and tree.look(self._roots, row.path) is None
+            ]
+            if lost:
+                await self._logs.lose(lost)
+        for row in lost:
+            log("Session file is gone", session_id=row.session_id, path=row.path)
+
+    # -- helpers -----------------------------------------------------------------------------
+
+    def _lock(self, session_id: str) -> trio.Lock:
+        lock = self._locks.get(session_id)
+        if lock is None:
+            lock = self._locks[session_id] = trio.Lock()
+        return lock
+
+    @asynccontextmanager
+    async def holding(self, session_id: str) -> AsyncIterator[None]:
+        """Hold a session: nobody else reads its transcript on or changes its log meanwhile."""
+        async with self._lock(session_id):
+            yield
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """What fails for one file or one commit is told, and tried again at its next change."""
+        try:
+            await work
+        except (*DATABASE_ERRORS, StoreError, OSError) as error:
+            log("Sessions cannot be indexed", "error", exception=error)
+
+    def _report(self, result: Update) -> None:
+        for problem in result.problems:
+            log(
+                "Session file has a fault",
+                "warning",
+                session_id=result.row.session_id,
+                path=result.row.path,
+                problem=problem,
+            )
+
+    def _complain(self, path: str, problem: str) -> None:
+        if (path, problem) not in self._complained:
+            self._complained.add((path, problem))
+            log("Session file cannot be read", "warning", path=path, problem=problem)
+
+
+def _compare(roots: Sequence[Root], known: table.Known) -> tuple[tree.Tree, compare.Changes]:
+    found = tree.walk(roots, known.owner_of)
+    return found, compare.changed(known, found)
+
+
+def _unread(known: table.Known, files: Sequence[Found]) -> int:
+    """How many bytes there are to read, as far as sizes tell."""
+    old = known.sessions.get
+    return sum(max(0, file.size - old(file.path, (file.path, 0))[1]) for file in files)

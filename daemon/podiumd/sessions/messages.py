@@ -1,0 +1,99 @@
+"""Messages read back from a transcript by their places, ready to be sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from podiumd.formats.message import Block
+from podiumd.formats.session import Cursor, SessionFormat, uuid_of
+from podiumd.sessions.log import Place
+
+
+class Moved(Exception):
+    """A place holds other bytes than the message: the transcript was rewritten meanwhile."""
+
+
+class Numbered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A message of the public contract.
+
+    ``forks_from``: this prompt does not follow the message before it but the one of that ``seq``
+    (0: one that is not in the log). ``gone``: its line is no longer in the transcript.
+    """
+
+    seq: int
+    uuid: str
+    role: Literal["user", "assistant"]
+    text: str
+    timestamp: str
+    blocks: tuple[Block, ...]
+    forks_from: int | None = None
+    gone: bool = False
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """A message as JSON, with the number that it bears."""
+
+    seq: int
+    data: bytes
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def read(format: SessionFormat, path: str, places: Iterable[Place], budget: int) -> list[Encoded]:
+    """Read messages in the order of ``places`` until they come to ``budget`` bytes of JSON.
+
+    The first is read whatever its size; the one that goes over the budget is left out.
+    Raises ``Moved``, and ``OSError`` when the transcript cannot be read.
+    """
+    found: list[Encoded] = []
+    descriptor: int | None = None
+    try:
+        for place in places:
+            if place.gone:
+                message = _gone(place)
+            else:
+                if descriptor is None:
+                    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+                message = _decode(format, place, os.pread(descriptor, place.length, place.offset))
+            data = _encoder.encode(message)
+            budget -= len(data)
+            if budget < 0 and found:
+                break
+            found.append(Encoded(place.seq, data))
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    return found
+
+
+def _decode(format: SessionFormat, place: Place, line: bytes) -> Numbered:
+    message = format.message(line)
+    entries = format.entries(Cursor(), line + b"\n")
+    if message is None or len(entries) != 1 or entries[0].identity != place.identity:
+        raise Moved
+    return Numbered(
+        seq=place.seq,
+        uuid=message.uuid,
+        role=message.role,
+        text=message.text,
+        timestamp=message.timestamp,
+        blocks=message.blocks,
+        forks_from=place.forks_from if place.fork else None,
+    )
+
+
+def _gone(place: Place) -> Numbered:
+    return Numbered(
+        seq=place.seq,
+        uuid=uuid_of(place.identity),
+        role=place.role,
+        text="",
+        timestamp="",
+        blocks=(),
+        gone=True,
+    )

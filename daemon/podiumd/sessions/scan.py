@@ -1,0 +1,57 @@
+"""Looking through a transcript that was read before, as far as it was read. Blocking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from podiumd.formats.session import Cursor, SessionFormat
+from podiumd.sessions.log import PlacedEntry
+from podiumd.sessions.reading import Mark, chunks, same
+from podiumd.sessions.table import Row
+
+
+class Changed(Exception):
+    """The transcript is no longer the one that the row tells of: bring the row up to date."""
+
+
+def entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list[PlacedEntry]:
+    """The messages between ``start`` and where the row was read to; ``cursor`` is moved on.
+
+    Raises ``Changed``.
+    """
+    return [
+        PlacedEntry(offset + entry.start, entry.length, entry.identity, entry.role, entry.parent)
+        for offset, chunk in _chunks(row, start)
+        for entry in format.entries(cursor, chunk)
+    ]
+
+
+def parents(format: SessionFormat, row: Row) -> dict[str, str]:
+    """What the records that are no messages follow, in the whole transcript: for ``nearest``.
+
+    Raises ``Changed``.
+    """
+    found: dict[str, str] = {}
+    for _, chunk in _chunks(row, 0):
+        found.update(format.parents(chunk))
+    return found
+
+
+def _chunks(row: Row, start: int) -> Iterator[tuple[int, bytes]]:
+    try:
+        descriptor = os.open(row.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise Changed from error
+    try:
+        found = os.fstat(descriptor)
+        mark = Mark(row.head, row.tail)
+        if found.st_ino != row.ino or not same(descriptor, row.offset, mark):
+            raise Changed
+        yield from chunks(descriptor, start, row.offset)
+        if not same(descriptor, row.offset, mark):  # while it was read
+            raise Changed
+    except OSError as error:
+        raise Changed from error
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,266 @@
+"""The sessions of this person's agents: listed, read, followed.
+
+follower      watch and sweep → update → index.db (rows), ledgers in facts.db
+logs          numbered messages, opened when a session is first read
+this          what the runtime asks: rows, pages of messages, feeds
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.formats.session import SessionFormat
+from podiumd.formats.session_formats import FORMATS
+from podiumd.sessions import messages, table
+from podiumd.sessions.database import Index
+from podiumd.sessions.feed import MessageFeed
+from podiumd.sessions.follower import Follower
+from podiumd.sessions.log import Place
+from podiumd.sessions.logs import Ledgers, Logs
+from podiumd.sessions.messages import Encoded, Moved
+from podiumd.sessions.open_log import OpenLog, Page
+from podiumd.sessions.scan import Changed
+from podiumd.sessions.table import Row
+from podiumd.sessions.tree import Root
+from podiumd.sessions.watch import watch_trees
+from podiumd.store.index import open_index
+
+PAGE_BYTES = 4 * 1024 * 1024
+"""Messages in one answer, as JSON; a single larger one still goes."""
+
+QUICK_BYTES = 64 * 1024
+"""What is read from a transcript in the event loop itself."""
+
+_ATTEMPTS = 5
+
+
+class UnknownSession(Exception):
+    """No transcript has this id."""
+
+
+class StillThere(Exception):
+    """A session cannot be forgotten while its transcript, ``path``, exists."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Unsettled(Exception):
+    """A transcript was rewritten again and again while it was read."""
+
+
+class Transcripts:
+    """The service; see ``open_transcripts``."""
+
+    def __init__(self, index: Index, logs: Logs, follower: Follower) -> None:
+        self._index = index
+        self._logs = logs
+        self._follower = follower
+
+    async def complete(self) -> None:
+        """Return once every session is known: when the first look at the whole tree is over."""
+        await self._follower.ready.wait()
+
+    async def count(self) -> int:
+        """How many sessions there are."""
+        return await self._index.ask(table.count)
+
+    async def listing(
+        self, working_directory: str | None, limit: int, before: int | None
+    ) -> tuple[list[Row], int]:
+        """Sessions, newest first, and how many there are in all.
+
+        Parameters: ``before``: milliseconds since 1970; only older ones.
+        """
+        return await self._index.ask(table.listing, working_directory, limit, before)
+
+    async def row(self, session_id: str) -> Row:
+        """One session; one that is not known is waited for until the index is complete.
+
+        Raises ``UnknownSession``.
+        """
+        row = await self._index.ask(table.row, session_id)
+        if (row is None or row.gone) and not self._follower.ready.is_set():
+            await self._follower.ready.wait()
+            row = await self._index.ask(table.row, session_id)
+        if row is None:
+            raise UnknownSession(session_id)
+        return row
+
+    async def _row_now(self, session_id: str) -> Row:
+        """One session as it is known now; whoever holds a session must not wait for the index."""
+        row = await self._index.ask(table.row, session_id)
+        if row is None:
+            raise UnknownSession(session_id)
+        return row
+
+    async def with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """The ids that begin with ``prefix``, at most ``limit``.
+
+        Waits until the index is complete: only then is a single one known to be the only one.
+        """
+        await self._follower.ready.wait()
+        return await self._index.ask(table.with_prefix, prefix, limit)
+
+    async def companion_counts(self, session_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How many files of each kind belong to each session."""
+        return await self._index.ask(table.companion_counts, session_ids)
+
+    async def forget(self, session_id: str) -> None:
+        """Take a session whose transcript is gone off the list, for good.
+
+        Raises ``UnknownSession``, ``StillThere``.
+        """
+        if not (await self.row(session_id)).gone:
+            await self._follower.look_again(session_id)  # it may have been deleted just now
+        async with self._follower.holding(session_id):
+            row = await self._row_now(session_id)
+            if not row.gone:
+                raise StillThere(row.path)
+            await self._logs.forget(session_id)
+
+    # -- messages ----------------------------------------------------------------------------
+
+    async def messages(self, session_id: str, after: int | None, limit: int) -> Page:
+        """A page of a session's log: after a ``seq``, or (``None``) the newest messages.
+
+        Raises ``UnknownSession``, ``Unsettled``.
+        """
+        async with self._using(session_id) as opened:
+            return await self.page(opened, after, limit)
+
+    @asynccontextmanager
+    async def follow(
+        self, session_id: str, after: int | None, limit: int
+    ) -> AsyncIterator[MessageFeed]:
+        """A page as ``messages`` gives it, and a feed of all that follows it.
+
+        Raises ``UnknownSession``, ``Unsettled``.
+        """
+        async with self._using(session_id) as opened:
+            first = await self.page(opened, after, limit)
+            self._follower.someone_follows.set()
+            yield MessageFeed(self, opened, first)
+
+    async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
+        """See ``Reader``. Raises ``Unsettled``."""
+        for _ in range(_ATTEMPTS):
+            generation, last = opened.generation, opened.last_seq
+            seen = opened.state.seen
+            start = max(0, last - limit) if after is None else min(after, last)
+            try:
+                found = await self._read(opened, start + 1, min(start + limit, last), after is None)
+            except (Moved, OSError):
+                await self._follower.look_again(opened.log.session_id, doubted=seen)
+                continue
+            if opened.generation != generation:
+                continue
+            return Page(
+                session_id=opened.log.session_id,
+                messages=[msgspec.Raw(message.data) for message in found],
+                first_seq=min(1, last),
+                last_seq=last,
+                next_seq=found[-1].seq if found else start,
+                generation=generation,
+            )
+        raise Unsettled(opened.log.session_id)
+
+    async def _read(self, opened: OpenLog, first: int, last: int, newest: bool) -> list[Encoded]:
+        """Messages ``first`` to ``last``, as many as fit: the newest of them, or the oldest."""
+        kept = opened.remembered(first, last) if last >= first else []
+        if kept is not None:
+            return kept
+        places = opened.log.places(first, last)
+        size = sum(place.length for place in places)
+        moves = opened.moves
+        if size <= QUICK_BYTES:
+            found = _read_places(opened, places, newest)
+        elif last < opened.last_seq:
+            found = await trio.to_thread.run_sync(_read_places, opened, places, newest)
+        else:
+            async with opened.reading:  # the newest are wanted by everybody at once
+                kept = opened.remembered(first, last)
+                if kept is not None:
+                    return kept
+                found = await trio.to_thread.run_sync(_read_places, opened, places, newest)
+        if found and found[-1].seq == opened.last_seq and opened.moves == moves:
+            opened.remember(found)
+        return found
+
+    @asynccontextmanager
+    async def _using(self, session_id: str) -> AsyncIterator[OpenLog]:
+        opened = await self._opened(session_id)
+        try:
+            yield opened
+        finally:
+            opened.users -= 1
+
+    async def _opened(self, session_id: str) -> OpenLog:
+        if not self._follower.ready.is_set():  # it may have grown while no daemon ran
+            await self._follower.look_again(session_id)
+        for _ in range(_ATTEMPTS):
+            await self.row(session_id)  # waits, if it has to, without holding the session
+            async with self._follower.holding(session_id):
+                row = await self._row_now(session_id)
+                try:
+                    opened = await self._logs.open(row)
+                except Changed:
+                    pass
+                else:
+                    opened.users += 1
+                    return opened
+            await self._follower.look_again(session_id, doubted=row.generation)
+        raise Unsettled(session_id)
+
+
+def _read_places(opened: OpenLog, places: list[Place], newest: bool) -> list[Encoded]:
+    if not newest:
+        return messages.read(opened.format, opened.path, places, PAGE_BYTES)
+    return messages.read(opened.format, opened.path, reversed(places), PAGE_BYTES)[::-1]
+
+
+@asynccontextmanager
+async def open_transcripts(
+    state: Path,
+    roots: Sequence[Root],
+    ledgers: Ledgers,
+    formats: Mapping[str, SessionFormat] = FORMATS,
+) -> AsyncIterator[Transcripts]:
+    """Run the service: it answers at once, and knows every session when its first sweep is over.
+
+    Parameters: ``state`` is STATE, where ``index.db`` is made if it is missing or bad.
+    Raises ``OSError`` or ``sqlite3.Error`` where even a new index cannot be made.
+    """
+    connection, _ = await trio.to_thread.run_sync(open_index, state)
+    try:
+        index = Index(connection)
+        if not await index.ask(table.is_restored):
+            await _restore_gone(index, ledgers)
+        logs = Logs(index, ledgers, formats)
+        async with (
+            watch_trees([root.directory for root in roots]) as watch,
+            trio.open_nursery() as nursery,
+        ):
+            follower = Follower(roots, formats, index, logs, watch)
+            nursery.start_soon(follower.run)
+            yield Transcripts(index, logs, follower)
+            logs.close()
+            nursery.cancel_scope.cancel()
+    finally:
+        connection.close()
+
+
+async def _restore_gone(index: Index, ledgers: Ledgers) -> None:
+    """Sessions whose transcripts are gone stay listed, even after the loss of the index."""
+    rows = [
+        table.row_from_json(ledger.row)
+        for ledger in await ledgers.ledgers_gone()
+        if ledger.row is not None and ledger.intact
+    ]
+    await index.write(table.restore, rows)

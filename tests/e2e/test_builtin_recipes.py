@@ -1,0 +1,273 @@
+"""Every built-in recipe, from start to end on the real agent, with nobody answering."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import ROOT, GitRepo
+from tests.e2e.rpc_client import Json
+from tests.e2e.stories import bash, when, word
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+Walk = Sequence[tuple[str, str]]
+
+FINDING = "1. [high] shop.py:1: the price is 0, so customers pay nothing; it has to be 2."
+ANSWER = "1. fixed: the price in shop.py is 2."
+NEXT_TASK = "Run bd ready and implement the next task"
+DESIGN = "docs/design/shop.md"
+DESIGN_AT = f"Design document: {DESIGN}"
+
+
+def once(prompt: str, *turns: Json) -> Json:
+    """A rule for the first prompt that begins so; the next one takes the next rule."""
+    return {**when(prompt, *turns), "times": 1}
+
+
+def commit(message: str, *paths: str) -> Json:
+    """An answer that commits these files."""
+    return bash(f"git add -- {' '.join(paths)} && git commit --quiet --message='{message}'")
+
+
+async def walked(podium: PodiumDaemon, recipe: str, repo: GitRepo, walk: Walk, **more: Any) -> Json:
+    """Run a recipe that takes this walk and asks nobody anything; returns the run."""
+    async with podium.running(recipe, repo.path, **more) as feed:
+        for step, outcome in walk:
+            await feed.until("edge.taken", step=step, outcome=outcome)
+        run = await feed.end()
+    assert [(edge["step"], edge["outcome"]) for edge in feed.data("edge.taken")] == list(walk)
+    assert run["questions"] == [] and feed.data("question.opened") == []
+    assert run["turns"] == len(walk), "no outcome was asked for twice"
+    return run
+
+
+def ended(run: Json) -> tuple[str, str, str]:
+    """How a run ended."""
+    return (run["exit"]["reason"], run["exit"]["class"], run["exit"]["message"])
+
+
+async def test_task_after_task_is_implemented_reviewed_and_committed_until_none_is_ready(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    todo = repo.path / "TODO.md"
+    todo.write_text("- open a shop\n- buy a till\n")
+    repo.git("add", "TODO.md")
+    repo.git("commit", "--quiet", "--message=Plan")
+    tick = "sed -i 1d TODO.md && "
+    rules = [
+        once(NEXT_TASK, bash("echo 'price = 2' > shop.py"), word("complete", "The shop.")),
+        once(NEXT_TASK, bash("echo 'till = 0' > till.py"), word("complete", "The till.")),
+        when(NEXT_TASK, word("no-tasks", "TODO.md is empty.")),
+        when("Perform a code review", word("no-issues")),
+        once(
+            "Commit the work",
+            bash(f"{tick}git add -- TODO.md shop.py && git commit --quiet --message='Open a shop'"),
+            word("committed"),
+        ),
+        once(
+            "Commit the work",
+            bash(f"{tick}git add -- TODO.md till.py && git commit --quiet --message='Buy a till'"),
+            word("committed"),
+        ),
+    ]
+    model_server.load({"rules": rules})
+    task = [("implement", "complete"), ("code-review", "no-issues"), ("commit", "committed")]
+    walk = [*task, *task, ("implement", "no-tasks")]
+    run = await walked(podium, "implement-and-review-all", repo, walk, params={"scope": "TODO"})
+    assert ended(run) == ("no-tasks-available", "completed", "No tasks are ready")
+    assert repo.subjects == ["Buy a till", "Open a shop", "Plan", "Begin"]
+    assert todo.read_text() == "" and repo.git("status", "--porcelain") == ""
+    firsts = [asked for asked in model_server.requests if asked.prompt.startswith(NEXT_TASK)]
+    assert len({asked.session for asked in firsts}) == 3
+    assert "TODO" in firsts[0].prompt and "The shop." not in firsts[-1].anywhere
+
+
+async def test_a_list_that_never_ends_is_stopped_by_max_restarts(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """In a copy among the user's recipes, which shadows the one that ships."""
+    recipes = podium.machine.podium_home / "recipes"
+    for name in ("implement-and-review", "implement-and-review-all"):
+        shutil.copytree(ROOT / "recipes" / name, recipes / name)
+    shipped = (ROOT / "recipes" / "implement-and-review-all.toml").read_text()
+    low = shipped.replace("max_restarts = 20", "max_restarts = 1")
+    (recipes / "implement-and-review-all.toml").write_text(low)
+    again = bash("git commit --quiet --allow-empty --message=More")
+    rules = [
+        when(NEXT_TASK, word("complete")),
+        when("Perform a code review", word("no-issues")),
+        when("Commit the work", again, word("committed")),
+    ]
+    model_server.load({"rules": rules})
+    task = [("implement", "complete"), ("code-review", "no-issues"), ("commit", "committed")]
+    run = await walked(podium, "implement-and-review-all", repo, [*task, *task])
+    assert ended(run)[:2] == ("max-restarts", "guardrail")
+    assert repo.subjects == ["More", "More", "Begin"]
+
+
+async def test_changes_in_the_tree_are_reviewed_by_a_fresh_eye_fixed_and_committed(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    shop = repo.path / "shop.py"
+    shop.write_text("price = 0\n")
+    review = "Review the uncommitted changes"
+    rules = [
+        once(review, bash("git status --short; cat shop.py"), word("issues-found", FINDING)),
+        when(review, word("no-issues")),
+        when("Fix what the review", bash("echo 'price = 2' > shop.py"), word("complete", ANSWER)),
+        when("Commit the reviewed", commit("Open a shop", "shop.py"), word("committed")),
+    ]
+    model_server.load({"rules": rules})
+    walk = [
+        ("code-review", "issues-found"),
+        ("fix", "complete"),
+        ("code-review", "no-issues"),
+        ("commit", "committed"),
+    ]
+    run = await walked(podium, "review-and-commit", repo, walk)
+    assert ended(run) == ("changes-committed", "completed", "Changes reviewed and committed")
+    assert repo.git("show", "HEAD:shop.py") == "price = 2"
+    (fix,) = {a.prompt for a in model_server.requests if a.prompt.startswith("Fix what")}
+    second = [a for a in model_server.requests if a.prompt.startswith(review)][-1]
+    assert FINDING in fix and ANSWER in second.prompt
+    assert FINDING not in second.anywhere, "the second review knows the answers, not the findings"
+
+
+async def test_a_design_is_written_refined_and_broken_down_into_tasks(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """Three recipes in a row, as a person would start them; each begins on a clean tree."""
+    path = repo.path / DESIGN
+    write = {"name": "Write", "input": {"file_path": str(path), "content": "# A shop\n"}}
+    rules = [
+        when("Write a design document", {"tools": [write]}, word("complete", DESIGN_AT)),
+        when("Review a design document that somebody", word("no-issues")),
+        when("Commit the design", commit("Design a shop", DESIGN), word("committed")),
+        when("Find the design document", word("found", DESIGN_AT)),
+        once("Review the design document for simpl", word("issues-found", "1. [low] Shop: two.")),
+        when("Make the design simpler", bash(f"echo '# Shop' > {DESIGN}"), word("complete")),
+        when("Review the design document for", word("no-issues")),
+        when("Review a design document that has been", word("no-issues")),
+        when("Commit the refined", commit("Simplify the shop", DESIGN), word("committed")),
+        when("Analyze a design", word("complete", f"{DESIGN_AT}. It will be TODO.md.")),
+        when("Create the epic", bash("echo '# Shop' > TODO.md"), word("complete")),
+        when("Create the tasks", bash("echo '- [ ] Sell' >> TODO.md"), word("complete", "Sell")),
+        when("Review tasks", bash("cat TODO.md"), word("no-issues")),
+        when("Commit the tasks", commit("Plan the shop", "TODO.md"), word("committed")),
+    ]
+    model_server.load({"rules": rules})
+    written = [("document", "complete"), ("review", "no-issues"), ("commit", "committed")]
+    run = await walked(podium, "document-design", repo, written, params={"topic": "A shop"})
+    assert ended(run)[:2] == ("design-committed", "completed")
+    refined = [
+        ("locate-design", "found"),
+        ("review-completeness", "no-issues"),
+        ("review-breadth", "no-issues"),
+        ("review-simplicity", "issues-found"),
+        ("fix-simplicity", "complete"),
+        ("review-simplicity", "no-issues"),
+        ("review-consistency", "no-issues"),
+        ("review-polish", "no-issues"),
+        ("final-review", "no-issues"),
+        ("commit", "committed"),
+    ]
+    run = await walked(podium, "refine-design", repo, refined, params={"design": DESIGN})
+    assert ended(run)[:2] == ("design-refined-and-committed", "completed")
+    broken_down = [
+        ("analyze", "complete"),
+        ("create-epic", "complete"),
+        ("create-tasks", "complete"),
+        ("review-tasks", "no-issues"),
+        ("commit", "committed"),
+    ]
+    run = await walked(podium, "break-down-tasks", repo, broken_down, params={"design": DESIGN})
+    assert ended(run)[:2] == ("tasks-committed", "completed")
+    subjects = ["Plan the shop", "Simplify the shop", "Design a shop", "Begin"]
+    assert repo.subjects == subjects and repo.git("status", "--porcelain") == ""
+    reading = [a for a in model_server.requests if a.prompt.startswith("Review a design document")]
+    assert len(reading) == 2 and all(DESIGN_AT in asked.prompt for asked in reading)
+    assert not {"Bash", "Write", "Edit"} & {tool for asked in reading for tool in asked.tools}
+    review = next(a for a in model_server.requests if a.prompt.startswith("Review tasks"))
+    assert DESIGN_AT in review.prompt and "Sell" in review.prompt
+
+
+def diverged(repo: GitRepo) -> str:
+    """Put the repository on a branch that conflicts with main; returns its tip."""
+    for branch, words in (("shop", "A shop"), ("main", "A house")):
+        repo.git("checkout", "--quiet", *(["-b"] if branch == "shop" else []), branch)
+        (repo.path / "README.md").write_text(words + "\n")
+        repo.git("commit", "--quiet", "--all", f"--message={words}")
+    repo.git("checkout", "--quiet", "shop")
+    return repo.head
+
+
+async def test_a_branch_is_rebased_to_the_end_and_compared_with_what_it_was(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """The agent claims to be done in the middle of it: Podium looks, and lets it go on."""
+    before = diverged(repo)
+    begin = bash("git update-ref refs/before-rebase/shop HEAD; git rebase main")
+    go_on = bash(
+        "echo 'A house with a shop' > README.md && git add -- README.md && "
+        "GIT_EDITOR=true git rebase --continue"
+    )
+    tries = [begin, word("complete"), go_on, word("complete", "Joined README.md.")]
+    compare = bash("git range-diff main refs/before-rebase/shop HEAD")
+    rules = [
+        when("Rebase the current branch", *tries),
+        when("Review a rebase", compare, word("no-issues")),
+        when("Close the rebase", bash("git status"), word("done", "Rebased.")),
+    ]
+    model_server.load({"rules": rules})
+    walk = [
+        ("rebase", "checks-failed"),
+        ("rebase", "complete"),
+        ("review", "no-issues"),
+        ("complete", "done"),
+    ]
+    run = await walked(podium, "rebase", repo, walk)
+    assert ended(run) == ("rebase-complete", "completed", "Branch rebased; nothing was pushed")
+    assert repo.subjects == ["A shop", "A house", "Begin"]
+    assert (repo.path / "README.md").read_text() == "A house with a shop\n"
+    assert repo.git("rev-parse", "refs/before-rebase/shop") == before
+    review = next(a for a in model_server.requests if a.prompt.startswith("Review a rebase"))
+    assert "Joined README.md." in review.prompt
+    again = [a for a in model_server.requests if a.prompt.startswith("Rebase the current")][-1]
+    assert "ref HEAD is not a symbolic ref" in again.prompt
+
+
+async def test_conflicts_that_need_a_person_leave_the_branch_as_it_was(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    before = diverged(repo)
+    give_up = bash("git rebase main; git rebase --abort; git status")
+    blocked = word("conflicts-unresolvable", "README.md: house or shop?")
+    model_server.load({"rules": [when("Rebase the current branch", give_up, blocked)]})
+    run = await walked(podium, "rebase", repo, [("rebase", "conflicts-unresolvable")])
+    assert ended(run)[:2] == ("conflicts-require-human-intervention", "blocked")
+    assert repo.head == before and repo.git("status", "--porcelain") == ""
+
+
+async def test_a_retrospective_looks_back_on_its_session_and_can_only_read(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    rules = [
+        when("Open a shop", {"text": "The tests took an hour."}),
+        when("Look back", bash("touch made"), word("complete", "1. The tests took an hour.")),
+    ]
+    model_server.load({"rules": rules})
+    prompt = {"text": "Open a shop", "working_directory": str(repo.path), "wait": True}
+    turn = await podium.rpc("sessions.prompt", **prompt)
+    walk = [("reflect", "complete")]
+    run = await walked(podium, "retrospective", repo, walk, session_id=turn["session_id"])
+    assert ended(run) == ("retrospective-complete", "completed", "Retrospective complete")
+    asked = model_server.requests[-1]
+    assert "The tests took an hour." in asked.anywhere
+    assert "No such tool available: Bash" in asked.result, "shown for the cache's sake, but refused"
+    assert repo.subjects == ["Begin"] and repo.git("status", "--porcelain") == ""

@@ -1,0 +1,207 @@
+"""A person's own recipe, from its first line to a run: written, checked, drawn, walked, run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import ROOT, GitRepo
+from tests.e2e.stories import bash, when, word
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+RELEASE = """
+initial = "test"
+
+[params.what]
+type = "string"
+
+[limits]
+max_step_visits = 2
+max_minutes = 60
+
+[steps.test]
+run = ["/bin/sh", "-c", "echo tests of $1; test -e fixed", "sh", "{{what}}"]
+timeout_minutes = 1
+
+[steps.test.on]
+passed = { to = "ask" }
+failed = { to = "repair" }
+
+[steps.repair]
+recipe = "repair"
+params = { what = "{{what}}", why = "{{last.test.detail}}" }
+
+[steps.repair.on]
+repaired = { to = "test" }
+
+[steps.ask]
+ask = "The tests of {{what}} pass. {{last.repair.detail}} Release?"
+choices = ["release", "later"]
+
+[steps.ask.on]
+release = { to = "tag" }
+later = { exit = "left-for-later", class = "completed" }
+
+[steps.tag]
+shell = "git tag released && git tag --list | tee tags"
+irreversible = true
+
+[steps.tag.on]
+passed = { exit = "changes-committed", message = "It is released" }
+failed = { exit = "not-tagged", class = "error" }
+"""
+
+REPAIR = """
+initial = "repair"
+
+[params.what]
+type = "string"
+
+[params.why]
+type = "string"
+
+[steps.repair]
+prompt = "Repair {{what}}. The test said: {{why}}"
+allow = ["Bash"]
+
+[steps.repair.on]
+done = { exit = "repaired", class = "completed" }
+"""
+
+HARD = """the "till" {{why}} $(touch evil)"""
+
+
+async def test_commands_questions_and_called_recipes_lead_an_agent_to_a_release(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    podium.machine.recipe("repair", REPAIR)
+    release = podium.machine.recipe("release", RELEASE)
+    model_server.load(
+        {"rules": [when("Repair", bash("touch fixed"), word("done", detail="A file was missing."))]}
+    )
+    checked = await podium.cli("recipe", "check", release, cwd=repo.path)
+    assert (checked.code, checked.out.count("error")) == (0, 0)
+    assert "at worst 8 turns, 60 minutes" in checked.out
+
+    started = await podium.cli(
+        "run", release, "-p", f"what={HARD}", "--detach", "--json", cwd=repo.path
+    )
+    run_id = json.loads(started.out)["run_id"]
+    async with podium.follow(run_id) as feed:
+        asked = await feed.until("question.opened")
+        assert asked["text"] == f"The tests of {HARD} pass. A file was missing. Release?"
+        assert [choice["id"] for choice in asked["choices"]] == ["release", "later"]
+        shown = await podium.cli("answer", asked["question_id"])
+        assert "release" in shown.out and "later" in shown.out
+        said = await podium.cli("answer", asked["question_id"], "release")
+        assert said.code == 0
+        run = await feed.end()
+    assert [(visit["step"], visit["outcome"]) for visit in run["history"]] == [
+        ("test", "failed"),
+        ("repair.repair", "done"),
+        ("test", "passed"),
+        ("ask", "release"),
+        ("tag", "passed"),
+    ]
+    assert (run["exit"]["reason"], run["exit"]["message"]) == (
+        "changes-committed",
+        "It is released",
+    )
+    assert model_server.requests[0].prompt.startswith(
+        f"Repair {HARD}. The test said: tests of {HARD}\n"
+    )
+    assert (run["turns"], repo.git("tag", "--list")) == (1, "released")
+    assert (repo.path / "tags").read_text() == "released\n"
+    assert not (repo.path / "evil").exists()
+    attached = await podium.cli("attach", run_id)
+    assert attached.code == 0 and "It is released" in attached.out
+
+
+async def test_a_recipe_is_checked_drawn_and_walked_through_without_an_agent(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    podium.machine.recipe("repair", REPAIR)
+    release = podium.machine.recipe("release", RELEASE)
+    path = podium.machine.podium_home / "recipes" / "release.toml"
+    walked = await podium.cli(
+        "recipe", "sim", release, "--outcomes", "failed,repaired,passed,release,passed"
+    )
+    assert walked.code == 0 and walked.out.splitlines() == [
+        "test    failed   → repair",
+        "repair  repaired → test",
+        "test    passed   → ask",
+        "ask     release  → tag",
+        "tag     passed",
+        "✓ It is released (changes-committed)",
+    ]
+    stuck = await podium.cli("recipe", "sim", release, "--outcomes", "failed,repaired," * 2)
+    assert "max-step-visits-exceeded:test" in stuck.out
+    wrong = await podium.cli("recipe", "sim", release, "--outcomes", "passed,now")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert "step 'ask' cannot end with 'now'; expected one of: release, later" in wrong.err
+    paths = await podium.cli("recipe", "sim", release, "--paths")
+    assert "✓ left-for-later (completed)\n  test ─passed→ ask ─later→\n" in paths.out
+
+    graph = await podium.cli("recipe", "graph", release)
+    assert graph.out.startswith("flowchart TD\n") and "recipe repair" in graph.out
+    dot = await podium.cli("recipe", "graph", release, "--format", "dot", "--json")
+    assert json.loads(dot.out)["text"].startswith("digraph ")
+    shown = await podium.cli("recipe", "show", release)
+    assert "At worst: 8 turns, 60 minutes" in shown.out and "? The tests of" in shown.out
+
+    path.write_text(path.read_text().replace('{ to = "tag" }', '{ to = "tga" }'))
+    for what, name in ((str(path), str(path)), ("-", "recipe.toml")):
+        faulty = await podium.cli("recipe", "check", what, stdin=path.read_bytes())
+        line = path.read_text().splitlines().index('release = { to = "tga" }') + 1
+        assert faulty.code == 1 and f"{name}:{line}: error unknown-target: " in faulty.out
+        assert "'tag'" in faulty.out and "(ask)" in faulty.out
+    refused = await podium.cli("run", release, "-p", "what=it", cwd=repo.path)
+    assert (refused.code, refused.out) == (1, "") and "tga" in refused.err
+    assert model_server.requests == [] and await podium.rpc("runs.list") == []
+
+
+async def test_a_new_recipe_checks_clean_and_runs_once_it_is_trusted(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": word("unclear", "Which shop?")})
+    made = await podium.cli("recipe", "new", "open-a-shop", "--json", cwd=repo.path)
+    path = Path(json.loads(made.out)["path"])
+    assert path == repo.path / ".podium" / "recipes" / "open-a-shop.toml"
+    for given in (str(path), "open-a-shop"):
+        checked = await podium.cli("recipe", "check", given, cwd=repo.path)
+        assert checked.code == 0 and checked.out.startswith("✓ no faults; at worst ")
+    reply = b'Not yet.\n---\nNow it is. {"outcome": "complete"}'
+    played = await podium.cli(
+        *("recipe", "sim", "open-a-shop", "--step", "work", "--script", "-"),
+        cwd=repo.path,
+        stdin=reply,
+    )
+    assert played.code == 0 and played.out.splitlines()[1:] == [
+        "reply 2  ✓ complete (text)",
+        "→ review",
+    ]
+    repo.git("add", ".podium")
+    repo.git("commit", "--quiet", "--message=A recipe")
+    start = ("run", "open-a-shop", "-p", "task=Open a shop")
+    assert "is not trusted" in (await podium.cli(*start, cwd=repo.path)).err
+    trusted = await podium.cli("recipe", "trust", "--yes", cwd=repo.path)
+    assert trusted.code == 0 and "Trusted: open-a-shop." in trusted.out
+    ran = await podium.cli(*start, cwd=repo.path)
+    assert (ran.code, "clarification-needed" in ran.out) == (4, True)
+    assert len(model_server.requests) == 1
+
+
+async def test_every_recipe_that_ships_checks_clean_with_the_real_agents(
+    podium: PodiumDaemon, repo: GitRepo
+) -> None:
+    names = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
+    assert {one["id"] for one in await podium.rpc("recipes.list")} == names
+    for name in sorted(names):
+        answer = await podium.rpc("recipes.check", id=name, working_directory=str(repo.path))
+        assert (answer["ok"], answer["findings"]) == (True, []), name
+        assert answer["worst_case"]["turns"] and answer["worst_case"]["minutes"], name

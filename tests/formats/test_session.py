@@ -1,0 +1,151 @@
+"""Summaries, identities, times, and the way from a fork to the message before it."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid as uuids
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podiumd.formats.session import (
+    TIPS_LIMIT,
+    Cursor,
+    Summary,
+    identity_of,
+    identity_of_line,
+    milliseconds,
+    nearest,
+    one_line,
+)
+
+
+def test_a_session_is_called_by_its_title_else_by_its_first_prompt() -> None:
+    assert Summary().name == ""
+    assert Summary(prompt="fix it").name == "fix it"
+    assert Summary(prompt="p" * 61).name == "p" * 59 + "…"
+    assert Summary(prompt="fix it", title="The fix").name == "The fix"
+
+
+def test_a_better_title_stands_and_a_later_one_of_its_rank_replaces_it() -> None:
+    summary = Summary()
+    for title, rank, now in [
+        ("old", 1, "old"),
+        ("of the agent", 2, "of the agent"),
+        ("older", 1, "of the agent"),
+        ("  of a\n person ", 3, "of a person"),
+        (" ", 3, "of a person"),
+        ("renamed", 3, "renamed"),
+    ]:
+        summary.entitle(title, rank)
+        assert summary.title == now
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", ""),
+        (" \n\t ", ""),
+        ("  a \n\n b ", "a b"),
+        ("123456789", "123456789"),
+        ("1234567890", "1234567890"),
+        ("12345678901", "123456789…"),
+        ("12345678 0123", "12345678…"),
+        (" " * 1000 + "late", "late"),
+    ],
+)
+def test_words_are_folded_to_one_line_and_cut(text: str, line: str) -> None:
+    assert one_line(text, 10) == line
+
+
+@given(st.text(), st.integers(1, 30))
+def test_a_cut_line_is_the_start_of_the_folded_words(text: str, limit: int) -> None:
+    whole, line = " ".join(text.split()), one_line(text, limit)
+    assert len(line) <= limit
+    assert line == whole if len(whole) <= limit else whole.startswith(line.removesuffix("…"))
+
+
+@given(st.uuids())
+def test_a_uuids_identity_is_its_bytes(uuid: uuids.UUID) -> None:
+    assert identity_of(str(uuid)) == identity_of(str(uuid).upper()) == uuid.bytes
+
+
+@pytest.mark.parametrize("uuid", ["msg_1", "é", "g" * 36, "1" * 36, "1111-" * 7 + "1", ""])
+def test_another_names_identity_is_a_digest(uuid: str) -> None:
+    assert identity_of(uuid) == hashlib.sha256(uuid.encode()).digest()[:16]
+
+
+def test_a_line_has_an_identity_of_its_own() -> None:
+    assert identity_of_line(b"{}") == hashlib.sha256(b"{}").digest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "value"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01T00:00:01.5Z", 1500),
+        ("1970-01-01t02:00:00.123456789+02:00", 123),
+        ("1969-12-31T23:59:59.999z", -1),
+        ("2026-11-21T20:45:09.750Z", 1795293909750),
+        ("0001-01-01T00:00:00+23:59", -62135683140000),
+        ("9999-12-31T23:59:59-23:59", 253402387139000),
+    ],
+)
+def test_a_timestamp_is_read_to_the_millisecond(timestamp: str, value: int) -> None:
+    assert milliseconds(timestamp) == value
+
+
+@pytest.mark.parametrize(
+    "timestamp",
+    [
+        "",
+        "soon",
+        "2026-11-21",
+        "2026-11-21T20:45:09",
+        "2026-11-21 20:45:09Z",
+        "2026-13-21T20:45:09Z",
+        "2026-11-21T25:45:09Z",
+        "2026-11-21T20:45:09Z\n",
+        "0000-01-01T00:00:00Z",
+        "2026-11-21T20:45:09+24:00",
+        "²026-11-21T20:45:09Z",
+    ],
+)
+def test_what_is_no_rfc_3339_time_has_no_value(timestamp: str) -> None:
+    assert milliseconds(timestamp) is None
+
+
+@given(st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30)))  # noqa: DTZ001
+def test_any_time_as_python_writes_it_is_read(moment: datetime) -> None:
+    aware = moment.replace(tzinfo=UTC)
+    found = milliseconds(aware.isoformat())
+    assert found is not None
+    assert 0 <= aware.timestamp() * 1000 - found + 0.5 < 2
+
+
+def test_the_tips_are_the_last_message_and_what_the_tree_grew_after_it() -> None:
+    cursor = Cursor()
+    cursor.extend("before any message")
+    assert cursor.tips == []
+    cursor.reach("m")
+    for name in ("a", "", "b"):
+        cursor.extend(name)
+    assert cursor.tips == ["m", "a", "b"]
+    cursor.reach("n")
+    assert cursor.tips == ["n"]
+    for number in range(100):
+        cursor.extend(str(number))
+    assert cursor.tips == [str(number) for number in range(100 - TIPS_LIMIT, 100)]
+    cursor.reach("")
+    assert cursor.tips == []
+
+
+def test_a_fork_is_traced_to_the_nearest_message() -> None:
+    parents = {"hook": "date", "date": "m", "round": "about", "about": "round", "root": ""}
+    known = {identity_of("m"), identity_of("n")}.__contains__
+    assert nearest("n", parents, known) == identity_of("n")
+    assert nearest("hook", parents, known) == identity_of("m")
+    for name in ("round", "root", "nowhere", ""):
+        assert nearest(name, parents, known) is None

@@ -1,0 +1,315 @@
+"""Steps that call recipes, played by the running daemon: in, out, refused, bounded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podiumd.core.recipe_calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
+from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, RecipeRefused, Refused
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, running
+from tests.tools.git_repository import commit, make_repository
+
+CALLING = """
+format = 1
+id = "calling"
+initial = "work"
+[params.task]
+type = "string"
+default = "the shop"
+[limits]
+{limits}
+[steps.work]
+recipe = "{called}"
+{call}
+[steps.work.on]
+{on}
+[steps.ship]
+prompt = "Ship it. {{{{last.work.detail}}}}"
+[steps.ship.on]
+complete = {{ exit = "changes-committed" }}
+"""
+
+INNER = """
+format = 1
+id = "inner"
+initial = "do"
+[params.what]
+type = "string"
+[limits]
+max_step_visits = 1
+max_total_steps = 1
+[steps.do]
+prompt = "Do {{what}}."
+[steps.do.on]
+complete = { to = "look" }
+unclear = { exit = "clarification-needed" }
+[steps.look]
+prompt = "Look at it. {{last.do.detail}}"
+[steps.look.on]
+good = { exit = "task-committed" }
+bad = { to = "do" }
+"""
+
+TO_SHIP = 'task-committed = { to = "ship" }'
+
+
+def calling(
+    machine: Machine,
+    called: str = "inner",
+    call: str = 'params = { what = "{{task}}" }',
+    on: str = TO_SHIP,
+    limits: str = "",
+) -> str:
+    """A recipe that calls another one, then ships; ``inner`` is there to be called."""
+    machine.recipe(INNER, "inner")
+    text = CALLING.format(called=called, call=call, on=on, limits=limits)
+    return machine.recipe(text, "calling")
+
+
+def history(run: Json) -> list[tuple[str, str]]:
+    return [(visit["step"], visit["outcome"]) for visit in run["history"]]
+
+
+async def refused(daemon: Daemon, recipe: str) -> str:
+    """Start a recipe that must be refused; returns why. Nothing is held or asked then."""
+    with pytest.raises((RecipeRefused, Refused)) as raised:
+        await daemon.start(recipe)
+    assert daemon.machine.agent.turns == []
+    assert await daemon.service.locks() == []
+    return raised.value.message
+
+
+async def test_a_called_recipe_comes_back_with_what_its_last_step_said(machine: Machine) -> None:
+    recipe = calling(machine)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe, params={"task": 'a "b" {{what}} $(id)'})
+        first = await daemon.turn()
+        assert first.prompt.startswith('Do a "b" {{what}} $(id).')
+        assert "complete, unclear, other" in first.prompt
+        first.complete(detail="The shop is built.")
+        second = await daemon.turn()
+        assert second.prompt.startswith("Look at it. The shop is built.")
+        second.complete("good", detail="It is a good shop.")
+        last = await daemon.turn()
+        assert last.prompt.startswith("Ship it. It is a good shop.")
+        last.complete()
+        run = await daemon.ended(run_id)
+    assert history(run) == [("work.do", "complete"), ("work.look", "good"), ("ship", "complete")]
+    assert (run["exit"]["reason"], run["recipe"], run["step_count"]) == (
+        "changes-committed",
+        "calling",
+        3,
+    )
+
+
+async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) -> None:
+    repository = make_repository(machine.project / "repo")
+    commit(repository, "first")
+    call = 'params = { task = "Build {{task}}." }'
+    on = 'changes-committed = { to = "ship" }'
+    recipe = calling(machine, "implement-and-review", call, on)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe, working_directory=str(repository))
+        implement = await daemon.turn()
+        assert "Build the shop." in implement.prompt
+        implement.complete()
+        for outcome in ("no-issues", "committed", "complete"):
+            (await daemon.turn()).complete(outcome)
+        run = await daemon.ended(run_id)
+    assert history(run) == [
+        ("work.implement", "complete"),
+        ("work.code-review", "no-issues"),
+        ("work.commit", "committed"),
+        ("ship", "complete"),
+    ]
+    assert run["exit"]["reason"] == "changes-committed"
+
+
+async def test_an_exit_that_the_caller_does_not_know_ends_the_run_with_it(
+    machine: Machine,
+) -> None:
+    recipe = calling(machine)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        (await daemon.turn()).complete("unclear")
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["exit"]["class"]) == (
+            "clarification-needed",
+            "needs-user",
+        )
+        run_id = await daemon.start(recipe)
+        (await daemon.turn()).end(done({"outcome": "other", "otherDescription": "It rains."}))
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["exit"]["detail"]) == (
+            "user-provided-other",
+            "It rains.",
+        )
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_a_gate_before_a_call_is_asked_before_anything_of_it_happens(
+    machine: Machine, answer: str
+) -> None:
+    recipe = calling(machine, call='gate = "Work?"\nparams = { what = "it" }')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        question = await daemon.question(run_id)
+        assert (question["kind"], question["text"]) == ("gate", "Work?")
+        assert machine.agent.turns == []
+        await daemon.answer(run_id, answer)
+        if answer == "yes":
+            (await daemon.turn()).complete("unclear")
+        run = await daemon.ended(run_id)
+    expected = "clarification-needed" if answer == "yes" else "gate-declined"
+    assert run["exit"]["reason"] == expected
+
+
+async def test_the_limits_are_the_callers_and_not_those_of_what_it_calls(machine: Machine) -> None:
+    """The called recipe alone would end after one step."""
+    recipe = calling(machine, limits="max_step_visits = 2\nmax_total_steps = 4")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        for outcome in ("complete", "bad", "complete", "bad"):
+            (await daemon.turn()).complete(outcome)
+        run = await daemon.ended(run_id)
+    assert (run["exit"]["reason"], run["step_count"]) == ("max-total-steps", 4)
+    assert run["visits"] == {"work.do": 2, "work.look": 2}
+    assert run["limits"]["max_total_steps"] == 4
+
+
+async def test_a_restart_finds_the_run_inside_the_call(machine: Machine) -> None:
+    """The called file may be gone by then: a run keeps what it began with."""
+    recipe = calling(machine)
+    async with running(machine) as daemon:
+        run_id, first = await daemon.begun(recipe)
+    (machine.recipes / "inner.toml").unlink()
+    first.complete(detail="Built.")
+    async with running(machine) as daemon:
+        second = await daemon.turn()
+        assert second.prompt.startswith("Look at it. Built.")
+        second.complete("good")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
+
+
+def project_recipes(machine: Machine) -> Path:
+    """Where the project's recipes are; ``inner`` is one that does something else."""
+    place = machine.project / ".podium" / "recipes"
+    place.mkdir(parents=True)
+    (place / "inner.toml").write_text(INNER.replace("Do {{what}}.", "Do evil to {{what}}."))
+    return place
+
+
+async def test_no_project_puts_its_recipe_in_the_place_of_what_a_persons_own_one_calls(
+    machine: Machine,
+) -> None:
+    recipe = calling(machine)
+    project_recipes(machine)
+    async with running(machine) as daemon:
+        _, turn = await daemon.begun(recipe)
+        assert turn.prompt.startswith("Do the shop.")
+
+
+async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
+    machine: Machine,
+) -> None:
+    recipe = calling(machine)
+    (machine.recipes / "calling.toml").rename(project_recipes(machine) / "calling.toml")
+    async with running(machine) as daemon:
+        shown = await daemon.service.recipes_get(recipe, str(machine.project))
+        assert shown["worst_case"] is None
+        own = {"calling": shown["digest"]}
+        await daemon.service.recipes_trust(str(machine.project), own)
+        said = await refused(daemon, recipe)
+        assert "'inner' comes with the project" in said and "it is not trusted" in said
+        await daemon.service.recipes_trust(str(machine.project), None)
+        _, turn = await daemon.begun(recipe)
+        assert turn.prompt.startswith("Do evil to the shop.")
+
+
+@pytest.mark.parametrize(
+    ("called", "call", "words"),
+    [
+        ("gone", "", "there is no recipe 'gone'"),
+        ("inner", "", "needs the parameter 'what'"),
+        ("inner", 'params = { what = "x", who = "y" }', "has no parameter 'who'"),
+        ("broken", "", "'broken', which it calls, has faults"),
+        ("calling", "", f"call each other more than {MAX_CALL_DEPTH} deep: calling > calling"),
+        ("implement-and-review-all", "", "begins again by @restart"),
+        ("heavy", "", f"more than {MOST_CALLED_STEPS} steps"),
+    ],
+)
+async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
+    machine: Machine, called: str, call: str, words: str
+) -> None:
+    recipe = calling(machine, called, call)
+    machine.recipe('format = 1\nid = "broken"\ninitial = "nowhere"\n', "broken")
+    _heavy(machine)
+    async with running(machine) as daemon:
+        said = await refused(daemon, recipe)
+        assert said.startswith("Recipe 'calling' cannot run: ") and words in said
+        shown = await daemon.service.recipes_get(recipe, str(machine.project))
+        assert shown["worst_case"] is None and shown["ways"]["work"][0]["to"] == "ship"
+
+
+def _heavy(machine: Machine) -> None:
+    """Recipes that call the next one ten times each, five deep."""
+    for level in range(5):
+        last = level == 4
+        steps = [
+            f'[steps.s{n}]\nrecipe = "{"inner" if last else f"heavy{level + 1}"}"\n'
+            + ('params = { what = "x" }\n' if last else "")
+            + "on.task-committed."
+            + (f'to = "s{n + 1}"' if n < 9 else 'exit = "task-committed"')
+            for n in range(10)
+        ]
+        name = "heavy" if level == 0 else f"heavy{level}"
+        head = f'format = 1\nid = "{name}"\ninitial = "s0"\n'
+        machine.recipe(head + "\n".join(steps), name)
+
+
+async def test_what_only_runs_commands_needs_no_agent_that_can_be_run(machine: Machine) -> None:
+    machine.agent.problem = "it is not installed"
+    commands = 'format = 1\nid = "commands"\ninitial = "a"\n[steps.a]\nrun = ["true"]\n'
+    ends = 'on.passed.exit = "task-committed"\non.failed.exit = "turn-complete"\n'
+    recipe = machine.recipe(commands + ends, "commands")
+    async with running(machine) as daemon:
+        run = await daemon.ended(await daemon.start(recipe))
+        assert run["exit"]["reason"] == "task-committed"
+        with pytest.raises(AgentUnavailable):
+            await daemon.start(recipe, agent="claude")
+        with pytest.raises(AgentUnavailable, match="not installed"):
+            await daemon.start(calling(machine))
+
+
+async def test_parameters_are_the_callers_own(machine: Machine) -> None:
+    recipe = calling(machine)
+    async with running(machine) as daemon:
+        with pytest.raises(InvalidParameter, match="what"):
+            await daemon.start(recipe, params={"what": "the shop"})
+
+
+async def test_a_checkout_is_asked_about_where_only_the_called_recipe_commits(
+    machine: Machine,
+) -> None:
+    path = make_repository(machine.project / "repo")
+    commit(path, "first")
+    (path / "new.txt").write_text("mine")
+    (machine.recipes / "inner.toml").write_text(
+        ONE_STEP.format(id="inner", top="", step="commits = true", on="")
+    )
+    on = 'task-committed = { exit = "changes-committed" }'
+    recipe = machine.recipe(
+        'format = 1\nid = "calling"\ninitial = "c"\n[steps.c]\nrecipe = "inner"\n'
+        f"[steps.c.on]\n{on}\n",
+        "calling",
+    )
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe, working_directory=str(path))
+        question = await daemon.question(run_id)
+        assert (question["kind"], question["detail"]) == ("gate", "new.txt")
+        await daemon.answer(run_id, "no")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "gate-declined"

@@ -1,0 +1,53 @@
+"""A directory of projects, and the index, for the tests of the sessions."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from podiumd.store.index import open_index
+from tests.sessions.support import session_id
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    """An agent's directory of projects, with one project in it."""
+    directory = tmp_path / "projects"
+    (directory / "-home-dev-app").mkdir(parents=True)
+    return directory
+
+
+@pytest.fixture
+def project(projects: Path) -> Path:
+    return projects / "-home-dev-app"
+
+
+@pytest.fixture
+def transcript(project: Path) -> Path:
+    """The path of session 1, where nothing is yet."""
+    return project / f"{session_id()}.jsonl"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(open_index(tmp_path / "state")[0]) as connection:
+        yield connection
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[Path], int]]:
+    """Opens files for reading; they are closed at the end of the test."""
+    descriptors: list[int] = []
+
+    def open_it(path: Path) -> int:
+        descriptors.append(os.open(path, os.O_RDONLY))
+        return descriptors[-1]
+
+    yield open_it
+    for descriptor in descriptors:
+        os.close(descriptor)

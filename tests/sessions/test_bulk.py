@@ -1,0 +1,327 @@
+"""Reading in processes of their own: the same as in a thread, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.formats.session_formats import FORMATS
+from podiumd.sessions import bulk, bulk_worker, follower, table
+from podiumd.sessions.bulk import batches_of, bulk_reader
+from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serve
+from podiumd.sessions.tree import Found, walk
+from podiumd.sessions.tree import Root as TreeRoot
+from podiumd.tools.process import Identity, identity_of, wait_gone
+from tests.sessions.service import Home, bytes_path, complaints
+from tests.sessions.support import append, find, line, lines, read, session_id
+
+DEADLINE_SECONDS = 20.0
+TOLD = "Session files are read in the daemon itself"
+
+DIES = "pass"
+DIES_IN_ITS_ANSWER = "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\0\\0')"
+HANGS = "import signal; signal.pause()"
+TALKS_NONSENSE = (
+    "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\0\\0\\0\\x01?');"
+    "sys.stdout.flush(); sys.stdin.buffer.read()"
+)
+NEVER_ENDS = "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\xff' * 99)"
+
+
+def python(code: str) -> Sequence[str]:
+    return [sys.executable, "-S", "-c", code]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
+    """The processes, in the order of their start."""
+    processes: list[trio.Process] = []
+    start = bulk._start
+
+    async def noted(command: Sequence[str]) -> trio.Process | None:
+        process = await start(command)
+        if process is not None:
+            processes.append(process)
+        return process
+
+    monkeypatch.setattr(bulk, "_start", noted)
+    return processes
+
+
+@pytest.fixture
+def work(project: Path) -> Request:
+    """One new session, one that has grown, one that is damaged and one that is not there."""
+    paths = [project / f"{session_id(number)}.jsonl" for number in range(1, 5)]
+    append(paths[0], lines(1, 3))
+    append(paths[1], lines(1, 2))
+    row = read(paths[1]).row
+    append(paths[1], lines(3, 2))
+    append(paths[2], line(1) + b"no JSON\n" + line(2) + b'{"torn')
+    append(paths[3], line(1))
+    files = [find(path) for path in paths]
+    paths[3].unlink()
+    return [(file, row if at == 1 else None) for at, file in enumerate(files)]
+
+
+def in_the_daemon(work: Request) -> Answer:
+    return read_all(FORMATS, work)
+
+
+# -- what is given at once -------------------------------------------------------------------
+
+
+def found(number: int, size: int) -> Found:
+    return Found(session_id(number), "claude", f"/{number}", 1, number, size, 1)
+
+
+def test_a_batch_is_full_by_its_files_or_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "BATCH_FILES", 3)
+    monkeypatch.setattr(bulk, "BATCH_BYTES", 100)
+    files = [found(number, size) for number, size in enumerate([1, 1, 1, 99, 1, 500, 7])]
+    sizes = [[file.size for file in batch] for batch in batches_of(files)]
+    assert sizes == [[1, 1, 1], [99, 1], [500], [7]]
+    assert list(batches_of([])) == []
+
+
+# -- the processes ---------------------------------------------------------------------------
+
+
+async def test_processes_read_what_a_thread_reads(
+    work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
+) -> None:
+    with trio.fail_after(DEADLINE_SECONDS):
+        async with bulk_reader(FORMATS, count=2) as reader:
+            answers = [await reader.read(work) for _ in range(3)]
+    assert answers == [in_the_daemon(work)] * 3
+    answer = answers[0]
+    assert [each.row.summary.messages for each in answer] == [3, 4, 2]
+    assert [each.rewritten for each in answer] == [True, False, True]
+    assert [bool(each.problems) for each in answer] == [False, False, True]
+    assert len(started) == 2 and complaints(caplog, TOLD) == []
+
+
+async def test_processes_read_side_by_side(work: Request, started: list[trio.Process]) -> None:
+    answers: list[Answer] = []
+    with trio.fail_after(DEADLINE_SECONDS):
+        async with bulk_reader(FORMATS, count=2) as reader:
+
+            async def ask() -> None:
+                answers.append(await reader.read(work))
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(6):
+                    nursery.start_soon(ask)
+    assert answers == [in_the_daemon(work)] * 6
+
+
+async def test_without_a_process_a_thread_reads(
+    work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with bulk_reader(FORMATS, count=0) as reader:
+        for _ in range(2):
+            assert await reader.read(work) == in_the_daemon(work)
+    assert started == [] and complaints(caplog, TOLD) == []
+
+
+@pytest.mark.parametrize("code", [DIES, DIES_IN_ITS_ANSWER, HANGS, TALKS_NONSENSE, NEVER_ENDS])
+async def test_a_process_that_fails_costs_nothing_but_itself(
+    work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture, code: str
+) -> None:
+    """What it was given, and what comes after, is read in a thread; it is told once."""
+    patience = 0.0 if code == HANGS else DEADLINE_SECONDS
+    with trio.fail_after(2 * DEADLINE_SECONDS):
+        async with bulk_reader(FORMATS, count=1, command=python(code), patience=patience) as reader:
+            for _ in range(3):
+                assert await reader.read(work) == in_the_daemon(work)
+    assert [process.returncode is not None for process in started] == [True]
+    assert len(complaints(caplog, TOLD)) == 1
+
+
+async def test_one_that_fails_leaves_the_others_at_work(
+    work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
+) -> None:
+    with trio.fail_after(DEADLINE_SECONDS):
+        async with bulk_reader(FORMATS, count=2) as reader:
+            started[0].kill()
+            for _ in range(4):
+                assert await reader.read(work) == in_the_daemon(work)
+            assert started[1].returncode is None
+    assert len(complaints(caplog, TOLD)) == 1
+
+
+async def test_where_none_can_be_started_a_thread_reads(
+    work: Request, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = [str(tmp_path / "missing")]
+    async with bulk_reader(FORMATS, count=2, command=missing) as reader:
+        assert await reader.read(work) == in_the_daemon(work)
+    assert len(complaints(caplog, TOLD)) == 2
+
+
+async def test_a_path_that_is_no_text_is_read_in_a_thread(
+    projects: Path, started: list[trio.Process], caplog: pytest.LogCaptureFixture
+) -> None:
+    project = bytes_path(projects, b"\xff")
+    project.mkdir()
+    append(project / f"{session_id()}.jsonl", line(1))
+    (file,) = walk([TreeRoot("claude", projects)]).sessions
+    async with bulk_reader(FORMATS, count=1) as reader:
+        assert len(await reader.read([(file, None)])) == 1
+        assert started[0].returncode is None
+    assert complaints(caplog, TOLD) == []
+
+
+async def test_none_is_left_when_the_sweep_is_cancelled(
+    work: Request, started: list[trio.Process]
+) -> None:
+    with trio.fail_after(DEADLINE_SECONDS), trio.CancelScope() as scope:
+        async with (
+            bulk_reader(FORMATS, count=2, command=python(HANGS)) as reader,
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(reader.read, work)
+            await trio.testing.wait_all_tasks_blocked()
+            scope.cancel()
+    assert scope.cancelled_caught
+    assert [process.returncode for process in started] == [-signal.SIGKILL] * 2
+
+
+DAEMON = """
+import sys, trio
+from podiumd.formats.session_formats import FORMATS
+from podiumd.sessions import bulk
+
+async def main():
+    async with bulk.bulk_reader(FORMATS, count=2) as reader:
+        await reader.read([])  # one of them is at work
+        await trio.to_thread.run_sync(input)
+
+start = bulk._start
+async def noted(command):
+    process = await start(command)
+    print(process.pid, flush=True)
+    return process
+bulk._start = noted
+trio.run(main)
+"""
+
+
+async def test_none_outlives_a_daemon_that_is_killed() -> None:
+    command = [sys.executable, "-c", DAEMON]
+    environment = {"PYTHONPATH": os.pathsep.join(bulk._PACKAGES), "PATH": os.defpath}
+    with (
+        trio.fail_after(DEADLINE_SECONDS),
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        ) as daemon,
+    ):
+        assert daemon.stdout is not None
+        workers: list[Identity] = []
+        for _ in range(2):
+            identity = identity_of(int(daemon.stdout.readline()))
+            assert identity is not None
+            workers.append(identity)
+        daemon.kill()
+        for worker in workers:
+            await wait_gone(worker)
+
+
+async def test_a_process_is_nicer_than_the_daemon(started: list[trio.Process]) -> None:
+    async with bulk_reader(FORMATS, count=1) as reader:
+        await reader.read([])
+        niceness = os.getpriority(os.PRIO_PROCESS, started[0].pid)
+    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + bulk_worker.NICENESS)
+
+
+def test_a_process_imports_little_and_has_an_environment_of_its_own() -> None:
+    code = (
+        "import os, sys, podiumd.sessions.bulk_worker;"
+        "print(*sys.modules); print(*(name for name in os.environ if name != 'LC_CTYPE'))"
+    )
+    ran = subprocess.run(
+        [*bulk.COMMAND[:-2], "-c", code],
+        env=bulk._ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules, names = (text.split() for text in ran.stdout.splitlines())
+    heavy = {"trio", "watchdog", "sqlite3", "asyncio", "logging", "subprocess", "threading"}
+    assert not heavy & set(modules)
+    assert sorted(names) == ["PYTHONPATH", "PYTHONUTF8"]
+
+
+def test_it_serves_until_no_more_is_asked(work: Request) -> None:
+    sink = BytesIO()
+    serve(BytesIO(framed(bulk._encode(work)) * 2), sink)
+    assert sink.getvalue() == framed(bulk_worker._encode(in_the_daemon(work))) * 2
+
+
+def test_it_ends_when_nobody_listens(work: Request) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    requests = BytesIO(framed(bulk._encode(work)) * 2)
+    with open(writing, "wb", buffering=0) as sink:
+        serve(requests, sink)
+    assert requests.read(1) != b""  # the second was not even read
+
+
+# -- the sweep -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("worthwhile", "processes"), [(1, 2), (10**9, 0)])
+async def test_a_sweep_with_much_to_read_has_processes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    started: list[trio.Process],
+    worthwhile: int,
+    processes: int,
+) -> None:
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", worthwhile)
+    monkeypatch.setattr(follower, "process_count", lambda: 2)
+    monkeypatch.setattr(bulk, "BATCH_FILES", 2)
+    home = Home(tmp_path)
+    for number in range(1, 10):
+        home.write(lines(1, number), number)
+    async with home.running() as service:
+        assert len(started) == processes
+        for number in range(1, 10):
+            assert (await service.row(number)).summary.messages == number
+        await service.sweep()
+        assert len(started) == processes  # nothing was left to read
+    assert all(process.returncode is not None for process in started)
+
+
+async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    started: list[trio.Process],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(follower, "process_count", lambda: 2)
+    monkeypatch.setattr(bulk, "BATCH_FILES", 1)
+    home = Home(tmp_path)
+
+    def fails(*args: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    async with home.running() as service:
+        for number in range(1, 6):
+            home.write(line(1), number)
+        with monkeypatch.context() as patch:
+            patch.setattr(table, "save", fails)
+            await service.sweep()
+            assert complaints(caplog, "Sessions cannot be indexed")
+        await service.sweep()
+        assert await service.transcripts.count() == 5
+    assert all(process.returncode is not None for process in started)

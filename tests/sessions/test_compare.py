@@ -1,0 +1,178 @@
+"""What the index knows is compared with what is on the disk."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from podiumd.sessions import table
+from podiumd.sessions.compare import Changes, changed, is_older_copy
+from podiumd.sessions.table import Known, Row
+from podiumd.sessions.tree import Companion, Found, Root, Tree
+from podiumd.sessions.tree import walk as walk_roots
+from podiumd.sessions.update import NEVER
+from tests.sessions.support import append, companion, find, lines, read, session_id
+
+A, B = session_id(1), session_id(2)
+
+
+def file(number: int, path: str = "/p/-app", **facts: int) -> Found:
+    values = {"dev": 1, "ino": number, "size": 10, "mtime_ns": 100, **facts}
+    name = session_id(number)
+    return Found(session_id=name, agent="claude", path=f"{path}/{name}.jsonl", **values)
+
+
+def knowing(*files: Found, companions: tuple[Companion, ...] = ()) -> Known:
+    return Known(
+        {one.path: (one.path, one.size, one.mtime_ns, one.ino, one.dev) for one in files},
+        {one.path: (one.path, one.size, one.mtime_ns, one.session_id) for one in companions},
+    )
+
+
+def test_nothing_has_changed() -> None:
+    files = [file(1), file(2)]
+    assert changed(knowing(*files), Tree(files)) == Changes()
+
+
+def test_a_new_file_is_read() -> None:
+    assert changed(knowing(file(1)), Tree([file(1), file(2)])).read == [file(2)]
+
+
+@pytest.mark.parametrize("fact", ["size", "mtime_ns", "ino", "dev"])
+def test_a_file_that_differs_in_anything_is_read(fact: str) -> None:
+    now = replace(file(1), **{fact: 7})
+    assert changed(knowing(file(1), file(2)), Tree([now, file(2)])) == Changes(read=[now])
+
+
+def test_the_last_written_is_read_first() -> None:
+    files = [file(1, mtime_ns=5), file(2, mtime_ns=9), file(3, mtime_ns=7)]
+    assert [one.mtime_ns for one in changed(knowing(), Tree(files)).read] == [9, 7, 5]
+
+
+def test_a_file_that_could_not_be_read_is_tried_again() -> None:
+    assert changed(knowing(file(1, mtime_ns=NEVER)), Tree([file(1)])).read == [file(1)]
+
+
+def test_a_session_without_a_file_has_vanished() -> None:
+    assert changed(knowing(file(1), file(2)), Tree([file(2)])) == Changes(vanished=[A])
+
+
+def test_one_comes_while_another_goes() -> None:
+    found = changed(knowing(file(1)), Tree([file(2)]))
+    assert found == Changes(read=[file(2)], vanished=[A])
+
+
+def test_a_renamed_file_has_not_vanished() -> None:
+    moved = file(1, "/p/-other")
+    assert changed(knowing(file(1)), Tree([moved])) == Changes(read=[moved])
+
+
+@pytest.mark.parametrize("place", ["/p", "/p/-app", file(1).path])
+def test_a_session_that_could_not_be_looked_at_has_not_vanished(place: str) -> None:
+    assert changed(knowing(file(1)), Tree(unseen=[place])) == Changes()
+
+
+def test_a_place_whose_name_begins_the_same_hides_nothing() -> None:
+    assert changed(knowing(file(1)), Tree(unseen=["/p/-ap", "/p/-app2"])).vanished == [A]
+
+
+# -- two files of one session --------------------------------------------------------------------
+
+
+def test_a_newer_copy_is_read_in_place_of_the_file_that_is_known() -> None:
+    copy = file(1, "/p/-copy", ino=9, mtime_ns=200)
+    assert changed(knowing(file(1)), Tree([file(1), copy])) == Changes(read=[copy])
+
+
+@pytest.mark.parametrize("mtime_ns", [99, 100])
+def test_an_older_copy_is_left(mtime_ns: int) -> None:
+    copy = file(1, "/p/-copy", ino=9, mtime_ns=mtime_ns)
+    assert changed(knowing(file(1)), Tree([copy, file(1)])) == Changes()
+
+
+def test_when_the_file_that_is_followed_is_gone_its_copy_is_read() -> None:
+    copy = file(1, "/p/-copy", ino=9, mtime_ns=50)
+    assert changed(knowing(file(1)), Tree([copy])) == Changes(read=[copy])
+
+
+def test_of_two_new_files_the_newer_is_read() -> None:
+    copy = file(1, "/p/-copy", ino=9, mtime_ns=200)
+    assert changed(knowing(), Tree([copy, file(1)])).read == [copy]
+
+
+@pytest.fixture
+def followed(transcript: Path) -> Row:
+    transcript.write_bytes(lines(1, 2))
+    return read(transcript).row
+
+
+def copied(row: Row, change: Callable[[Found], Found] = lambda found: found) -> Found:
+    path = Path(row.path).parent.with_name("-copy") / Path(row.path).name
+    path.parent.mkdir()
+    path.write_bytes(lines(1, 1))
+    return change(find(path))
+
+
+def test_an_older_copy_is_known_as_one(followed: Row) -> None:
+    copy = copied(followed)
+    assert is_older_copy(replace(copy, mtime_ns=followed.mtime_ns), followed)
+    assert not is_older_copy(replace(copy, mtime_ns=followed.mtime_ns + 1), followed)
+
+
+def test_the_same_file_is_no_copy(followed: Row) -> None:
+    found = find(Path(followed.path))
+    assert not is_older_copy(found, followed)
+    assert not is_older_copy(replace(found, path="/renamed"), followed)
+
+
+def test_nothing_is_a_copy_of_what_is_gone(followed: Row) -> None:
+    copy = replace(copied(followed), mtime_ns=0)
+    assert not is_older_copy(copy, replace(followed, gone=True))
+    Path(followed.path).unlink()
+    assert not is_older_copy(copy, followed)
+
+
+# -- companions ----------------------------------------------------------------------------------
+
+
+def test_companions_that_are_new_or_changed_are_told() -> None:
+    old, same, new = companion(1, size=1), companion(2), companion(3)
+    found = changed(
+        knowing(companions=(old, same)), Tree(companions=[companion(1, size=2), same, new])
+    )
+    assert found == Changes(companions=[companion(1, size=2), new])
+
+
+def test_companions_that_are_gone_are_told() -> None:
+    found = changed(knowing(companions=(companion(1), companion(2))), Tree([], [companion(2)]))
+    assert found == Changes(companions_gone=[companion(1).path])
+
+
+def test_companions_that_could_not_be_looked_at_are_left() -> None:
+    place = str(Path(companion(1).path).parent)
+    assert changed(knowing(companions=(companion(1),)), Tree(unseen=[place])) == Changes()
+
+
+# -- with the index and the disk -----------------------------------------------------------------
+
+
+def test_only_what_grew_is_read_at_the_next_start(
+    index: sqlite3.Connection, projects: Path, project: Path
+) -> None:
+    root = Root("claude", projects)
+    paths = [project / f"{session_id(number)}.jsonl" for number in range(5)]
+    for path in paths:
+        path.write_bytes(lines(1, 3))
+    first = changed(table.known(index), walk_roots([root]))
+    assert len(first.read) == 5
+    table.save(index, [read(path).row for path in paths])
+    assert changed(table.known(index), walk_roots([root])) == Changes()
+    append(paths[2], lines(4, 1))
+    paths[4].unlink()
+    found = changed(table.known(index), walk_roots([root]))
+    assert [one.path for one in found.read] == [str(paths[2])]
+    assert found.vanished == [session_id(4)]

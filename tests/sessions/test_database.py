@@ -1,0 +1,115 @@
+"""The index's connection: one use at a time, all of a change or nothing of it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.sessions import database
+from podiumd.sessions.database import Index
+from podiumd.store.index import INDEX_NAME
+
+
+def add(connection: sqlite3.Connection, key: str) -> str:
+    connection.execute("INSERT INTO meta VALUES (?, 'x')", (key,))
+    return key
+
+
+def keys(connection: sqlite3.Connection) -> list[str]:
+    return [key for (key,) in connection.execute("SELECT key FROM meta ORDER BY key")]
+
+
+def add_and_fail(connection: sqlite3.Connection, key: str) -> None:
+    add(connection, key)
+    raise sqlite3.OperationalError("disk I/O error")
+
+
+async def test_what_is_written_is_found_by_either_way_of_asking(index: sqlite3.Connection) -> None:
+    shared = Index(index)
+    assert await shared.write(add, "a") == "a"
+    assert await shared.write_aside(add, "b") == "b"
+    assert await shared.ask(keys) == await shared.ask_aside(keys) == ["a", "b"]
+
+
+async def test_a_change_that_fails_stores_nothing_and_the_next_goes_on(
+    index: sqlite3.Connection,
+) -> None:
+    shared = Index(index)
+    for write in (shared.write, shared.write_aside):
+        with pytest.raises(sqlite3.OperationalError):
+            await write(add_and_fail, "a")
+        assert await shared.ask(keys) == []
+    await shared.write(add, "b")
+    assert await shared.ask(keys) == ["b"]
+
+
+async def test_a_change_that_finds_the_database_locked_goes_on_later(
+    index: sqlite3.Connection, tmp_path: Path
+) -> None:
+    shared = Index(index)
+    index.execute("PRAGMA busy_timeout = 0")
+    with closing(sqlite3.connect(tmp_path / "state" / INDEX_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            await shared.write(add, "a")
+        other.execute("ROLLBACK")
+    await shared.write(add, "a")
+    assert await shared.ask(keys) == ["a"]
+
+
+async def test_uses_do_not_overlap(index: sqlite3.Connection) -> None:
+    """Not even those of a thread and of the event loop, while a transaction is half done."""
+    shared = Index(index)
+    inside = trio.Event()
+
+    def slow(connection: sqlite3.Connection) -> None:
+        add(connection, "a")
+        trio.from_thread.run_sync(inside.set)
+        trio.from_thread.run(trio.lowlevel.checkpoint)
+        add(connection, "b")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shared.write_aside, slow)
+        await inside.wait()
+        assert await shared.ask(keys) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("aside", "commits"), [(False, 3), (True, 1)])
+async def test_commits_reach_the_file_itself_now_and_then(
+    index: sqlite3.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    aside: bool,
+    commits: int,
+) -> None:
+    """Else the log beside it would grow for ever; a large commit counts for several."""
+    monkeypatch.setattr(database, "COMMITS_A_CHECKPOINT", 3)
+    monkeypatch.setattr(database, "LARGE_COMMIT", 3)
+    shared = Index(index)
+    write: Callable[..., object] = shared.write_aside if aside else shared.write
+
+    def in_the_file() -> list[str]:
+        copy = tmp_path / "copy.db"
+        shutil.copy(tmp_path / "state" / INDEX_NAME, copy)
+        with closing(sqlite3.connect(copy)) as connection:
+            return keys(connection)
+
+    for number in range(commits):
+        assert in_the_file() == []
+        await write(add, str(number))  # type: ignore[misc]
+    assert in_the_file() == [str(number) for number in range(commits)]
+
+
+async def test_one_who_waits_for_his_turn_may_give_up(index: sqlite3.Connection) -> None:
+    shared = Index(index)
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await shared.write(add, "a")
+    assert scope.cancelled_caught
+    assert await shared.ask(keys) == []

@@ -1,0 +1,48 @@
+"""At the start the list is right before anything is watched, and nothing falls between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from podiumd.sessions.watch import TreeWatch
+from tests.sessions.service import DEADLINE_SECONDS, Home
+from tests.sessions.support import line
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Nothing is watched before this is set."""
+    may_arm = Event()
+    arm = TreeWatch.arm
+
+    def late(self: TreeWatch) -> None:
+        assert may_arm.wait(DEADLINE_SECONDS)
+        arm(self)
+
+    monkeypatch.setattr(TreeWatch, "arm", late)
+    return may_arm
+
+
+async def test_the_list_does_not_wait_for_the_watch(tmp_path: Path, gate: Event) -> None:
+    home = Home(tmp_path)
+    home.write(line(1))
+    async with home.running(complete=False) as service:
+        await service.transcripts.complete()
+        assert await service.transcripts.count() == 1
+        gate.set()
+
+
+async def test_what_changes_before_it_is_watched_is_found(tmp_path: Path, gate: Event) -> None:
+    home = Home(tmp_path)
+    home.write(line(1))
+    async with home.running(complete=False) as service:
+        await service.transcripts.complete()
+        home.write(line(2))
+        home.write(line(1), 2)
+        gate.set()
+        async with service.follower._sweeping:
+            assert (await service.row()).summary.messages == 2
+            assert await service.transcripts.count() == 2

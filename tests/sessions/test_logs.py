@@ -1,0 +1,225 @@
+"""What is stored of logs: made anew where it is damaged, never told where it was not stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from podiumd.sessions import logs, scan
+from podiumd.sessions.feed import LogLost
+from podiumd.store.errors import StoreError, StoreFailed
+from podiumd.store.records import Ledger
+from tests.sessions import support
+from tests.sessions.service import Home, complaints, seqs, unwatched
+from tests.sessions.support import line, lines, session_id
+
+
+def fails(*args: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE logs SET state = x'00'",
+        "UPDATE logs SET state = '{}'",
+        "UPDATE logs SET last_seq = last_seq - 1",
+        "UPDATE logs SET last_seq = 0",
+        "UPDATE log_pages SET data = substr(data, 2) WHERE page = 0",
+        "UPDATE log_pages SET data = substr(data, 34) WHERE page = 0",
+        "DELETE FROM log_pages WHERE page = 0",
+        "DELETE FROM log_pages",
+        "DELETE FROM logs",
+        "DELETE FROM logs; DELETE FROM log_pages; DELETE FROM sessions",
+    ],
+)
+async def test_a_damaged_log_is_made_anew_with_the_same_numbers(
+    tmp_path: Path, damage: str, rewritten: bool
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(lines(1, 300))
+    async with home.running() as service:
+        await service.texts()
+        if rewritten:
+            support.replace(path, line(500) + lines(11, 290))
+            await service.sweep()
+        before = (await service.page(0, 1000)).messages
+    with closing(sqlite3.connect(home.state / "index.db")) as index:
+        index.executescript(damage)
+        index.commit()
+    for _ in range(2):
+        async with home.running() as service:
+            assert (await service.page(0, 1000)).messages == before
+            assert len(before) == 301 if rewritten else 300
+
+
+async def test_a_damaged_ledger_is_told_of_and_closes_no_session(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(lines(1, 3))
+
+    async def ledger(session_id: str) -> Ledger | None:
+        raise StoreError(tmp_path / "facts.db", "the ledger is damaged")
+
+    async with home.running() as service:
+        before = (await service.page()).messages
+        monkeypatch.setattr(home.ledgers, "ledger", ledger)
+        home.write(line(4))
+        await service.sweep()
+    async with home.running() as service:
+        assert (await service.page()).messages[:3] == before
+        path.unlink()
+        await service.sweep()
+        assert (await service.transcripts.row(session_id())).gone
+    assert any("Ledger is damaged" in record.getMessage() for record in caplog.records)
+
+
+async def test_a_damaged_log_without_messages_is_made_anew(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write(b'{"type":"system"}\n')
+    async with home.running() as service:
+        await service.page()
+    with closing(sqlite3.connect(home.state / "index.db")) as index:
+        index.execute("UPDATE logs SET state = x'00'")
+        index.commit()
+    async with home.running() as service:
+        assert seqs(await service.page()) == []
+        home.write(line(1))
+        await service.sweep()
+        assert seqs(await service.page()) == [1]
+
+
+async def test_a_crash_between_ledger_and_index_keeps_the_ledger_s_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    async with home.running() as service:
+        await service.texts()
+    support.replace(path, line(3, "three") + line(2, "two"))
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "_save", fails)
+        async with home.running():
+            assert home.ledgers.kept[session_id()].generation == 2
+    support.replace(path, line(4, "four") + line(2, "two") + line(3, "three"))
+    async with home.running() as service:
+        assert await service.texts() == ["gone", "two", "three", "four"]
+        assert (await service.page()).generation > 1
+
+
+async def test_what_could_not_be_stored_is_not_told_and_comes_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    home.write(line(1, "one"))
+    async with home.running() as service:
+        async with service.following() as feed:
+            with monkeypatch.context() as patch:
+                patch.setattr(logs, "_save", fails)
+                home.write(line(2, "two"))
+                await service.sweep()
+            with pytest.raises(LogLost) as raised:
+                await anext(feed)
+            assert isinstance(raised.value.__cause__, sqlite3.OperationalError)
+            with pytest.raises(LogLost):
+                await anext(feed)
+        assert len(complaints(caplog, "Sessions cannot be indexed")) == 1
+        assert seqs(await service.page()) == [1]
+        async with service.following(after=1) as feed:
+            await service.sweep()
+            assert seqs(await anext(feed)) == [2]
+        assert await service.texts() == ["one", "two"]
+
+
+async def test_a_rewrite_whose_ledger_cannot_be_stored_is_not_told_until_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    async with home.running() as service, service.following() as feed:
+        assert await service.texts() == ["one", "two"]
+        home.ledgers.full = True
+        support.replace(path, line(3, "three") + line(2, "two"))
+        await service.sweep()
+        opened = service.opened()
+        assert (opened.generation, opened.last_seq, opened.closed) == (1, 2, False)
+        assert await service.texts() == ["one", "two"]  # what was read before
+        opened.forget()
+        with pytest.raises(StoreFailed):  # its places are wrong, and no others can be stored
+            await service.page()
+        home.ledgers.full = False
+        home.write(line(4, "four"))
+        await service.sweep()
+        note = await anext(feed)
+        assert (seqs(note), note["generation"]) == ([3, 4], 2)
+        assert await service.texts() == ["gone", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("broken", ["ledger", "index"])
+async def test_a_loss_that_cannot_be_stored_is_told_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """And where the file is back before it could be, all is as it was."""
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    aside = tmp_path / "aside"
+    async with home.running() as service, service.following() as feed:
+        path.rename(aside)
+        with monkeypatch.context() as patch:
+            if broken == "ledger":
+                patch.setattr(home.ledgers, "full", True)
+            else:
+                patch.setattr(logs, "_save_lost", fails)
+            await service.sweep()
+        assert (service.opened().generation, (await service.row()).gone) == (1, False)
+        aside.rename(path)
+        await service.sweep()
+        assert await service.texts() == ["one", "two"]
+        path.unlink()
+        await service.sweep()
+        assert (await anext(feed))["generation"] == 2
+        assert await service.texts() == ["gone", "gone"]
+
+
+async def test_one_who_gives_up_while_a_session_is_opened_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    home.write(lines(1, 2))
+    async with home.running() as service:
+        scope, entries = trio.CancelScope(), scan.entries
+
+        def slow(*args: Any) -> Any:
+            trio.from_thread.run_sync(scope.cancel)
+            return entries(*args)
+
+        monkeypatch.setattr(scan, "entries", slow)
+        with scope:
+            await service.page()
+        assert scope.cancelled_caught
+        assert service.logs.followed == []
+        assert not service.follower._lock(session_id()).locked()
+        monkeypatch.undo()
+        home.write(line(3))
+        await service.sweep()
+        assert seqs(await service.page()) == [1, 2, 3]
+
+
+async def test_a_feed_is_no_user_once_it_is_left(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write(line(1))
+    async with home.running() as service:
+        async with service.following():
+            assert service.logs.followed == [session_id()]
+        assert service.logs.followed == []

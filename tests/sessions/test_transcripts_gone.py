@@ -1,0 +1,258 @@
+"""Transcripts that are deleted, come back, move, or are there twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podiumd.sessions.transcripts import StillThere, UnknownSession
+from podiumd.store.errors import StoreFailed
+from tests.sessions import support
+from tests.sessions.service import (
+    Home,
+    bytes_path,
+    complaints,
+    next_of,
+    seqs,
+    told,
+    unwatched,
+    words_of,
+)
+from tests.sessions.support import line, lines, session_id
+
+ONE, TWO = "-home-dev-app", "-home-dev-copy"
+
+
+async def test_a_deleted_transcript_stays_listed_with_its_numbers(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    async with home.running() as service, service.following() as feed:
+        path.unlink()
+        note = await anext(feed)
+        assert (note["messages"], note["last_seq"], note["generation"]) == ([], 2, 2)
+        assert await service.texts() == ["gone", "gone"]
+        row = await service.row()
+        assert (row.gone, row.summary.messages, row.summary.preview) == (True, 2, "two")
+        assert await service.transcripts.listing(None, 10, None) == ([row], 1)
+
+
+@pytest.mark.parametrize("opened", [False, True])
+async def test_it_stays_listed_after_a_restart_and_whenever_the_index_is_lost(
+    tmp_path: Path, opened: bool
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    async with home.running() as service:
+        if opened:
+            assert await service.texts() == ["one", "two"]
+    path.unlink()
+    for lose_index in (False, True, True):
+        if lose_index:
+            home.lose_index()
+        async with home.running() as service:
+            row = await service.row()
+            assert (row.gone, row.summary.preview) == (True, "two")
+            assert await service.texts() == (["gone", "gone"] if opened else [])
+
+
+async def test_a_new_index_that_was_not_filled_to_its_end_is_filled_by_the_next_start(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1))
+    async with home.running() as service:
+        path.unlink()
+        await service.sweep()
+    home.lose_index()
+    home.ledgers.broken = True
+    with pytest.raises(StoreFailed):
+        await home.running().__aenter__()  # it cannot know what it lists
+    home.ledgers.broken = False
+    async with home.running() as service:
+        assert (await service.row()).gone
+
+
+async def test_its_numbers_outlive_an_index_that_was_lost_before_it_was_deleted(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    async with home.running() as service:
+        await service.texts()
+        support.replace(path, line(3, "three") + line(2, "two"))
+        await service.sweep()
+    home.lose_index()
+    async with home.running() as service:
+        path.unlink()
+        await service.sweep()
+        assert await service.texts() == ["gone"] * 3
+        home.write(line(4, "four") + line(3, "three"))
+        await service.sweep()
+        assert await service.texts() == ["gone", "gone", "three", "four"]
+
+
+async def test_a_transcript_that_comes_back_is_not_gone_and_has_its_numbers(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(line(1, "one") + line(2, "two"))
+    aside = tmp_path / "aside"
+    async with home.running() as service, service.following() as feed:
+        path.rename(aside)
+        assert (await anext(feed))["generation"] == 2
+        aside.rename(path)
+        assert (await anext(feed))["generation"] == 3
+        assert await service.texts() == ["one", "two"]
+        assert not (await service.row()).gone
+        home.write(line(3))
+        assert seqs(await anext(feed)) == [3]
+    ledger = home.ledgers.kept[session_id()]
+    assert ledger.row is None
+    home.lose_index()
+    async with home.running() as service:
+        assert seqs(await service.page()) == [1, 2, 3]
+
+
+async def test_a_transcript_that_comes_back_while_no_log_is_kept_is_not_gone(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    path = home.write(lines(1, 2))
+    data = path.read_bytes()
+    async with home.running() as service:
+        path.unlink()
+        await service.sweep()
+        assert home.ledgers.kept[session_id()].row is not None
+        path.write_bytes(data)
+        await service.sweep()
+        assert not (await service.row()).gone
+        assert home.ledgers.kept[session_id()].row is None
+        assert seqs(await service.page()) == [1, 2]
+
+
+async def test_a_session_is_forgotten_only_once_its_transcript_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    path = home.write(lines(1, 2))
+    async with home.running() as service, service.following() as feed:
+        with pytest.raises(StillThere) as raised:
+            await service.transcripts.forget(session_id())
+        assert raised.value.path == str(path)
+        path.unlink()  # and at once, before anything has told of it
+        await service.transcripts.forget(session_id())
+        assert [note async for note in feed] == []
+        with pytest.raises(UnknownSession):
+            await service.row()
+        assert await service.transcripts.count() == 0
+        assert home.ledgers.kept == {}
+    home.lose_index()
+    async with home.running() as service:
+        assert await service.transcripts.count() == 0
+
+
+async def test_a_renamed_project_directory_is_no_rewrite(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write(line(1, "one") + line(2, "two"))
+    moved = home.projects / "-home-dev-other"
+    async with home.running() as service, service.following() as feed:
+        home.project.rename(moved)
+        await service.sweep()
+        home.write(line(3, "three"), project=moved.name)
+        assert seqs(await next_of(feed)) == [3]
+        page = await service.page()
+        assert [words_of(message) for message in told(page)] == ["one", "two", "three"]
+        assert page.generation == 1
+        assert (await service.row()).path == str(home.path(project=moved.name))
+
+
+async def test_a_reader_that_comes_before_the_rename_is_told_finds_no_rewrite_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    home.write(line(1, "one"))
+    async with home.running() as service:
+        assert await service.texts() == ["one"]
+        service.opened().forget()  # what is kept of its messages, so that the file is read
+        home.project.rename(home.projects / "-home-dev-other")
+        assert await service.texts() == ["one"]
+        assert (await service.page()).generation == 1
+        assert not (await service.row()).gone
+
+
+async def test_of_two_copies_the_last_written_is_followed_and_numbers_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwatched(monkeypatch)
+    home = Home(tmp_path)
+    home.write_copy(line(1, "one") + line(2, "two"), ONE, minute=1)
+    async with home.running() as service:
+        assert await service.texts() == ["one", "two"]
+        other = home.write_copy(line(1, "one") + line(3, "three"), TWO, minute=2)
+        await service.sweep()
+        assert await service.texts() == ["one", "gone", "three"]
+        assert (await service.row()).path == str(other)
+        home.write_copy(line(4, "four"), ONE, minute=3)
+        await service.sweep()
+        assert await service.texts() == ["one", "two", "gone", "four"]
+        await service.sweep()  # nothing was written: nothing changes
+        assert (await service.page()).generation == 3
+        home.write_copy(line(5, "five"), TWO, minute=4)
+        await service.sweep()
+        assert await service.texts() == ["one", "gone", "three", "gone", "five"]
+
+
+@pytest.mark.parametrize("watched", [False, True])
+async def test_when_the_copy_that_is_followed_is_deleted_the_other_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool
+) -> None:
+    if not watched:
+        unwatched(monkeypatch)
+    home = Home(tmp_path)
+    home.write_copy(line(1, "one") + line(2, "two"), ONE, minute=1)
+    copy = home.write_copy(line(1, "one"), TWO, minute=2)
+    async with home.running() as service, service.following() as feed:
+        assert await service.texts() == ["one"]
+        copy.unlink()
+        if not watched:
+            await service.follower.look_again(session_id())
+        assert seqs(await next_of(feed)) == [2]
+        assert await service.texts() == ["one", "two"]
+        assert not (await service.row()).gone
+
+
+async def test_an_older_copy_that_is_touched_by_no_writer_is_passed_over(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_copy(line(1, "old"), TWO, minute=1)
+    home.write_copy(line(1, "new") + line(2, "two"), ONE, minute=2)
+    async with home.running() as service:
+        older = support.find(home.path(project=TWO))
+        await service.follower.refresh(older)
+        assert await service.texts() == ["new", "two"]
+
+
+async def test_a_session_in_a_directory_whose_name_is_not_utf8_is_followed_lost_and_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = Home(tmp_path)
+    directory = bytes_path(home.projects, b"-caf\xe9")
+    path = directory / f"{session_id()}.jsonl"
+    directory.mkdir()
+    path.write_bytes(line(1, "one"))
+    async with home.running() as service, service.following() as feed:
+        support.append(path, line(2, "two"))
+        assert seqs(await anext(feed)) == [2]
+        path.unlink()
+        assert (await anext(feed))["generation"] == 2
+        assert (await service.row()).path == str(path)
+    home.lose_index()
+    async with home.running() as service:
+        assert (await service.row()).gone
+        assert await service.texts() == ["gone", "gone"]
+        path.write_bytes(line(1, "one"))
+        await service.sweep()
+        assert await service.texts() == ["one", "gone"]
+    assert complaints(caplog, "Sessions cannot be indexed") == []

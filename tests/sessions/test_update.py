@@ -1,0 +1,282 @@
+"""A session is brought up to date from its file, whatever is done to the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podiumd.formats.session import Cursor
+from podiumd.sessions.reading import MARK_BYTES
+from tests.sessions.support import (
+    append,
+    line,
+    lines,
+    overwrite,
+    placed,
+    read,
+    read_counted,
+    replace,
+    session_id,
+)
+
+# -- reading on ----------------------------------------------------------------------------------
+
+
+def test_a_new_file_is_read_whole(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    result = read(transcript)
+    status = transcript.stat()
+    row = result.row
+    assert result.rewritten
+    assert (row.session_id, row.agent, row.path) == (session_id(), "claude", str(transcript))
+    assert (row.dev, row.ino) == (status.st_dev, status.st_ino)
+    assert (row.size, row.mtime_ns) == (status.st_size, status.st_mtime_ns)
+    assert (row.offset, row.generation, row.gone) == (status.st_size, 1, False)
+    assert (row.summary.messages, row.summary.cwd) == (3, "/home/dev/app")
+    assert (row.problems, result.problems) == (0, [])
+
+
+def test_each_byte_is_read_once(transcript: Path) -> None:
+    first, second = lines(1, 3), lines(4, 2)
+    transcript.write_bytes(first)
+    before, folded = read_counted(transcript, None)
+    assert folded == first
+    append(transcript, second)
+    result, folded = read_counted(transcript, before.row)
+    assert folded == second
+    assert (result.rewritten, result.row.generation, result.row.summary.messages) == (False, 1, 5)
+
+
+def test_the_row_that_is_given_stays_as_it_is(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = read(transcript).row
+    kept = msgspec.json.encode(row)
+    append(transcript, lines(4, 1))
+    read(transcript, row)
+    assert msgspec.json.encode(row) == kept
+
+
+def test_a_torn_tail_waits_for_its_newline(transcript: Path) -> None:
+    whole = line(2)
+    transcript.write_bytes(line(1) + whole[:20])
+    first = read(transcript)
+    assert first.row.offset == len(line(1))
+    assert first.row.summary.lines == 1
+    append(transcript, whole[20:-1])
+    second = read(transcript, first.row)
+    assert second.row.offset == first.row.offset
+    append(transcript, b"\n")
+    third = read(transcript, second.row)
+    assert third.row.summary.messages == 2
+    assert (third.row.offset, third.row.problems) == (transcript.stat().st_size, 0)
+
+
+def test_nothing_new_reads_nothing(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = read(transcript).row
+    result, folded = read_counted(transcript, row)
+    assert (result.row, result.rewritten, folded) == (row, False, b"")
+
+
+def test_another_time_of_writing_alone_is_no_rewrite(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = read(transcript).row
+    os.utime(transcript, ns=(1, 1))
+    result, folded = read_counted(transcript, row)
+    assert (result.rewritten, folded, result.row.mtime_ns) == (False, b"", 1)
+
+
+def test_another_number_of_the_device_alone_is_no_rewrite(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = msgspec.structs.replace(read(transcript).row, dev=4711)
+    result = read(transcript, row)
+    assert (result.rewritten, result.row.dev) == (False, transcript.stat().st_dev)
+
+
+def test_a_renamed_project_is_no_rewrite(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = read(transcript).row
+    moved = transcript.parent.rename(transcript.parent.with_name("-home-dev-other"))
+    result, folded = read_counted(moved / transcript.name, row)
+    assert (result.rewritten, folded) == (False, b"")
+    assert result.row == msgspec.structs.replace(row, path=str(moved / transcript.name))
+
+
+def test_a_session_that_was_gone_is_there_again(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 3))
+    row = msgspec.structs.replace(read(transcript).row, gone=True)
+    assert not read(transcript, row).row.gone
+
+
+def test_a_link_to_a_file_is_followed(transcript: Path, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere"
+    target.write_bytes(lines(1, 2))
+    transcript.symlink_to(target)
+    row = read(transcript).row
+    assert (row.ino, row.path) == (target.stat().st_ino, str(transcript))
+    assert row.summary.messages == 2
+
+
+def test_reading_never_touches_the_time_of_writing(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 2) + b"torn")
+    os.utime(transcript, ns=(10**18, 10**18))
+    read(transcript, read(transcript).row)
+    assert transcript.stat().st_mtime_ns == 10**18
+
+
+# -- what is wanted of the messages --------------------------------------------------------------
+
+
+def test_places_of_messages_are_those_in_the_file(transcript: Path) -> None:
+    transcript.write_bytes(line(1) + b'{"type":"mode"}\n' + line(2))
+    first = read(transcript, cursor=Cursor())
+    append(transcript, b"broken\n" + line(3, "é" * 50))
+    second = read(transcript, first.row, first.cursor)
+    assert placed(transcript, first) == [line(1)[:-1], line(2)[:-1]]
+    assert placed(transcript, second) == [line(3, "é" * 50)[:-1]]
+
+
+def test_places_are_not_looked_for_unless_they_are_wanted(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 2))
+    assert read(transcript).entries == []
+
+
+def test_the_cursor_that_is_given_stays_where_it_is(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 1))
+    first = read(transcript, cursor=Cursor())
+    kept = list(first.cursor.tips)
+    append(transcript, lines(2, 1))
+    second = read(transcript, first.row, first.cursor)
+    assert first.cursor.tips == kept != second.cursor.tips
+
+
+def test_a_rewrite_begins_with_a_new_cursor(transcript: Path) -> None:
+    transcript.write_bytes(lines(1, 1))
+    first = read(transcript, cursor=Cursor())
+    replace(transcript, b'{"type":"mode"}\n')
+    assert read(transcript, first.row, first.cursor).cursor == Cursor()
+
+
+# -- another file --------------------------------------------------------------------------------
+
+LONG = lines(1, 100)
+assert len(LONG) > 2 * MARK_BYTES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda path: replace(path, LONG), id="replaced by the same content"),
+        pytest.param(lambda path: replace(path, LONG + lines(101, 1)), id="replaced by a longer"),
+        pytest.param(lambda path: os.truncate(path, len(lines(1, 50))), id="shrunk"),
+        pytest.param(lambda path: os.truncate(path, 0), id="emptied"),
+        pytest.param(lambda path: overwrite(path, lines(2, 100)), id="rewritten at the same size"),
+        pytest.param(lambda path: overwrite(path, lines(1, 2) + LONG), id="rewritten longer"),
+        pytest.param(
+            lambda path: overwrite(path, lines(1, 99) + line(7777)), id="another last line"
+        ),
+        pytest.param(lambda path: overwrite(path, line(7) + lines(2, 99)), id="another first line"),
+    ],
+)
+def test_a_rewritten_file_is_read_anew(transcript: Path, change: Callable[[Path], None]) -> None:
+    transcript.write_bytes(LONG)
+    row = read(transcript).row
+    change(transcript)
+    result, folded = read_counted(transcript, row)
+    assert (result.rewritten, result.row.generation) == (True, 2)
+    assert folded == transcript.read_bytes()
+    assert msgspec.structs.replace(result.row, generation=1) == read(transcript).row
+
+
+def test_a_file_of_which_nothing_was_read_cannot_be_rewritten(transcript: Path) -> None:
+    transcript.write_bytes(b"")
+    row = read(transcript).row
+    replace(transcript, lines(1, 2))
+    result = read(transcript, row)
+    assert (result.rewritten, result.row.generation) == (False, 1)
+    assert result.row.summary.messages == 2
+
+
+# -- properties ----------------------------------------------------------------------------------
+
+CONTENT = st.lists(
+    st.one_of(
+        st.integers(1, 40).map(line),
+        st.integers(1, 40).map(lambda number: line(number, "é" * 5, timestamp="")),
+        st.sampled_from(
+            [
+                b"\n",
+                b"broken\n",
+                b"\0\0\n",
+                b"caf\xe9\n",
+                b'{"type":"summary","summary":"a title"}\n',
+                b"x" * 900 + b"\n",
+            ]
+        ),
+    ),
+    max_size=12,
+).map(b"".join)
+
+
+@given(CONTENT, st.lists(st.integers(0, 4000), max_size=8))
+def test_however_a_file_grows_it_comes_to_the_same(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, cuts: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("projects") / "p" / f"{session_id()}.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"")
+    row, cursor, entries = None, Cursor(), []
+    ends = sorted(min(cut, len(content)) for cut in cuts)
+    for start, end in zip([0, *ends], [*ends, len(content)], strict=True):
+        append(path, content[start:end])
+        result = read(path, row, cursor)
+        assert result.rewritten == (row is None)
+        row, cursor = result.row, result.cursor
+        entries += result.entries
+    whole = read(path, cursor=Cursor())
+    assert (row, cursor, entries) == (whole.row, whole.cursor, whole.entries)
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from([append, append, append, replace, overwrite, os.truncate, None]),
+        st.one_of(CONTENT, CONTENT.map(lambda content: content[:-7])),
+        st.integers(0, 3000),
+    ),
+    max_size=10,
+)
+
+
+@given(CHANGES)
+@settings(deadline=None)
+def test_whatever_is_done_to_a_file_the_row_tells_what_is_in_it(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[object, bytes, int]]
+) -> None:
+    path = tmp_path_factory.mktemp("projects") / "p" / f"{session_id()}.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"")
+    row = read(path).row
+    for change, content, size in changes:
+        if change is os.truncate:
+            os.truncate(path, min(size, path.stat().st_size))
+        elif change is None:
+            path = path.parent.rename(path.parent.with_name(f"p{size}")) / path.name
+        else:
+            assert callable(change)
+            change(path, content)
+        result = read(path, row)
+        fresh = read(path).row
+        if not result.rewritten:
+            assert result.row.offset >= row.offset
+        assert result.row.generation == row.generation + result.rewritten
+        row = result.row
+        assert row == msgspec.structs.replace(
+            fresh, generation=row.generation, problems=row.problems
+        )
+        assert row.problems & fresh.problems == fresh.problems
