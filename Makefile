@@ -30,7 +30,15 @@ test-pure: $(VENV)/.dev
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats
+	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats \
+		$(addprefix --ignore=,$(LONG_TESTS))
+
+# What takes more than half a minute each: every built-in recipe on the real agent, random lives
+# of session files with kills.
+LONG_TESTS := tests/e2e/test_builtin_recipes.py tests/histories/test_campaign.py
+.PHONY: test-long
+test-long: $(VENV)/.dev claude ## the tests that take long, beside 'make test'
+	$(PY) -m pytest -n $(JOBS) $(LONG_TESTS)
 
 .PHONY: claude
 claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache

@@ -137,6 +137,20 @@ def said(words: str, uuid: str = "m1", kind: str = "text") -> Json:
     return event(None, "turn.output", turn_id=TURN_ID, uuid=uuid, kind=kind, delta=words)
 
 
+def turn_intended(seq: int, visit: int = 1, prompt: str = "Fix it.") -> Json:
+    return event(
+        seq,
+        "turn.intended",
+        turn_id=TURN_ID,
+        purpose="step",
+        session_id="s",
+        agent="claude",
+        prompt=prompt,
+        step="fix",
+        visit=visit,
+    )
+
+
 def turn_ended(seq: int, words: str = "", **report: Any) -> Json:
     return event(
         seq,

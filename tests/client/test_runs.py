@@ -28,7 +28,14 @@ def busy(daemon: FakeDaemon) -> FakeDaemon:
     return daemon
 
 
+def edge(seq: int, **more: object) -> stories.Json:
+    fields = {"step": "fix", "visit": 1, "outcome": "complete", "source": "text", "attempts": 1}
+    return stories.event(seq, "edge.taken", **{**fields, "exit": "changes-committed", **more})
+
+
 def test_a_run_is_shown_with_its_steps_and_its_end(busy: FakeDaemon) -> None:
+    turn = [stories.turn_intended(3), stories.turn_ended(4, "Done.")]
+    busy.events = [started(), entered(2), *turn, edge(5), ended(6)]
     done = podium(busy, "runs", "show", RUN_ID[:6])
 
     lines = done.stdout.splitlines()
@@ -37,7 +44,7 @@ def test_a_run_is_shown_with_its_steps_and_its_end(busy: FakeDaemon) -> None:
     assert "step       fix (visit 2), step 2 of 7" in lines
     assert "params     issue=it's 7" in lines
     assert "cost       $1.25" in lines
-    headings = ["VISIT", "STEP", "OUTCOME", "SOURCE", "REPLIES", "AT", "DESCRIPTION"]
+    headings = ["VISIT", "STEP", "OUTCOME", "SOURCE", "REPLIES", "WORK", "COST"]
     table = [line.split() for line in lines].index(headings)
     assert lines[table + 1].split()[:5] == ["1", "fix", "complete", "text", "1"]
     assert lines[-1].startswith("✓ Task implementation committed successfully")
@@ -51,8 +58,16 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     )
 
 
-def test_a_run_as_json_is_the_daemons_own(busy: FakeDaemon) -> None:
-    assert json.loads(podium(busy, "runs", "show", RUN_ID, "--json").stdout) == ended_run()
+def test_a_run_as_json_is_the_daemons_own_and_its_visits(busy: FakeDaemon) -> None:
+    turn = [stories.turn_intended(3), stories.turn_ended(4, "Done.")]
+    busy.events = [started(), entered(2), *turn, edge(5), ended(6)]
+    shown = json.loads(podium(busy, "runs", "show", RUN_ID, "--json").stdout)
+    [step] = shown.pop("steps")
+    assert shown == ended_run()
+    assert (step["step"], step["visit"], step["outcome"], step["source"]) == (
+        *("fix", 1),
+        *("complete", "text"),
+    )
 
 
 def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:
@@ -89,7 +104,7 @@ def test_the_log_says_how_turns_and_the_run_ended_in_numbers_that_can_be_read(
     assert done.endswith(f" text=Done. seconds=62.0 cost_usd=0.5000 turn_id={stories.TURN_ID}")
     assert " end=api_error detail=it is overloaded " in broken
     assert check.endswith(" run=make 'all tests' passed=false seconds=0.2")
-    assert over.endswith(" reason=implementation-blocked class=blocked")
+    assert " reason=implementation-blocked class=blocked work=" in over
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
