@@ -66,7 +66,8 @@ def _head(run: Json, history: History, label: str, until: float) -> str:
     parts = [tag("h1", esc(label), dir="auto")]
     parts.append(tag("p", esc(said), class_="ended", dir="auto"))
     if end:
-        reason = f"{end.get('reason')} · {end.get('class')}, {end.get('category')}"
+        kinds = dict.fromkeys(str(end.get(name)) for name in ("class", "category"))
+        reason = f"{end.get('reason')} · {', '.join(kinds)}"
         parts.append(tag("p", esc(reason), class_="soft"))
     if end.get("detail"):
         parts.append(tag("pre", esc(end["detail"]), dir="auto"))
@@ -127,7 +128,8 @@ def _picture(run: Json, history: History, until: float) -> str:
 
 
 def _swatch(kind: str, words: str) -> str:
-    box = tag("rect", "", class_=kind, width=16, height=12, rx=2)
+    inset = 3 if kind.startswith("command") else 0
+    box = tag("rect", "", class_=kind, y=inset, width=16, height=12 - 2 * inset, rx=2)
     return tag("li", tag("svg", box, viewBox="0 0 16 12", aria_hidden="true") + esc(words))
 
 
@@ -157,16 +159,14 @@ def _sums(history: History, until: float) -> str:
         by_step[step.step] = [a + b for a, b in zip(sums, took, strict=True)]
     if len(history.steps) < 2:
         return ""
-    most = max(sums[1] + sums[2] for sums in by_step.values()) or 1.0
+    most = max(sums[1] for sums in by_step.values()) or 1.0
     heads = ("step", "visits", "work", "waited", "cost", "")
     rows = [tag("tr", "".join(tag("th", name) for name in heads))]
     for name, (visits, work, waited, cost) in by_step.items():
-        done, rest = 100 * work / most, 100 * waited / most
-        bars = tag("rect", "", width=number(done), height=10)
-        bars += tag("rect", "", x=number(done), width=number(rest), height=10, class_="waits")
+        bar = tag("rect", "", width=number(100 * work / most), height=10)
         box = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "aria_hidden": "true"}
         cells = [esc(name), f"{visits:g}", text.duration(work), spent(waited) or "-"]
         cells.append(text.money(cost))
         row = "".join(tag("td", cell) for cell in cells)
-        rows.append(tag("tr", row + tag("td", tag("svg", bars, **box), class_="share")))
+        rows.append(tag("tr", row + tag("td", tag("svg", bar, **box), class_="share")))
     return tag("h2", "Steps") + tag("div", tag("table", "".join(rows)), class_="card")

@@ -81,7 +81,7 @@ th{color:var(--soft);font-weight:500;font-size:12px}
 th:first-child,td:first-child{text-align:left;font-weight:600;overflow-wrap:anywhere}
 tr:last-child td{border-bottom:0}
 td.share{width:34%}td.share svg{display:block;width:100%;height:10px}
-.share rect{fill:var(--onward)}.share rect.waits{fill:var(--wait)}
+.share rect{fill:var(--onward)}
 section.step{margin:0 0 14px;border-left:5px solid var(--tone);scroll-margin-top:12px}
 section.step:target{box-shadow:0 0 0 2px var(--tone)}
 .step h3 .at{color:var(--soft);font-weight:600}
@@ -99,10 +99,10 @@ summary{cursor:pointer;color:var(--soft);font-size:13px;border-radius:5px;width:
 max-width:100%}
 summary:focus-visible,a:focus-visible{outline:2px solid var(--onward);outline-offset:2px}
 footer{margin-top:34px;color:var(--soft);font-size:13px}
-@media print{:root{--ground:#fff}body{font-size:11px}main{max-width:none;padding:0}
+@media print{:root{--ground:#fff}body{font-size:12px}main{max-width:none;padding:0 2px}
 .card{border-radius:0;break-inside:avoid-page}section.step{break-inside:auto}
 h2,h3{break-after:avoid}svg.time{min-width:0}.picture{overflow:visible}
 svg *,.way *,section,header{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-details:not([open]){display:none}}
+details.prompt:not([open]){display:none}}
 @media (max-width:640px){main{padding:14px 10px 40px}.card{padding:14px}dl .wide{grid-column:auto}}
 """

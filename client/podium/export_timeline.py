@@ -19,6 +19,8 @@ Json = dict[str, Any]
 
 WIDTH, LABELS, MARGIN = 1120.0, 176.0, 34.0
 TOP, LANE, BAR = 30.0, 40.0, 22.0
+INSET = 5.0
+"""How much lower than a turn a check is drawn, above and below."""
 LEAST = 2.5
 """The narrowest bar that can be seen and pointed at."""
 LABEL_CELLS = 22
@@ -112,9 +114,10 @@ class Timeline:
         parts = []
         for step, following in zip(self._steps, self._steps[1:], strict=False):
             x1 = self._axis.at(self._span(step.began_at, step.ended_at)[1])
-            x2 = self._axis.at(self._span(following.began_at, None)[0])
+            taken = [self._span(following.began_at, None), *self._idle(following)]
+            x2 = self._axis.at(min(taken)[0])
             y1, y2 = (self._lanes[one.step] + LANE / 2 for one in (step, following))
-            bend = max(6.0, (x2 - x1) / 2)
+            bend = max(LEAST, (x2 - x1) / 2)
             curve = " ".join(number(one) for one in (x1 + bend, y1, x2 - bend, y2, max(x1, x2), y2))
             path = f"M{number(x1)} {number(y1)} C{curve}"
             parts.append(f'<path class="link" d="{path}"/>')
@@ -133,7 +136,8 @@ class Timeline:
             said = f"{shlex.join(command.run)}: {text.duration(command.seconds)}"
             how = "failed" if command.passed is False else "passed"
             span = (command.began_at, command.ended_at)
-            parts.append(self._bar(f"command {how}", span, top, BAR, f"{how}: {said}"))
+            said = f"{how}: {said}"
+            parts.append(self._bar(f"command {how}", span, top + INSET, BAR - 2 * INSET, said))
         for question in step.questions:
             said = f"{heading(question)}\n{answered(question, self._until)}"
             span = (question["opened_at"], question["closed_at"])
@@ -164,11 +168,18 @@ class Timeline:
         return _rect(kind, began, top, max(LEAST, ended - began), height, said)
 
     def _number(self, step: Step, top: float) -> str:
-        began, ended = (self._axis.at(one) for one in self._span(step.began_at, step.ended_at))
+        """The visit's number, in its longest stretch of work if there is room."""
+        drawn = [(self._axis.at(a), self._axis.at(b)) for a, b in self._free(step)]
+        began, ended = max(drawn, key=lambda one: one[1] - one[0], default=(0.0, 0.0))
         said = str(step.number)
         if ended - began < 8.0 * len(said) + 4:
             return ""
         return _words(said, (began + ended) / 2, top + BAR / 2 + 4, "number", "middle")
+
+    def _free(self, step: Step) -> list[Span]:
+        """Where nothing is drawn upon the turns of a visit."""
+        turns = [self._span(turn.began_at, turn.ended_at) for turn in step.turns]
+        return without(union(turns), union(self._idle(step)))
 
     def _restarts(self) -> list[str]:
         parts = []

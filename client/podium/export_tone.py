@@ -18,8 +18,8 @@ ENDS = {
 LEGEND = (
     ("onward", "went on to a new step"),
     ("back", "went back to an earlier step"),
-    ("failed", "a check or command failed"),
-    ("done", "ended well"),
+    ("failed", "left because a check or command failed"),
+    ("done", "ended well, or began again"),
     ("person", "ended: a person is needed"),
     ("guardrail", "ended by a limit"),
     ("stopped", "ended on request"),

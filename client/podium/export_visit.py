@@ -10,10 +10,19 @@ from podium.export_tone import tone
 from podium.markup import esc, tag
 from podium.narrate import PURPOSES
 from podium.question import call_lines, heading
-from podium.run_words import answered, checks, source, spent
+from podium.run_words import answered, checks, spent
 from podium.visits import Command, Note, Step, Still, Turn
 
 Json = dict[str, Any]
+
+SOURCES = {
+    "structured": "structured output",
+    "tool": "the agent's tool call",
+    "text": "the agent's text",
+    "check": "a check",
+    "command": "the command",
+    "person": "a person",
+}
 
 NOTES = {"steer": "Told the agent", "aside": "An aside went through this session", "limit": "Limit"}
 
@@ -40,15 +49,16 @@ def _head(step: Step, until: float) -> str:
     title = tag("span", f"{step.number}.", class_="at") + tag("span", esc(step.step), dir="auto")
     title += visit + restarted + tag("span", esc(outcome), class_="pill")
     waited, still = spent(step.waited_seconds(until)), spent(step.still_seconds(until))
-    came = source(step)
+    came = SOURCES.get(str(step.source), step.source)
+    repaired = " (repaired)" if step.repaired else ""
     said = [
         text.local(step.began_at),
         f"work {text.duration(step.work_seconds)}",
         waited and f"waited {waited} for a person",
         still and f"stood still {still}",
         text.money(step.cost_usd) if step.turns else "",
-        came and f"outcome from {came}",
-        step.attempts and text.counted(step.attempts, "reply").replace("replys", "replies"),
+        came and f"outcome from {came}{repaired}",
+        f"{step.attempts} replies" if step.attempts > 1 else "",
         checks(step) and f"checks: {checks(step)}",
     ]
     meta = tag("p", esc(" · ".join(one for one in said if one)), class_="meta")
@@ -63,7 +73,7 @@ def _turn(turn: Turn, retries: int | None) -> str:
         why = PURPOSES[turn.purpose]
         parts.append(tag("p", esc(f"Reply {turn.attempt}{most}: {why}"), class_="reply"))
     beginning = tag("span", esc(text.fold(turn.prompt, 90)), class_="soft")
-    parts.append(_folded(f"Prompt: {beginning}", _pre(turn.prompt)))
+    parts.append(_folded(f"Prompt: {beginning}", _pre(turn.prompt), kind="prompt"))
     if turn.text:
         parts.append(tag("div", esc(turn.text), class_="words", dir="auto"))
     if turn.ended_at is None:
@@ -117,6 +127,6 @@ def _pre(words: str) -> str:
     return tag("pre", esc(words), dir="auto")
 
 
-def _folded(summary: str, inside: str, unfolded: bool = False) -> str:
+def _folded(summary: str, inside: str, unfolded: bool = False, kind: str | None = None) -> str:
     """What is shown on a click or a key; ``summary`` and ``inside`` are markup."""
-    return tag("details", tag("summary", summary) + inside, open=unfolded)
+    return tag("details", tag("summary", summary) + inside, open=unfolded, class_=kind)

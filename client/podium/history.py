@@ -197,7 +197,8 @@ class History:
         step.attempts = int(data.get("attempts") or step.attempts)
         step.description, step.to = data.get("description"), data.get("to")
         step.exit, step.ended_at = data.get("exit"), at
-        step.returned = any(one.step == step.to for one in self.steps)
+        known = [one.step for one in self.steps if one.restart == self._restarts]
+        step.returned = step.to in known
         self._restarts += step.to == RESTART
         self._open = None
 

@@ -27,7 +27,10 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("run", str(run.get("run_id"))),
         ("recipe", str(run.get("recipe") or "")),
         ("status", f"{run.get('status')}{parked}"),
-        ("ended as", f"{end.get('class')} ({end.get('category')})" if end else ""),
+        (
+            "ended as",
+            ", ".join(dict.fromkeys(str(end.get(name)) for name in ("class", "category") if end)),
+        ),
         ("step", steps + (f" of {most}" if most else "") if step else ""),
         ("session", str(run.get("session_id") or "")),
         ("directory", home_relative(run.get("working_directory"))),

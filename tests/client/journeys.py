@@ -127,6 +127,7 @@ class Journey:
             "step": self.step,
             "step_count": self.steps,
             "turns": self.turns,
+            "limits": {"max_total_steps": 70, "max_retries": 3},
             "cost_usd": self.cost,
             "visits": self.visits,
             "started_at": stamp(0.0),
@@ -144,7 +145,7 @@ def short() -> Journey:
 
 def varied() -> Journey:
     """Something of all: retries, checks, questions, waiting through a night, a pause, a limit."""
-    journey = Journey(label="Fix, test, review and commit").wait(0.1)
+    journey = Journey(label="Fix, test, review and commit").wait(1)
     journey.ask("q-dirty", "The working tree has changes. Start anyway?").wait(40)
     journey.answer("q-dirty", "yes").enter("implement")
     journey.prompt("Fix issue 7.\n\nDo not commit.").wait(120)

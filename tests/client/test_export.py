@@ -14,7 +14,10 @@ from podium.export_page import page
 from podium.history import as_json, told
 from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
+from tests.client.journeys import Journey
 from tests.client.stories import ended, ended_run, entered, started
+from tests.client.terminal import Terminal
+from tests.client.test_imports import loaded
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'`&<b>\x1b[2J\x00\u202egnp.exe\n{{x}}"
 
@@ -110,3 +113,73 @@ def test_a_place_that_cannot_be_written_is_named(daemon: FakeDaemon, tmp_path: P
     daemon.events = visits()
     done = podium(daemon, "runs", "export", RUN_ID, "--output", str(tmp_path / "no" / "run.html"))
     assert done.returncode == 1 and "cannot be written" in done.stderr
+
+
+def test_without_a_terminal_the_page_goes_to_standard_output(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    daemon.answers["runs.get"] = ended_run()
+    daemon.events = visits("naïve ✓ \ud83d")
+    for more in ([], ["--output", "-"]):
+        done = podium(
+            daemon, "runs", "export", RUN_ID, *more, cwd=tmp_path, LC_ALL="C", PYTHONUTF8="0"
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("<!DOCTYPE html>") and "naïve ✓" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_was_named_is_replaced(daemon: FakeDaemon, tmp_path: Path) -> None:
+    daemon.answers["runs.get"] = ended_run()
+    daemon.events = visits()
+    target = tmp_path / "run.json"
+    target.write_text("old")
+    podium(daemon, "runs", "export", RUN_ID, "--json", "--output", str(target))
+    assert json.loads(target.read_text())["run"] == ended_run()
+
+
+def test_at_a_terminal_it_is_a_file_and_one_that_is_there_is_kept(
+    daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.answers["runs.get"] = ended_run()
+    daemon.events = visits()
+    monkeypatch.chdir(tmp_path)
+    name = f"run-{RUN_ID[:8]}.html"
+    with Terminal(daemon, "runs", "export", RUN_ID) as first:
+        assert first.end() == 0
+    assert name in first.screen
+    (tmp_path / name).write_text("mine")
+
+    with Terminal(daemon, "runs", "export", RUN_ID) as second:
+        assert second.end() == 1
+    assert f"There is a file '{name}' already" in " ".join(second.screen.split())
+    assert (tmp_path / name).read_text() == "mine"
+
+
+def test_hostile_words_are_shown_and_never_obeyed_wherever_they_stand() -> None:
+    journey = Journey(label=HOSTILE).ask("q", HOSTILE, detail=HOSTILE).answer("q", HOSTILE)
+    journey.enter(HOSTILE).prompt(HOSTILE, agent=HOSTILE, model=HOSTILE)
+    journey.ask("a", HOSTILE, kind="approval", tool=HOSTILE, input={HOSTILE: HOSTILE})
+    journey.answer("a", None, closed=HOSTILE, by=HOSTILE, note=HOSTILE).wait(3)
+    journey.reply(HOSTILE, kind=HOSTILE, detail=HOSTILE)
+    journey.tell("outcome.invalid", error=HOSTILE, message=HOSTILE, attempt=1)
+    journey.check(1, False, HOSTILE).tell("limit.hit", limit=HOSTILE, count=HOSTILE)
+    journey.tell("steer.intended", text=HOSTILE).tell("run.paused", why=HOSTILE)
+    journey.leave(HOSTILE, HOSTILE, source=HOSTILE, description=HOSTILE).over("error")
+    end = dict.fromkeys(("reason", "class", "category", "message", "detail"), HOSTILE)
+    run = journey.run(exit=end, agent=HOSTILE, params={HOSTILE: HOSTILE}, session_id=HOSTILE)
+
+    whole = page(run, told(journey.events), 0.0)
+
+    elements = _Elements(whole)
+    assert not {"script", "img", "iframe"} & set(elements.tags)
+    assert not [name for name, _ in elements.attributes if name.startswith("on")]
+    assert whole.count("</script>") == 0
+    assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in whole
+    assert "\\x00\\u202egnp.exe" in whole and "\x1b" not in whole
+
+
+def test_other_commands_do_not_load_the_page(daemon: FakeDaemon) -> None:
+    daemon.answers |= {"runs.get": ended_run(), "runs.list": []}
+    for command in (["runs"], ["runs", "show", RUN_ID], ["runs", "log", RUN_ID]):
+        assert not {name for name in loaded(daemon, *command) if "export" in name}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.client import stories
+from tests.client import journeys, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
     RUN_ID,
@@ -56,6 +56,37 @@ def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     assert podium(busy, "runs", "show", RUN_ID).stdout.endswith(
         f"\n? gate: Commit?\n    two files changed\n  podium answer {QUESTION_ID} yes|no\n"
     )
+
+
+def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> None:
+    journey = journeys.varied()
+    busy.answers["runs.get"] = journey.run("checks-failed")
+    busy.events = journey.events
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+
+    assert "ended as checks-failed, error" in lines
+    assert "VISIT STEP OUTCOME SOURCE REPLIES WORK WAITED COST CHECKS" in lines
+    assert "1 implement checks-failed check 2 4:00 1:15 $0.44 1 of 1 failed" in lines
+    assert "2 review no-issues structured 1 1:28 - $0.16 -" in lines
+    asked = lines.index("? approval: May the agent use Bash?")
+    assert lines[asked + 1] == "answered allow by phone, after 35 s"
+    assert lines[-1].startswith("Run it again: podium run fix-it --cwd ")
+
+
+def test_the_log_says_what_a_step_and_a_question_took(busy: FakeDaemon) -> None:
+    busy.events = journeys.varied().events
+
+    lines = podium(busy, "runs", "log", RUN_ID).stdout.splitlines()
+
+    edge = next(line for line in lines if "edge.taken" in line)
+    assert " outcome=checks-failed to=implement work=4:00 waited=1:15 cost_usd=0.4400 " in edge
+    assert [" after=8:20:00 " in line for line in lines if "question.closed" in line] == [
+        *(False, False),
+        True,
+    ]
+    assert " work=12:32 cost_usd=1.3300" in lines[-1]
 
 
 def test_a_run_as_json_is_the_daemons_own_and_its_visits(busy: FakeDaemon) -> None:
