@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,14 @@ from typing import Any, NamedTuple, Self
 
 import trio
 
-from podiumd.tools.process import Identity, alive, command_line, start_of, wait_gone
+from podiumd.tools.process import (
+    Identity,
+    alive,
+    command_line,
+    start_of,
+    wait_gone,
+    with_entry,
+)
 from tests.e2e.machine import Machine
 from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json, Refused, connected, following
 
@@ -27,6 +34,7 @@ READY_SECONDS = 15.0
 STOP_SECONDS = 15.0
 END_SECONDS = 30.0
 INTERRUPTED = 130
+MOST_UNDECIDED = 1000
 
 
 class Said(NamedTuple):
@@ -162,7 +170,7 @@ class PodiumDaemon:
                 except (OSError, trio.BrokenResourceError, Refused):
                     process.terminate()
                 await process.wait()
-        left = list(self.living())
+        left = self.living()
         for identity, _ in left:
             if alive(identity):
                 os.kill(identity.pid, signal.SIGKILL)
@@ -170,21 +178,13 @@ class PodiumDaemon:
             await process.wait()
         return [line for _, line in left]
 
-    def living(self) -> Iterator[tuple[Identity, str]]:
+    def living(self) -> list[tuple[Identity, str]]:
         """Every process of this machine's home: the daemon, agents, and what those started."""
-        mark = f"HOME={self.machine.home}".encode()
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdecimal():
-                continue
-            try:
-                environ = (entry / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            start = start_of(int(entry.name))
-            if mark in environ and start is not None:
-                identity = Identity(int(entry.name), start)
-                if alive(identity):
-                    yield identity, command_line(identity.pid)
+        for _ in range(MOST_UNDECIDED):
+            found, undecided = with_entry(f"HOME={self.machine.home}")
+            if not undecided:  # an agent that is just being started shows itself late
+                return [(identity, command_line(identity.pid)) for identity in found]
+        raise AssertionError("some process is in the middle of an exec for good")
 
     def children(self) -> list[str]:
         """The command lines of all that lives beside the daemon itself."""

@@ -147,7 +147,7 @@ async def test_down_leaves_no_child_and_its_runs_go_on_another_day(
         await holding(model_server, "half")
         said = await podium.cli("down")
     assert said.code == 0, said
-    assert await podium.wait() == 0 and list(podium.living()) == []
+    assert await podium.wait() == 0 and podium.living() == []
     assert (await podium.cli("status")).code == 6
     await podium.start()
     run = await podium.rpc("runs.get", run_id=run_id)

@@ -120,7 +120,7 @@ class Lives(PodiumDaemon):
 
     def kill_all(self) -> None:
         """Kill whatever lives of the trial, at its end."""
-        for one, _ in list(self.living()):
+        for one, _ in self.living():
             send_signal(one, signal.SIGKILL)
 
     def kill_agents(self) -> int:

@@ -213,19 +213,22 @@ def carriers(turn_id: str) -> list[Identity]:
     This process is left out, and so are those whose environment may not be read (other users')
     or is gone (zombies). Costs some microseconds a process of the machine.
     """
-    return _scan(turn_id)[0]
+    return with_entry(f"{MARKER}={turn_id}")[0]
 
 
-def _scan(turn_id: str) -> tuple[list[Identity], bool]:
-    """The carriers, and whether some process could be one without showing it at this moment."""
-    entry = f"{MARKER}={turn_id}".encode()
+def with_entry(entry: str) -> tuple[list[Identity], bool]:
+    """The other living processes that have ``entry`` ("NAME=value") in their environment.
+
+    Also says whether some process could be one without showing it at this moment: it is in the
+    middle of an exec, look again.
+    """
     found = []
     undecided = False
     for pid in _all_pids():
         if pid == os.getpid():
             continue
         try:
-            carries = _environment_holds(pid, entry)
+            carries = _environment_holds(pid, entry.encode())
         except OSError:
             continue
         undecided = undecided or carries is None
@@ -253,7 +256,7 @@ async def sweep(turn_id: str) -> list[str]:
     empty_scans = undecided_scans = 0
     with trio.move_on_after(SWEEP_SECONDS) as scope:
         while empty_scans < 2:
-            found, undecided = _scan(turn_id)
+            found, undecided = with_entry(f"{MARKER}={turn_id}")
             if found:
                 empty_scans = 0
                 ended.update({one: command_line(one.pid) for one in found if one not in ended})
