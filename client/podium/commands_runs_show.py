@@ -8,7 +8,7 @@ from typing import Any
 
 from podium import text
 from podium.fetch import fetched
-from podium.history import History, as_json, told
+from podium.history import STALLED, History, as_json, told
 from podium.narrate import end_line
 from podium.question import LISTED_LINES, answer_command, body, heading
 from podium.run_words import advice, answered, checks, facts, source, spent
@@ -45,6 +45,7 @@ def show(run_id: str, json: bool) -> int:
     ]
     if history.steps:
         shown.append("\n" + _table(history, history.until(now)))
+    shown += [f"\n{style('yellow', line)}\n" for line in _stalled(history)]
     shown += [_question(one, history.until(now)) for one in _questions(run, history)]
     if run.get("exit"):
         shown.append(f"\n{end_line(run, style)}\n")
@@ -82,6 +83,16 @@ def _row(step: Step, until: float) -> tuple[str, ...]:
         checks(step) or "-",
         step.description or "",
     )
+
+
+def _stalled(history: History) -> list[str]:
+    """What is said of each visit that ended as an earlier one did."""
+    return [
+        f"⚠ {STALLED}: visit {step.visit} of '{text.fold(step.step)}': {text.fold(note.text)}"
+        for step in history.steps
+        for note in step.notes
+        if note.kind == STALLED
+    ]
 
 
 def _questions(run: Json, history: History) -> list[Json]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from podium import text
 from podium.export_tone import tone
+from podium.history import STALLED
 from podium.markup import esc, tag
 from podium.narrate import PURPOSES
 from podium.question import call_lines, heading
@@ -24,7 +25,12 @@ SOURCES = {
     "person": "a person",
 }
 
-NOTES = {"steer": "Told the agent", "aside": "An aside went through this session", "limit": "Limit"}
+NOTES = {
+    "steer": "Told the agent",
+    "aside": "An aside went through this session",
+    "limit": "Limit",
+    STALLED: "No progress",
+}
 
 
 def section(step: Step, steps: list[Step], run: Json, until: float) -> str:

@@ -19,6 +19,9 @@ PROMPT = "prompt"
 BEFORE = "start"
 """What stands for the step where a run ended before its first one."""
 
+STALLED = "no progress"
+"""The kind of note that a visit has which ended as an earlier one did."""
+
 LOST = "lost"
 """How a turn ended whose end was never told."""
 
@@ -55,6 +58,7 @@ class History:
                 at, "limit", f"{data.get('limit')} ({data.get('count')})"
             ),
             "edge.taken": self._edge_taken,
+            "progress.stalled": self._stalled,
             "run.paused": lambda data, at: self._stand("paused", data.get("why"), at),
             "run.parked": lambda data, at: self._stand("parked", data.get("until"), at),
             "run.resumed": lambda data, at: self._go_on(at),
@@ -201,6 +205,15 @@ class History:
         step.returned = step.to in known
         self._restarts += step.to == RESTART
         self._open = None
+
+    def _stalled(self, data: Json, at: str) -> None:
+        """It is told once the visit is over, and belongs to it."""
+        words = (
+            f"it ended as visit {data.get('since')} did: the same findings, and the working tree "
+            "is the same"
+        )
+        for step in self.steps[-1:]:
+            step.notes.append(Note(at, STALLED, words))
 
     def _run_ended(self, data: Json, at: str) -> None:
         self._go_on(at)

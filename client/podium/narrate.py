@@ -69,6 +69,7 @@ class Narrator:
             "aside.noted": lambda data: self._note("an aside went through this session"),
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
+            "progress.stalled": lambda data: self._note(f"⚠ {no_progress(data)}", "yellow"),
             "run.paused": self._run_paused,
             "run.resumed": lambda data: self._note("▶ goes on"),
             "run.parked": lambda data: self._note(
@@ -250,6 +251,15 @@ def first_line(started: Json) -> str:
         return f"Prompt: {text.clean(preview)}..."
     label = text.fold(started.get("label") or started.get("recipe"))
     return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}..."
+
+
+def no_progress(data: Json) -> str:
+    """What a ``progress.stalled`` says."""
+    step = text.fold(data.get("step"))
+    return (
+        f"no progress: visit {data.get('visit')} of '{step}' ended as visit {data.get('since')} "
+        "did, with the same findings, and the working tree is the same"
+    )
 
 
 def _brief(words: object) -> str:

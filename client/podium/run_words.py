@@ -27,10 +27,7 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("run", str(run.get("run_id"))),
         ("recipe", str(run.get("recipe") or "")),
         ("status", f"{run.get('status')}{parked}"),
-        (
-            "ended as",
-            ", ".join(dict.fromkeys(str(end.get(name)) for name in ("class", "category") if end)),
-        ),
+        ("ended as", _ended_as(end)),
         ("step", steps + (f" of {most}" if most else "") if step else ""),
         ("session", str(run.get("session_id") or "")),
         ("directory", home_relative(run.get("working_directory"))),
@@ -44,6 +41,12 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("started", f"{text.ago(run.get('started_at'))} ({run.get('started_at')})"),
         ("ended", str(run.get("ended_at") or "")),
     ]
+
+
+def _ended_as(end: Json) -> str:
+    """The class of an end, with its category where that is another word."""
+    kind, category = str(end.get("class") or ""), str(end.get("category") or "")
+    return kind if kind == category or not kind else f"{kind} (category {category})"
 
 
 def spent(seconds: float) -> str:

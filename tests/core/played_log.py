@@ -1,4 +1,4 @@
-"""Four played runs that hold every kind of fact, as lines for a log that the tests keep.
+"""Five played runs that hold every kind of fact, as lines for a log that the tests keep.
 
 A release whose facts have another shape adds a file of its own:
 ``python -m tests.core.played_log > tests/core/facts_vN.jsonl``.
@@ -132,7 +132,19 @@ def played() -> dict[str, Play]:
     prompt = Play(run_id="run-2", aside_of="run-1", fork_from="session-0")
     prompt.begin().do(c.Pause)
     prompt.reply("Hello.")
-    return {"recipe": recipe, "limited": limited, "plain": without_agent, "prompt": prompt}
+
+    loop = {"try": a_command(on={"failed": to("try")})}
+    stalled = Play(a_recipe(loop, Limits(max_total_steps=2)), run_id="run-4")
+    for seconds in (1.0, 2.0):
+        stalled.ran(False, tail=f"1 failed in {seconds} s", tree=TREE, seconds=seconds)
+    stalled.go()
+    return {
+        "recipe": recipe,
+        "limited": limited,
+        "plain": without_agent,
+        "prompt": prompt,
+        "stalled": stalled,
+    }
 
 
 def lines() -> Iterator[str]:

@@ -27,7 +27,7 @@ NAMES = {
     *("turn.intended", "turn.started", "turn.ended", "outcome.parsed", "outcome.invalid"),
     *("check.ended", "command.intended", "command.ended"),
     *("question.opened", "question.closed", "steer.intended", "aside.noted"),
-    *("limit.hit", "edge.taken", "effect.ended", "stop.intended"),
+    *("limit.hit", "edge.taken", "progress.stalled", "effect.ended", "stop.intended"),
 }
 
 
@@ -69,6 +69,7 @@ def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
         "limited": "max-total-steps",
         "plain": "changes-committed",
         "prompt": "turn-complete",
+        "stalled": "max-total-steps",
     }
     recipe = states["recipe"]
     assert [(visit.step, visit.outcome, visit.attempts) for visit in recipe.history] == [

@@ -69,7 +69,7 @@ class TurnStartedSeen(Command, frozen=True):
 
 class TurnOver(Command, frozen=True):
     """A turn came to its end; ``delivered`` are the steers it took up, ``tree`` is the working
-    tree now (for a step that must not be repeated unseen)."""
+    tree now (for a step that must not be repeated unseen, or that can come round again)."""
 
     turn_id: str
     report: TurnReport
@@ -89,13 +89,15 @@ class CheckOver(Command, frozen=True):
 
 
 class CommandOver(Command, frozen=True):
-    """The command of a step came to its end."""
+    """The command of a step came to its end; ``tree`` is the working tree now (for a step that
+    can come round again)."""
 
     passed: bool
     exit_status: int | None = None
     seconds: float = 0.0
     tail: str = ""
     log: str = ""
+    tree: TreeMark | None = None
 
 
 class EffectOver(Command, frozen=True):

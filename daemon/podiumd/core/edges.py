@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podiumd.core import facts as f
-from podiumd.core import limits
+from podiumd.core import limits, progress
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
@@ -56,6 +56,7 @@ def take(d: Decision, edge: Edge, claim: Claim) -> None:
     restart = edge.to == RESTART
     to = state.recipe.initial if restart else edge.to
     session_id = derive(state.start.run_id, state.restart + 1, "session") if restart else None
+    stalled = progress.stalled(state, claim)
     d.emit(
         f.EdgeTaken(
             step=name,
@@ -72,6 +73,8 @@ def take(d: Decision, edge: Edge, claim: Claim) -> None:
             next=f.Move(kind="enter", step=to) if to is not None else None,
         )
     )
+    if stalled is not None:
+        d.emit(stalled)
     if edge.exit is not None:
         ending = classify(edge.exit, edge.class_, edge.message, step=name)
         # Who has to go on from here needs all that the agent said, such as its questions.

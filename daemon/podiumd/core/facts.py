@@ -130,13 +130,17 @@ class TurnStarted(Fact, frozen=True, kw_only=True, tag="turn.started"):
 
 
 class TurnEnded(Fact, frozen=True, kw_only=True, tag="turn.ended"):
-    """The agent is gone. ``seconds`` is active time: what questions took is not in it."""
+    """The agent is gone. ``seconds`` is active time: what questions took is not in it.
+
+    ``tree`` is the working tree that it left, in a step that the run can come back to.
+    """
 
     turn_id: str
     report: TurnReport
     text: str
     seconds: float
     cost_usd: float
+    tree: TreeMark | None = None
 
 
 class OutcomeParsed(Fact, frozen=True, kw_only=True, tag="outcome.parsed"):
@@ -186,7 +190,10 @@ class CommandIntended(Fact, frozen=True, kw_only=True, tag="command.intended"):
 
 
 class CommandEnded(Fact, frozen=True, kw_only=True, tag="command.ended"):
-    """The command of a step is over; ``exit_status`` is ``None`` if it did not end by itself."""
+    """The command of a step is over; ``exit_status`` is ``None`` if it did not end by itself.
+
+    ``tree`` is the working tree that it left, in a step that the run can come back to.
+    """
 
     step: str
     visit: int
@@ -196,6 +203,7 @@ class CommandEnded(Fact, frozen=True, kw_only=True, tag="command.ended"):
     seconds: float = 0.0
     tail: str = ""
     log: str = ""
+    tree: TreeMark | None = None
 
 
 class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
@@ -270,6 +278,19 @@ class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
     returns: tuple[str, ...] = ()
 
 
+class ProgressStalled(Fact, frozen=True, kw_only=True, tag="progress.stalled"):
+    """A visit of a step ended as visit ``since`` did: same outcome, same findings, same tree.
+
+    A notice; the run goes on. It follows the ``edge.taken`` of that visit.
+    """
+
+    step: str
+    visit: int
+    since: int
+    outcome: str
+    tree: TreeMark
+
+
 class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
     """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID`` or
     ``worktree``; ``state`` says how it went."""
@@ -334,6 +355,7 @@ AnyFact = (
     | AsideNoted
     | LimitHit
     | EdgeTaken
+    | ProgressStalled
     | EffectEnded
     | StopIntended
     | RunPaused

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from podiumd.core import facts as f
+from podiumd.core import progress
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
 from podiumd.core.state import ActiveTurn, Claim, PendingSteer, Question, RunState, Visit
@@ -75,6 +76,7 @@ def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
     return {
         "turn": None,
         "last_turn": fact,
+        "tree": fact.tree,
         "seconds": state.seconds + fact.seconds,
         "cost_usd": state.cost_usd + fact.cost_usd,
         "parks": state.parks if fact.report.kind == "usage_limit" else 0,
@@ -103,7 +105,7 @@ def _command_intended(_state: RunState, _fact: f.CommandIntended, _at: str) -> d
 
 
 def _command_ended(state: RunState, fact: f.CommandEnded, _at: str) -> dict[str, Any]:
-    return {"next": None, "seconds": state.seconds + fact.seconds}
+    return {"next": None, "seconds": state.seconds + fact.seconds, "tree": fact.tree}
 
 
 def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[str, Any]:
@@ -188,9 +190,15 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
         at=at,
         description=fact.description,
     )
+    left = progress.standing(fact.visit, fact.outcome, fact.source, fact.detail, state.tree)
+    standings = state.standings
+    if left is not None:
+        standings = {**standings, fact.step: (*standings.get(fact.step, ()), left)}
     changes: dict[str, Any] = {
         "next": None,
         "claim": None,
+        "tree": None,
+        "standings": standings,
         "history": (*state.history, visit),
         "details": {**state.details, **dict.fromkeys((fact.step, *fact.returns), fact.detail)},
     }
@@ -204,8 +212,13 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
             "session_id": fact.session_id,
             "fork_from": None,
             "details": {},
+            "standings": {},
         }
     return changes
+
+
+def _progress_stalled(_state: RunState, _fact: f.ProgressStalled, _at: str) -> dict[str, Any]:
+    return {}
 
 
 def _effect_ended(state: RunState, fact: f.EffectEnded, _at: str) -> dict[str, Any]:
@@ -279,6 +292,7 @@ _CHANGES: dict[type[f.Fact], Any] = {
     f.AsideNoted: _aside_noted,
     f.LimitHit: _limit_hit,
     f.EdgeTaken: _edge_taken,
+    f.ProgressStalled: _progress_stalled,
     f.EffectEnded: _effect_ended,
     f.StopIntended: _stop_intended,
     f.RunPaused: _run_paused,

@@ -89,6 +89,7 @@ def command_over(d: Decision, command: c.CommandOver) -> None:
             seconds=command.seconds,
             tail=command.tail,
             log=command.log,
+            tree=command.tree,
         )
     )
     outcome = "passed" if command.passed else "failed"

@@ -66,6 +66,15 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
 
 
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a visit of a step left the work. ``findings`` is a digest of its outcome and of what
+    it found (``core.progress``)."""
+
+    visit: int
+    findings: str
+    tree: f.TreeMark
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """The agent's accepted outcome while the checks that may overrule it run."""
 
@@ -80,7 +89,9 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``begun``: the run has had its turn to go on; until then it is queued. ``sends`` counts the
     prompts of the present visit, ``breaks`` those of them that were cut off, ``attempts`` the
-    replies that were judged. ``granted`` are the limits that a person extended.
+    replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
+    working tree that the last turn or command left; ``standings`` are where the visits of each
+    step left the work, since the last restart.
     """
 
     start: f.RunStarted
@@ -112,6 +123,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     accepted_dirty: bool = False
     accepted_foreign: bool = False
     details: dict[str, str] = {}
+    tree: f.TreeMark | None = None
+    standings: dict[str, tuple[Standing, ...]] = {}
     history: tuple[Visit, ...] = ()
     seconds: float = 0.0
     cost_usd: float = 0.0

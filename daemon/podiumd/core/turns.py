@@ -115,6 +115,7 @@ def over(d: Decision, command: c.TurnOver) -> None:
             text=_kept("\n\n".join(report.texts) or report.result_text),
             seconds=_active_seconds(d, report),
             cost_usd=report.cost_usd,
+            tree=command.tree,
             next=_taken_up(d, turn.intent, report),
         )
     )

@@ -11,6 +11,7 @@ from podiumd.core import limits, plain_steps, prompts
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.world import round_mark
 from podiumd.tools.commands import CommandResult, run_command
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process import sweep
@@ -63,6 +64,7 @@ async def run_step(actor: RunActor) -> None:
         seconds if left is None else min(seconds, left),
     )
     failpoint("command.after-run")
+    tree = await round_mark(state)
     at, mono = actor.stamp()
     over = c.CommandOver(
         at=at,
@@ -72,6 +74,7 @@ async def run_step(actor: RunActor) -> None:
         seconds=result.seconds,
         tail=_tail(result),
         log=str(log_file),
+        tree=tree,
     )
     await actor.report(over)
 

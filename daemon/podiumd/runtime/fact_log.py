@@ -59,6 +59,11 @@ def _limit(fact: f.LimitHit) -> Lines:
     return [("Limit hit", "warning", {"limit": fact.limit, "count": fact.count})]
 
 
+def _stalled(fact: f.ProgressStalled) -> Lines:
+    fields = {"step": fact.step, "visit": fact.visit, "since": fact.since, "outcome": fact.outcome}
+    return [("No progress", "warning", fields)]
+
+
 def _ended(fact: f.RunEnded) -> Lines:
     event, level = _ENDINGS[fact.exit.category]
     fields = {
@@ -74,5 +79,6 @@ _LINES: dict[type[f.Fact], Callable[[Any], Lines]] = {
     f.OutcomeInvalid: _invalid,
     f.EdgeTaken: _edge,
     f.LimitHit: _limit,
+    f.ProgressStalled: _stalled,
     f.RunEnded: _ended,
 }

@@ -22,7 +22,7 @@ from podiumd.runtime.answers import decision_for
 from podiumd.runtime.context import Agent
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.pending import pending_turn, with_report
-from podiumd.runtime.world import tree_mark
+from podiumd.runtime.world import round_mark, tree_mark
 from podiumd.tools.failpoints import failpoint
 
 STOP_SECONDS = 2.0
@@ -337,7 +337,8 @@ class TurnTask:
         if self._overdue is not None and report.kind == "interrupted":
             report = replace(report, kind="timeout", detail=self._overdue)
         cut_off = report.kind in CUT_OFF
-        tree = await tree_mark(self._actor.state) if cut_off else None
+        look = tree_mark if cut_off else round_mark
+        tree = await look(self._actor.state)
         failpoint("turn.before-ended")
         at, mono = self._actor.stamp()
         if self._settled is not None and self._settled.state != "running":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 import trio
 
 from podiumd.core import commands as c
+from podiumd.core import progress
 from podiumd.core.facts import TreeMark
 from podiumd.core.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
@@ -17,6 +19,9 @@ from podiumd.runtime.context import Agent
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import Holder
 from podiumd.tools import git
+
+ROUND_MARK_SECONDS = 10.0
+"""How long a look at the working tree may hold up the end of a turn."""
 
 
 async def look(actor: RunActor) -> c.Proceed | None:
@@ -70,7 +75,25 @@ async def tree_mark(state: RunState) -> TreeMark | None:
     step = state.current
     if step is None or not step.irreversible:
         return None
-    where = state.start.working_directory
+    return await _mark(state.start.working_directory)
+
+
+async def round_mark(state: RunState) -> TreeMark | None:
+    """The working tree that a turn or command has left, in a step that can come round again.
+
+    It serves a notice alone: a git that fails, or takes too long, must not cost the run anything.
+    """
+    if state.recipe is None or state.step is None:
+        return None
+    if not progress.comes_round(state.recipe, state.step):
+        return None
+    mark: TreeMark | None = None
+    with trio.move_on_after(ROUND_MARK_SECONDS), suppress(git.GitError, OSError):
+        mark = await _mark(state.start.working_directory)
+    return mark
+
+
+async def _mark(where: str) -> TreeMark | None:
     if await git.top_level(where) is None:
         return None
     return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))

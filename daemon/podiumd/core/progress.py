@@ -1,0 +1,65 @@
+"""No progress: a step that ends as an earlier visit of it ended, in the same working tree. Pure.
+
+Two agents can hand the same finding to and fro until a limit ends it, and a check can fail for the
+same reason however often it is tried. Nothing is decided by it: the run says so and goes on, since
+the next round may still be the one, and limits bound how many there are.
+
+*The same* means: the same outcome, the same findings, the same tree. Findings are what the step
+ended with (``EdgeTaken.detail``): what the agent reported, or what a failed check or command
+printed. White space does not count in them, nor how long something took: two runs of one test never
+take equally long. The tree is its commit with all that differs from it (``TreeMark``); outside git
+nobody knows it, so nothing is said there. What a person chose is no finding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+from podiumd.core import facts as f
+from podiumd.core.recipe import Recipe
+from podiumd.core.recipe_graph import RecipeGraph
+from podiumd.core.state import Claim, RunState, Standing
+
+_DURATION: Final = re.compile(r"\b\d+(?:\.\d+)?\s?(?:[mµn]?s|sec|secs|seconds?|mins?|minutes?)\b")
+
+
+def comes_round(recipe: Recipe, step: str) -> bool:
+    """Say whether a run can come back to ``step``: only then is its end worth comparing.
+
+    A restart begins anew, so the way by ``@restart`` does not count.
+    """
+    return any(step in cycle for cycle in RecipeGraph(recipe).cycles())
+
+
+def standing(
+    visit: int, outcome: str, source: str, detail: str, tree: f.TreeMark | None
+) -> Standing | None:
+    """How a visit ended, to be compared with others; ``None``: it cannot be compared."""
+    if tree is None or source == "person":
+        return None
+    words = " ".join(_DURATION.sub("", detail).split())
+    findings = hashlib.sha256(f"{outcome}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()
+    return Standing(visit=visit, findings=findings, tree=tree)
+
+
+def stalled(state: RunState, claim: Claim) -> f.ProgressStalled | None:
+    """The notice that is due when the present step ends with ``claim``, if any.
+
+    Never at the end of the run: the same outcome has the same edge, and that led back before.
+    """
+    name = state.step or ""
+    now = standing(state.visits[name], claim.outcome, claim.source, claim.detail, state.tree)
+    if now is None:
+        return None
+    for before in state.standings.get(name, ()):
+        if (before.findings, before.tree) == (now.findings, now.tree):
+            return f.ProgressStalled(
+                step=name,
+                visit=now.visit,
+                since=before.visit,
+                outcome=claim.outcome,
+                tree=now.tree,
+            )
+    return None
