@@ -79,6 +79,10 @@ crash-short: $(VENV)/.dev ## the crash campaign, cut down for CI: the same kills
 histories: $(VENV)/.dev ## the history checker: 1,000 random lives of session files, with kills
 	$(PY) -m tests.histories.campaign
 
+.PHONY: walks
+walks: $(VENV)/.dev ## 10,000 random recipes that check clean, walked to their ends within the worst case
+	$(PY) -m tests.core.walks
+
 .PHONY: bench
 bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME
 

@@ -78,10 +78,29 @@ def _report(status: Json, how: str, json: bool) -> int:
     socket = text.fold(status.get("socket"))
     said = f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.\n"
     gateway = status.get("gateway") or {}
-    if gateway.get("enabled") and gateway.get("url"):
-        said += f"A phone reaches it at {text.fold(gateway['url'])}.\n"
-    text.emit(said)
+    text.emit(said + _reach(gateway))
+    if gateway.get("warning"):
+        from podium.commands_gateway import warn
+
+        warn(str(gateway["warning"]))
     return OK
+
+
+def _reach(gateway: Json) -> str:
+    """How a phone can reach the daemon; nothing where it is not meant to."""
+    if gateway.get("problem"):
+        return f"No phone can reach it: {text.fold(gateway['problem'])}\n"
+    if not gateway.get("enabled") or not gateway.get("url"):
+        return ""
+    from podium.commands_gateway import is_local
+
+    url = text.fold(gateway["url"])
+    if is_local(url):
+        return (
+            f"The gateway for phones listens at {url}, on this machine only: "
+            "'podium pair' gives a phone a key and says how it can get here.\n"
+        )
+    return f"A phone reaches it at {url}: 'podium pair' gives it a key.\n"
 
 
 def _start(options: list[str]) -> tuple[Json, bool]:

@@ -41,20 +41,21 @@ def export(run_id: str, format: str | None, output: str | None, json: bool) -> i
         sys.stdout.flush()
         return 0
     if output is not None:
-        _write(output, written, "w")
+        _write(output, written)
     else:
         # What is in the way of a name that nobody chose is not for us to replace.
         named = re.sub(r"[^0-9A-Za-z-]", "", text.short(run.get("run_id")))
         output = f"run-{named}.{kind}"
-        _write(output, written, "x")
+        _write(output, written, replace=False)
     text.tell(f"Written to {text.fold(os.path.abspath(output))}.")
     return 0
 
 
-def _write(name: str, written: str, mode: str) -> None:
+def _write(name: str, written: str, *, replace: bool = True) -> None:
+    from podium import atomic
+
     try:
-        with open(name, mode, encoding="utf-8") as file:
-            file.write(written)
+        atomic.write(name, written.encode(), replace=replace)
     except FileExistsError as error:
         raise Failure(
             f"There is a file '{text.fold(name)}' already: '--output {text.fold(name)}' "

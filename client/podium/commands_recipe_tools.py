@@ -95,9 +95,20 @@ def graph(name: str, format: str | None, output: str | None, cwd: str | None, js
     elif picture:
         _draw(said, output)
     else:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(said)
+        _save(said, output)
     return OK
+
+
+def _save(said: str, output: str) -> None:
+    from podium import atomic
+
+    try:
+        atomic.write(output, said.encode())
+    except OSError as error:
+        raise Failure(
+            f"'{text.fold(output)}' cannot be written: {error.strerror}. Name another place with "
+            "'--output FILE'."
+        ) from error
 
 
 def _draw(said: str, output: str) -> None:

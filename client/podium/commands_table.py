@@ -10,7 +10,7 @@ class Argument(NamedTuple):
 
     ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
-    ``commands``, ``directories`` or ``files``.
+    ``commands``, ``devices``, ``directories`` or ``files``.
     """
 
     names: tuple[str, ...]

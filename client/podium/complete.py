@@ -187,6 +187,13 @@ def _steps(placed: list[str]) -> list[Candidate]:
     return [(str(name), "") for name in recipe.get("steps") or {}]
 
 
+def _devices(placed: list[str]) -> list[Candidate]:
+    return [
+        (str(one["device"]), f"seen {text.ago(one.get('last_seen'))}")
+        for one in call("gateway.devices")
+    ]
+
+
 def _commands(placed: list[str]) -> list[Candidate]:
     return [(one.path[-1], one.summary) for one in COMMANDS if list(one.path[:-1]) == placed]
 
@@ -200,6 +207,7 @@ SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "recipes": _recipes,
     "steps": _steps,
     "commands": _commands,
+    "devices": _devices,
     "files": lambda placed: [(FILES, "")],
     "directories": lambda placed: [(DIRECTORIES, "")],
 }

@@ -28,6 +28,7 @@ LISTED_BY = {
     "question": "podium questions",
     "recipe": "podium recipe list",
     "session": "podium sessions",
+    "device": "podium devices",
 }
 """The commands that list what was not found."""
 

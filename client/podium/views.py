@@ -50,9 +50,12 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
     taken_up = answer.get("taken_up")
     taken = len(taken_up) if isinstance(taken_up, list) else taken_up or 0
     reach = "off"
-    if gateway.get("enabled"):
+    if gateway.get("problem"):
+        reach = f"not running: {gateway['problem']}"
+    elif gateway.get("enabled"):
         clients = text.counted(int(gateway.get("clients") or 0), "client")
-        reach = f"{gateway.get('url') or 'on'} ({clients})"
+        unsafe = ", without TLS: 'podium pair' says what to do" if gateway.get("warning") else ""
+        reach = f"{gateway.get('url') or 'on'} ({clients}{unsafe})"
     return [
         ("daemon", f"running, pid {answer.get('pid')}"),
         ("version", str(answer.get("version", ""))),

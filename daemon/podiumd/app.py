@@ -5,6 +5,7 @@
     ├── transcripts               the index, the watch over session files, their follower
     ├── spool watch               one watch for all turns
     ├── runs                      an actor a run
+    ├── gateway                   a task a phone
     └── rpc                       a task a connection
 
 Leaving goes the other way round: no new clients, clients told, turns let go, everything stored.
@@ -13,6 +14,7 @@ Leaving goes the other way round: no new clients, clients told, turns let go, ev
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -26,9 +28,11 @@ from podiumd.config import Config
 from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.gateway.service import Surroundings, open_gateway
 from podiumd.instance import hold_lock
 from podiumd.logs import log
 from podiumd.paths import Places
+from podiumd.projects.naming_agent import infer_name
 from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import serve_rpc
@@ -151,21 +155,23 @@ class Daemon:
                 orchestration_enabled=self._config.orchestration.enabled,
             )
             await service.restore()
-            info = DaemonInfo(
-                version=__version__,
-                pid=os.getpid(),
-                started_at=context.clock.now(),
-                socket=str(self._places.socket),
-                request_shutdown=stop.request,
-            )
-            server = await nursery.start(serve_rpc, service, info, listener)
-            log("Daemon ready", pid=os.getpid(), socket=str(self._places.socket))
-            ready()
-            await stop.wait()
-            log("Daemon stopping", turns=stop.turns)
-            if stop.turns == "interrupt":
-                with trio.move_on_after(STOP_SECONDS):
-                    await service.stop_turns()
+            async with open_gateway(self._surroundings(context), service, context.store) as gateway:
+                info = DaemonInfo(
+                    version=__version__,
+                    pid=os.getpid(),
+                    started_at=context.clock.now(),
+                    socket=str(self._places.socket),
+                    request_shutdown=stop.request,
+                    gateway=gateway,
+                )
+                server = await nursery.start(serve_rpc, service, info, listener)
+                log("Daemon ready", pid=os.getpid(), socket=str(self._places.socket))
+                ready()
+                await stop.wait()
+                log("Daemon stopping", turns=stop.turns)
+                if stop.turns == "interrupt":
+                    with trio.move_on_after(STOP_SECONDS):
+                        await service.stop_turns()
             context.bus.close()
             server.stop()
             await runs.leave()
@@ -204,6 +210,24 @@ class Daemon:
                 environment=self._environment("scripted", {}, ()),
             ),
         }
+
+    def _surroundings(self, context: Context) -> Surroundings:
+        """What the gateway needs of this daemon."""
+        claude = context.agents["claude"]
+
+        async def infer(message: str) -> str:
+            return await infer_name(message, command=claude.command, environment=claude.environment)
+
+        return Surroundings(
+            settings=self._config.gateway,
+            state=self._places.state,
+            home=Path(self._environ.get("HOME") or "/"),
+            user=self._environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name,
+            config_file=str(self._places.config),
+            now=context.clock.now,
+            environment=context.command_environment,
+            infer_name=infer,
+        )
 
     def _environment(
         self, agent: str, extra: Mapping[str, str], pass_env: tuple[str, ...]

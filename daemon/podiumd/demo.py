@@ -62,10 +62,13 @@ def main() -> int:
 
 
 def _environment(scratch: Path) -> dict[str, str]:
-    home = scratch / "home"
+    home, podium = scratch / "home", scratch / "podium"
     home.mkdir()
+    podium.mkdir(mode=0o700)
+    # A phone has nothing to see here, and the port may be a real daemon's.
+    (podium / "config.toml").write_text("[gateway]\nenabled = false\n")
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    return {**kept, "HOME": str(home), "PODIUM_HOME": str(scratch / "podium")}
+    return {**kept, "HOME": str(home), "PODIUM_HOME": str(podium)}
 
 
 def _make_repository(path: Path, environment: dict[str, str]) -> Path:

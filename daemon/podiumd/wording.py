@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 import msgspec
 from msgspec import inspect
@@ -59,7 +60,40 @@ def convert(value: object, kind: Any) -> Any:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, OverflowError):
-        raise ValueError(f"expected {expected(kind)}, got {shown(value)}") from None
+        raise ValueError(f"expected {expected(kind)}, got {_got(value, kind)}") from None
+
+
+def _got(value: object, kind: Any) -> str:
+    """Say what a value is; of a list or table where one was expected, what is wrong in it."""
+    if get_origin(kind) is Annotated:
+        return _got(value, get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return next((got for one in get_args(kind) if (got := _inside(value, one))), shown(value))
+    return _inside(value, kind) or shown(value)
+
+
+def _inside(value: object, kind: Any) -> str:
+    """The first thing that is wrong in a list or table; empty for all else."""
+    if get_origin(kind) is Annotated:
+        return _inside(value, get_args(kind)[0])
+    if isinstance(value, list) and get_origin(kind) in (list, tuple):
+        for number, item in enumerate(value, 1):
+            if not _fits(item, get_args(kind)[0]):
+                return f"a list whose item {number} is {_got(item, get_args(kind)[0])}"
+        return f"a list of {len(value)}"
+    if isinstance(value, dict) and get_origin(kind) is dict:
+        for key, item in value.items():
+            if not _fits(item, get_args(kind)[1]):
+                return f"a table whose {quoted(str(key))} is {_got(item, get_args(kind)[1])}"
+    return ""
+
+
+def _fits(value: object, kind: Any) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.ValidationError, OverflowError):
+        return False
+    return True
 
 
 def _number(value: int | float) -> str:
@@ -101,6 +135,11 @@ def _describe_choice(info: Any) -> str:
     return "one of " + ", ".join(f"'{value}'" for value in info.values)
 
 
+def _describe_list(info: Any) -> str:
+    most = "" if info.max_length is None else f" of at most {info.max_length}"
+    return f"a list{most}, each {_describe(info.item_type)}"
+
+
 def _describe_union(info: Any) -> str:
     return " or ".join(_describe(kind) for kind in info.types)
 
@@ -112,8 +151,8 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     inspect.FloatType: _describe_number,
     inspect.StrType: _describe_string,
     inspect.LiteralType: _describe_choice,
-    inspect.ListType: lambda info: f"a list, each {_describe(info.item_type)}",
-    inspect.VarTupleType: lambda info: f"a list, each {_describe(info.item_type)}",
+    inspect.ListType: _describe_list,
+    inspect.VarTupleType: _describe_list,
     inspect.DictType: lambda info: f"a table, each value {_describe(info.value_type)}",
     inspect.StructType: lambda _: "a table",
     inspect.UnionType: _describe_union,

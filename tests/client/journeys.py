@@ -136,6 +136,21 @@ class Journey:
         return ended_run(kind, **(told | more))
 
 
+def stalled() -> Journey:
+    """Two reviews that find the same in the same tree, then a limit."""
+    journey = Journey()
+    for visit in (1, 2):
+        journey.enter("fix").turn(5).leave("complete", "review")
+        journey.enter("review").turn(3, "It is wrong.").leave("issues-found", "fix")
+        if visit == 2:
+            tree = {"head": "c0ffee", "digest": "d1"}
+            data = {"step": "review", "visit": 2, "since": 1, "outcome": "issues-found"}
+            journey.tell("progress.stalled", **data, tree=tree)
+    return journey.tell("limit.hit", limit="max-step-visits-exceeded:fix", count=2).over(
+        "guardrail"
+    )
+
+
 def short() -> Journey:
     """One step, one turn."""
     journey = Journey(label="One step")

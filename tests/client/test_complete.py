@@ -29,6 +29,7 @@ def full(daemon: FakeDaemon) -> FakeDaemon:
         "recipes.list": [RECIPE],
         "sessions.list": {"sessions": [row(), row("6one0000", gone=True)], "total": 2},
         "recipes.get": {"steps": {"fix": {}, "commit": {}}},
+        "gateway.devices": [{"device": "phone", "last_seen": None}, {"device": "Ada's"}],
     }
     return daemon
 
@@ -72,6 +73,9 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
                                   "outcome", "trust", "new"]),
         (["recipe", "graph", "fix-it", "--format", ""], ["mermaid", "dot"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
+        (["devices", ""], ["revoke"]),
+        (["devices", "revoke", ""], ["phone", "Ada's"]),
+        (["pair", "--png", ""], [":files"]),
         (["nonsense", ""], []),
     ],
 )  # fmt: skip

@@ -89,7 +89,8 @@ def test_up_starts_a_daemon_of_its_own_session_and_tells_where_it_is(home: Home)
 
     assert done.stdout == (
         f"Podium is running: pid {status['pid']}, socket S.\n"
-        "A phone reaches it at ws://127.0.0.1:8080.\n"
+        "The gateway for phones listens at ws://127.0.0.1:8080, on this machine only: "
+        "'podium pair' gives a phone a key and says how it can get here.\n"
     )
     assert done.returncode == 0
     assert status["sid"] == status["pid"]

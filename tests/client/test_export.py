@@ -165,7 +165,9 @@ def test_hostile_words_are_shown_and_never_obeyed_wherever_they_stand() -> None:
     journey.tell("outcome.invalid", error=HOSTILE, message=HOSTILE, attempt=1)
     journey.check(1, False, HOSTILE).tell("limit.hit", limit=HOSTILE, count=HOSTILE)
     journey.tell("steer.intended", text=HOSTILE).tell("run.paused", why=HOSTILE)
-    journey.leave(HOSTILE, HOSTILE, source=HOSTILE, description=HOSTILE).over("error")
+    journey.leave(HOSTILE, HOSTILE, source=HOSTILE, description=HOSTILE)
+    journey.tell("progress.stalled", step=HOSTILE, visit=HOSTILE, since=HOSTILE, outcome=HOSTILE)
+    journey.over("error")
     end = dict.fromkeys(("reason", "class", "category", "message", "detail"), HOSTILE)
     run = journey.run(exit=end, agent=HOSTILE, params={HOSTILE: HOSTILE}, session_id=HOSTILE)
 

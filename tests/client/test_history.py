@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.history import BEFORE, LOST, PROMPT, as_json, told
+from podium.history import BEFORE, LOST, PROMPT, STALLED, as_json, told
 from podium.run_words import advice, answered, checks, source
 from tests.client import journeys
 from tests.client.journeys import BEGAN, Journey, stamp
@@ -123,6 +123,14 @@ def test_a_limit_question_that_stopped_the_run_belongs_to_its_last_step() -> Non
 
     assert [note.text for note in step.notes] == ["max-step-visits-exceeded:fix (3)"]
     assert [question["answer"] for question in step.questions] == ["stop"]
+
+
+def test_a_notice_that_comes_after_the_end_of_a_visit_belongs_to_it() -> None:
+    history = told(journeys.stalled().events)
+
+    noted = [(s.step, s.visit) for s in history.steps for n in s.notes if n.kind == STALLED]
+    assert noted == [("review", 2)]
+    assert told(Journey().tell("progress.stalled", step="x", visit=2, since=1).events).steps == []
 
 
 def test_a_running_run_is_told_up_to_now_and_an_ended_one_to_its_end() -> None:

@@ -32,6 +32,21 @@ def test_the_first_line_names_the_recipe_and_previews_its_first_prompt(daemon: F
     assert done.stdout.splitlines()[0] == expected
 
 
+def test_a_round_that_changed_nothing_is_told_at_once(daemon: FakeDaemon) -> None:
+    notice = event(
+        3, "progress.stalled", step="review", visit=2, since=1, outcome="issues-found", tree={}
+    )
+    recipe_daemon(daemon, started(), entered(2, "review", 2), notice, ended(4, "guardrail"))
+
+    told = podium(daemon, "run", "fix-it").stdout.splitlines()
+
+    expected = (
+        "  ⚠ no progress: visit 2 of 'review' ended as visit 1 did, with the same findings, and "
+        "the working tree is the same"
+    )
+    assert expected in told
+
+
 @pytest.mark.parametrize(
     ("kind", "code", "sign"),
     [

@@ -66,13 +66,49 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
     shown = podium(busy, "runs", "show", RUN_ID).stdout
     lines = [" ".join(line.split()) for line in shown.splitlines()]
 
-    assert "ended as checks-failed, error" in lines
+    assert "ended as checks-failed (category error)" in lines
     assert "VISIT STEP OUTCOME SOURCE REPLIES WORK WAITED COST CHECKS" in lines
     assert "1 implement checks-failed check 2 4:00 1:15 $0.44 1 of 1 failed" in lines
     assert "2 review no-issues structured 1 1:28 - $0.16 -" in lines
     asked = lines.index("? approval: May the agent use Bash?")
     assert lines[asked + 1] == "answered allow by phone, after 35 s"
     assert lines[-1].startswith("Run it again: podium run fix-it --cwd ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("completed", "completed"),
+        ("needs-user", "needs-user (category completed)"),
+        ("guardrail", "guardrail"),
+    ],
+)
+def test_a_run_that_ended_says_its_class_and_a_category_of_another_name(
+    busy: FakeDaemon, kind: str, said: str
+) -> None:
+    journey = journeys.short()
+    busy.answers["runs.get"] = journey.run(kind)
+    busy.events = journey.events
+
+    shown = podium(busy, "runs", "show", RUN_ID).stdout
+    (line,) = [line for line in shown.splitlines() if line.startswith("ended as")]
+
+    assert line.removeprefix("ended as").strip() == said
+
+
+def test_a_visit_that_made_no_progress_is_pointed_out(busy: FakeDaemon) -> None:
+    journey = journeys.stalled()
+    busy.answers["runs.get"] = journey.run("guardrail")
+    busy.events = journey.events
+
+    shown = " ".join(podium(busy, "runs", "show", RUN_ID).stdout.split())
+    logged = podium(busy, "runs", "log", RUN_ID).stdout
+
+    assert (
+        "⚠ no progress: visit 2 of 'review': it ended as visit 1 did: the same findings, and the "
+        "working tree is the same"
+    ) in shown
+    assert len([line for line in logged.splitlines() if "progress.stalled" in line]) == 1
 
 
 def test_the_log_says_what_a_step_and_a_question_took(busy: FakeDaemon) -> None:

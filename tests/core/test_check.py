@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.check import check, check_text
+from podiumd.core.check import check_recipe, check_text
 from podiumd.core.findings import MOST_FINDINGS, Notes
 from podiumd.core.recipe import Limits, Recipe, Step
 from podiumd.core.recipe_calls import MOST_CALLED_STEPS
@@ -101,9 +101,9 @@ def test_without_agents_and_other_recipes_these_are_not_looked_at() -> None:
     }
     limits = Limits(max_total_steps=99)  # not judged: nobody knows how many steps a call has
     notes = Notes("r.toml", TomlLines(""))
-    findings = check(a_recipe(steps, limits), notes)
+    findings = check_recipe(a_recipe(steps, limits), notes).findings
     assert [(f.code, f.step, f.line) for f in findings] == [("unreachable-step", "lost", 1)]
-    assert notes.sorted() == findings
+    assert tuple(notes.sorted()) == findings
 
 
 def test_what_the_steps_of_a_called_recipe_demand_is_told_of_the_call() -> None:
@@ -115,7 +115,9 @@ def test_what_the_steps_of_a_called_recipe_demand_is_told_of_the_call() -> None:
     recipe = a_recipe({"work": call})
     notes = Notes("r.toml", TomlLines(""))
     only_plain = {"plain": AGENTS["plain"]}
-    findings = check(recipe, notes, capabilities=only_plain, load_called=load_called)
+    findings = check_recipe(
+        recipe, notes, capabilities=only_plain, load_called=load_called
+    ).findings
     assert [(f.code, f.step) for f in findings] == [("agent-capability", "work")]
     assert "there is no agent 'claude'" in findings[0].message
 
@@ -127,7 +129,7 @@ def test_a_called_recipe_that_calls_nothing_usable_cannot_be_called() -> None:
 
     call = Step(kind="call", recipe="calling", on={"turn-complete": leave("turn-complete")})
     notes = Notes("r.toml", TomlLines(""))
-    findings = check(a_recipe({"work": call}), notes, load_called=load_broken)
+    findings = check_recipe(a_recipe({"work": call}), notes, load_called=load_broken).findings
     assert [(f.code, f.step) for f in findings] == [("bad-value", "work")]
     assert "it calls 'gone', which cannot be used" in findings[0].message
 
@@ -138,7 +140,7 @@ def test_calls_that_fit_one_by_one_and_not_together_are_found() -> None:
     on = {"changes-committed": leave("task-committed")}
     calls = {name: Step(kind="call", recipe="large", on=on) for name in "ab"}
     notes = Notes("r.toml", TomlLines(""))
-    findings = check(a_recipe(calls), notes, load_called=lambda _id: called)
+    findings = check_recipe(a_recipe(calls), notes, load_called=lambda _id: called).findings
     assert [(f.code, f.step) for f in findings if f.code == "bad-value"] == [("bad-value", "b")]
     assert f"more than {MOST_CALLED_STEPS} steps: call less" in findings[0].message
 
@@ -150,14 +152,14 @@ def test_recipes_that_call_each_other_are_named() -> None:
 
     recipes = {"a": calling("a", "b"), "b": calling("b", "c"), "c": calling("c", "a")}
     notes = Notes("r.toml", TomlLines(""))
-    findings = check(recipes["a"], notes, load_called=recipes.get)
+    findings = check_recipe(recipes["a"], notes, load_called=recipes.get).findings
     assert [f.code for f in findings] == ["unbounded-cycle"]
     assert "recipe 'a' calls itself by way of 'b'" in findings[0].message
 
 
 def test_a_recipe_with_endless_faults_is_told_of_the_first_hundred() -> None:
     steps = {"work": a_step(), **{f"lost-{number}": a_step() for number in range(150)}}
-    findings = check(a_recipe(steps), Notes("r.toml", TomlLines("")))
+    findings = check_recipe(a_recipe(steps), Notes("r.toml", TomlLines(""))).findings
     assert len(findings) == MOST_FINDINGS
 
 
@@ -167,7 +169,7 @@ def test_a_long_chain_and_a_long_ring_are_checked_without_recursion() -> None:
     ring = {**chain, names[-1]: a_step(on={"complete": to(names[0]), "done": leave("done")})}
     chain[names[-1]] = a_step()
 
-    assert check(a_recipe(chain), Notes("r.toml", TomlLines(""))) == []
+    assert check_recipe(a_recipe(chain), Notes("r.toml", TomlLines(""))).findings == ()
     assert worst_case(a_recipe(chain)).turns == 3000 * 4
-    findings = check(a_recipe(ring), Notes("r.toml", TomlLines("")))
+    findings = check_recipe(a_recipe(ring), Notes("r.toml", TomlLines(""))).findings
     assert [f.code for f in findings] == ["unbounded-cycle", "no-success-exit"]

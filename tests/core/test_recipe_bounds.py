@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.check import check
+from podiumd.core.check import check_recipe
 from podiumd.core.findings import MOST_FINDINGS, nearest
 from podiumd.core.recipe_load import RecipeInvalid, load_recipe, read_recipe
 from podiumd.core.recipe_steps import MOST_PROMPT_TEXT
@@ -35,7 +35,9 @@ def test_a_recipe_with_too_many_faults_before_its_id_has_one_all_the_same() -> N
 def test_a_graph_that_is_wrong_everywhere_is_told_a_hundred_faults() -> None:
     text = HEAD + "".join(STEP.format(number) for number in range(300))
     recipe, notes = read_recipe(text, file="r.toml", read_prompt=lambda name: "Go.")
-    assert len(check(recipe, notes)) == MOST_FINDINGS  # no step but the first is reached
+    assert (
+        len(check_recipe(recipe, notes).findings) == MOST_FINDINGS
+    )  # no step but the first is reached
 
 
 def test_a_variable_that_does_not_exist_is_told_once_a_text() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
-from podiumd.core.check import check
+from podiumd.core.check import check_recipe
 from podiumd.core.findings import Notes
 from podiumd.core.recipe import Check, Edge, Limits, Recipe, Step
 from podiumd.core.toml_lines import TomlLines
@@ -172,7 +172,7 @@ def machines(draw: st.DrawFn) -> Recipe:
 
 
 def errors(recipe: Recipe) -> list[str]:
-    findings = check(recipe, Notes("r.toml", TomlLines("")))
+    findings = check_recipe(recipe, Notes("r.toml", TomlLines(""))).findings
     return [finding.code for finding in findings if finding.level == "error"]
 
 

@@ -78,3 +78,10 @@ def test_tools(tmp_path: Path, tools: Any, expected: list[str]) -> None:
 def test_an_unknown_word_for_tools_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected all, read-only, none or a list"):
         arguments(tmp_path, tools="readonly")
+
+
+def test_a_system_prompt_is_added_in_one_word_so_that_it_may_begin_with_a_dash(
+    tmp_path: Path,
+) -> None:
+    assert "--append-system-prompt=--be brief" in arguments(tmp_path, system_prompt="--be brief")
+    assert "system-prompt" not in " ".join(arguments(tmp_path))

@@ -91,7 +91,7 @@ class Machine:
         """Write the configuration: settings of ``[agents.claude]``, ``env`` added to the usual."""
         settings = {"command": str(self.claude), **claude}
         agent = {**AGENT_SETTINGS, **(env or {})}
-        lines = ["[agents.claude]"]
+        lines = ["[gateway]", "port = 0", "[agents.claude]"]
         # JSON's strings, numbers and lists are TOML's too.
         lines += [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
         lines += ["[agents.claude.env]"]

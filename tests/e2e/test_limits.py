@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.stories import LOOP, held, when, word
+from tests.e2e.stories import LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 
 pytestmark = pytest.mark.claude
@@ -52,6 +52,38 @@ async def test_a_limit_of_steps_stops_before_the_step_that_would_exceed_it(
     (line,) = podium.logged("Recipe stopped by guardrail")
     assert (line["reason"], line["category"]) == (reason, "guardrail")
     assert len(podium.logged("Limit hit")) == 1
+
+
+async def test_a_review_that_finds_the_same_in_the_same_tree_is_pointed_out_as_it_happens(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """The built-in recipe; the fixes change nothing, and the third review would be the last."""
+    found = word("issues-found", "1. [high] shop.py:1: the price is wrong.")
+    fixes = [word("complete", f"Fixed, try {number}.") for number in (1, 2, 3)]
+    model_server.load(
+        {
+            "rules": [
+                when("Run bd ready", bash("echo 'price = 0' > shop.py"), word("complete", "Made.")),
+                when("Perform a code review", found, found, found),
+                when("Address the issues", *fixes),
+            ]
+        }
+    )
+    said = await podium.cli("run", "implement-and-review", cwd=repo.path)
+    assert said.code == 3, said
+    told = [line.strip() for line in said.out.splitlines() if "no progress" in line]
+    same = "with the same findings, and the working tree is the same"
+    assert told == [
+        f"⚠ no progress: visit {visit} of 'code-review' ended as visit 1 did, {same}"
+        for visit in (2, 3)
+    ]
+    (run,) = await podium.rpc("runs.list")
+    shown = await podium.cli("runs", "show", run["run_id"])
+    assert "⚠ no progress: visit 3 of 'code-review'" in shown.out
+    assert [(line["step"], line["visit"]) for line in podium.logged("No progress")] == [
+        ("code-review", 2),
+        ("code-review", 3),
+    ]
 
 
 async def test_the_time_of_a_run_ends_the_turn_that_is_running(

@@ -73,7 +73,7 @@ allow = ["Bash"]
 done = { exit = "repaired", class = "completed" }
 """
 
-HARD = """the "till" {{why}} $(touch evil)"""
+HARD = """the "till" isn't {{why}} $(touch evil)\n`touch evil`; touch evil"""
 
 
 async def test_commands_questions_and_called_recipes_lead_an_agent_to_a_release(

@@ -21,7 +21,7 @@ def chain(*links: tuple[str, str | None]) -> list[bytes]:
 def forks(*lines: bytes) -> dict[str, str]:
     data = chunk(*lines)
     found = FORMAT.entries(Cursor(), data)
-    named = ((message(data[e.start : e.start + e.length]).uuid, e.parent) for e in found)
+    named = ((message(data[e.offset : e.offset + e.length]).uuid, e.parent) for e in found)
     return {uuid: parent for uuid, parent in named if parent is not None}
 
 
@@ -37,6 +37,32 @@ def test_a_prompt_that_follows_another_record_is_a_fork_and_names_it() -> None:
     assert forks(*start, *chain(("p3", "h1"), ("a3", "p3"), ("p4", "a3"))) == {"p3": "h1"}
     assert forks(*start, *chain(("p3", None))) == {"p3": ""}
     assert forks(*start, queued("steer", uuid="q", parentUuid="p1")) == {"q": "p1"}
+
+
+def test_a_record_that_another_writer_put_at_the_end_does_not_hide_a_fork() -> None:
+    start = chain(("p1", None), ("a1", "p1"), ("h1", "a1"), ("p2", "h1"), ("a2", "p2"))
+    other = chain(("h2", "h1"), ("p3", "h2"))
+    assert forks(*start, *other) == {"p3": "h2"}
+    assert forks(*start, *other, *chain(("h3", "a2"), ("p4", "h3"))) == {"p3": "h2", "p4": "h3"}
+    assert forks(*start, *chain(("h2", None), ("p3", "h2"))) == {"p3": "h2"}
+    of_old = row(type="system", uuid="h2")  # says nothing of what it follows
+    assert forks(*start, of_old, *chain(("p3", "h2"))) == {}
+
+
+def test_after_a_compaction_the_conversation_goes_on() -> None:
+    start = chain(("p1", None), ("a1", "p1"), ("h1", "a1"))
+    boundary = row(
+        type="system",
+        subtype="compact_boundary",
+        uuid="b",
+        parentUuid=None,
+        logicalParentUuid="h1",
+    )
+    assert forks(*start, boundary, *chain(("s1", "b"), ("h2", "s1"), ("p2", "h2"))) == {}
+    assert forks(*start, boundary, *chain(("h2", "b"), ("p2", "h2"))) == {}
+    late = chain(("p2", "h1"), ("a2", "p2"))
+    assert forks(*start, *late, boundary, *chain(("p3", "b"))) == {"p3": "b"}
+    assert FORMAT.parents(chunk(*start, boundary)) == {"h1": "a1", "b": "h1"}
 
 
 def test_results_and_what_follows_them_are_no_forks() -> None:

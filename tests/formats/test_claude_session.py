@@ -68,7 +68,7 @@ def test_the_messages_of_a_recorded_session_are_in_its_order(name: str, roles: s
 def test_an_entry_is_where_its_message_is() -> None:
     data = fixtures.session("tools.session")
     found = entries(*data.splitlines())
-    said = [message(data[entry.start : entry.start + entry.length]) for entry in found]
+    said = [message(data[entry.offset : entry.offset + entry.length]) for entry in found]
     assert [entry.identity for entry in found] == [identity_of(one.uuid) for one in said]
     assert said[0].text == "Create hello.txt and check it."
     assert isinstance(said[2].blocks[0], ToolUse)

@@ -62,7 +62,7 @@ def blocks(line: bytes) -> tuple[Block, ...]:
 def recorded(name: str) -> list[Message]:
     data = fixtures.rollout(name)
     return [
-        message(data[entry.start : entry.start + entry.length])
+        message(data[entry.offset : entry.offset + entry.length])
         for entry in FORMAT.entries(Cursor(), data)
     ]
 

@@ -127,16 +127,16 @@ def test_any_time_as_python_writes_it_is_read(moment: datetime) -> None:
 
 def test_the_tips_are_the_last_message_and_what_the_tree_grew_after_it() -> None:
     cursor = Cursor()
-    cursor.extend("before any message")
+    cursor.extend("before any message", None)
     assert cursor.tips == []
     cursor.reach("m")
-    for name in ("a", "", "b"):
-        cursor.extend(name)
-    assert cursor.tips == ["m", "a", "b"]
+    for name, parent in (("a", "m"), ("", "a"), ("b", "m"), ("x", "older"), ("y", ""), ("c", None)):
+        cursor.extend(name, parent)
+    assert cursor.tips == ["m", "a", "b", "c"] == cursor.turn
     cursor.reach("n")
     assert cursor.tips == ["n"]
     for number in range(100):
-        cursor.extend(str(number))
+        cursor.extend(str(number), "n" if number == 0 else str(number - 1))
     assert cursor.tips == [str(number) for number in range(100 - TIPS_LIMIT, 100)]
     cursor.reach("")
     assert cursor.tips == []

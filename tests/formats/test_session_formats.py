@@ -28,10 +28,7 @@ def placed(format: SessionFormat, *chunks: bytes) -> tuple[Cursor, list[Entry]]:
     found: list[Entry] = []
     cursor, offset = Cursor(), 0
     for chunk in chunks:
-        found += [
-            msgspec.structs.replace(entry, start=offset + entry.start)
-            for entry in format.entries(cursor, chunk)
-        ]
+        found += format.entries(cursor, chunk, offset)
         offset += len(chunk)
     return cursor, found
 
@@ -50,7 +47,7 @@ def agrees(format: SessionFormat, lines: list[bytes]) -> None:
     """The entries, the messages and the summary tell of the same messages."""
     data = b"".join(line + b"\n" for line in lines)
     _, entries = placed(format, data)
-    by_start = {entry.start: entry for entry in entries}
+    by_start = {entry.offset: entry for entry in entries}
     start = 0
     for line in lines:
         message, entry = format.message(line), by_start.pop(start, None)

@@ -24,6 +24,9 @@ BROKEN: Final = (
 )  # fmt: skip
 """Lines that are no record; blank ones among them."""
 
+CUT_TO_A_RECORD: Final = b'{"type":"assistant"}'
+"""What is left of the last one without its last byte: a message, if an empty one."""
+
 OPAQUE: Final = ("system", "ai-title", "file-history-snapshot", "last-prompt", "invented-later")
 
 
@@ -56,6 +59,7 @@ class Maker:
     def __init__(self) -> None:
         self._made: dict[bytes, Line] = {}
         self._by_identity: dict[str, list[Line]] = {}
+        self._known(CUT_TO_A_RECORD, "", "assistant", "")
 
     def line(self, data: bytes) -> Line:
         """What a line is; one that was not made as it stands here is no message."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from podiumd.formats.session import Entry
 from podiumd.sessions import transcripts
 from podiumd.sessions.feed import MessageFeed
-from podiumd.sessions.log import Log, PlacedEntry
+from podiumd.sessions.log import Log
 from tests.histories import child
 
 
@@ -30,7 +31,7 @@ def forgetful() -> None:
 def lossy() -> None:
     """The last of several new messages is left out."""
 
-    def append(original: Any, log: Log, entries: Sequence[PlacedEntry]) -> Any:
+    def append(original: Any, log: Log, entries: Sequence[Entry]) -> Any:
         return original(log, entries[:-1] if len(entries) > 2 else entries)
 
     _patch(Log, "append", append)
@@ -48,7 +49,7 @@ def doubling() -> None:
 def renumbering() -> None:
     """A rewritten transcript is numbered from the start."""
 
-    def rebuild(_: Any, log: Log, entries: Sequence[PlacedEntry]) -> Any:
+    def rebuild(_: Any, log: Log, entries: Sequence[Entry]) -> Any:
         log.generation += 1
         log._packed.clear()
         return log.append(entries)
@@ -59,7 +60,7 @@ def renumbering() -> None:
 def disordered() -> None:
     """New messages are numbered from the last to the first."""
 
-    def append(original: Any, log: Log, entries: Sequence[PlacedEntry]) -> Any:
+    def append(original: Any, log: Log, entries: Sequence[Entry]) -> Any:
         return original(log, entries[::-1])
 
     _patch(Log, "append", append)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from podiumd.formats.claude_session import ClaudeSession
 from tests.histories.checker import Record, Subscriber, Wrong, check_row
 from tests.histories.disk import Past
-from tests.histories.lines import Line, Maker
+from tests.histories.lines import BROKEN, Line, Maker, identity_of
 
 Json = dict[str, Any]
 NAMES = [f"0000000{n}-0000-4000-8000-000000000000" for n in range(1, 6)]
@@ -259,6 +260,16 @@ def test_a_row_that_is_missing_or_counts_wrongly_is_caught() -> None:
     ):
         with pytest.raises(Wrong, match="listed"):
             check_row("session", row, there)
+
+
+@pytest.mark.parametrize("line", BROKEN, ids=range(len(BROKEN)))
+def test_wherever_a_broken_line_is_cut_the_model_and_the_reader_agree(line: bytes) -> None:
+    maker, format = Maker(), ClaudeSession()
+    for size in range(len(line) + 1):
+        found, read = maker.line(line[:size]), format.message(line[:size])
+        assert (read is not None) == bool(found.identity), line[:size]
+        if read is not None:
+            assert (identity_of(read.uuid), read.role) == (found.identity, found.role)
 
 
 def test_a_line_between_blanks_is_the_same_message_and_without_a_uuid_another() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import trio
 
-from podiumd.rpc.context import DaemonInfo
+from podiumd.rpc.context import DaemonInfo, NoGateway
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
+from podiumd.runtime.api import GatewayControl
 from tests.rpc.fake_service import FakeService
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
@@ -94,7 +95,10 @@ class Harness:
 
 @asynccontextmanager
 async def served(
-    directory: Path, limits: RpcLimits | None = None, own_uid: int | None = None
+    directory: Path,
+    limits: RpcLimits | None = None,
+    own_uid: int | None = None,
+    gateway: GatewayControl | None = None,
 ) -> AsyncIterator[Harness]:
     """Serve a fake on a socket in ``directory`` and stop in order at the end."""
     service = FakeService()
@@ -106,6 +110,7 @@ async def served(
         started_at="2026-01-01T00:00:00.000Z",
         socket=str(path),
         request_shutdown=shutdowns.append,
+        gateway=gateway or NoGateway(),
     )
     uid = os.getuid() if own_uid is None else own_uid
     with listening(path, os.getuid()) as listener:

@@ -30,7 +30,13 @@ async def test_status_joins_the_daemon_and_the_service(tmp_path: Path) -> None:
         status = await client.result("daemon.status")
         assert status["version"] == "1.2.3" and status["pid"] == os.getpid()
         assert status["socket"] == str(daemon.path)
-        assert status["gateway"] == {"enabled": False, "url": None, "clients": 0}
+        assert status["gateway"] == {
+            "enabled": False,
+            "url": None,
+            "clients": 0,
+            "problem": None,
+            "warning": None,
+        }
         assert status["voice"] == {"state": "off", "model": None}
         assert status["runs_active"] == 1 and status["orchestration"] == {"enabled": True}
 

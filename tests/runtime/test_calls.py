@@ -8,69 +8,10 @@ import pytest
 
 from podiumd.core.recipe_calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, RecipeRefused, Refused
+from tests.runtime.calling import INNER, calling, history
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, running
+from tests.runtime.harness import ONE_STEP, Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository
-
-CALLING = """
-format = 1
-id = "calling"
-initial = "work"
-[params.task]
-type = "string"
-default = "the shop"
-[limits]
-{limits}
-[steps.work]
-recipe = "{called}"
-{call}
-[steps.work.on]
-{on}
-[steps.ship]
-prompt = "Ship it. {{{{last.work.detail}}}}"
-[steps.ship.on]
-complete = {{ exit = "changes-committed" }}
-"""
-
-INNER = """
-format = 1
-id = "inner"
-initial = "do"
-[params.what]
-type = "string"
-[limits]
-max_step_visits = 1
-max_total_steps = 1
-[steps.do]
-prompt = "Do {{what}}."
-[steps.do.on]
-complete = { to = "look" }
-unclear = { exit = "clarification-needed" }
-[steps.look]
-prompt = "Look at it. {{last.do.detail}}"
-[steps.look.on]
-good = { exit = "task-committed" }
-bad = { to = "do" }
-"""
-
-TO_SHIP = 'task-committed = { to = "ship" }'
-
-
-def calling(
-    machine: Machine,
-    called: str = "inner",
-    call: str = 'params = { what = "{{task}}" }',
-    on: str = TO_SHIP,
-    limits: str = "",
-) -> str:
-    """A recipe that calls another one, then ships; ``inner`` is there to be called."""
-    machine.recipe(INNER, "inner")
-    text = CALLING.format(called=called, call=call, on=on, limits=limits)
-    return machine.recipe(text, "calling")
-
-
-def history(run: Json) -> list[tuple[str, str]]:
-    return [(visit["step"], visit["outcome"]) for visit in run["history"]]
 
 
 async def refused(daemon: Daemon, recipe: str) -> str:
@@ -167,19 +108,6 @@ async def test_a_gate_before_a_call_is_asked_before_anything_of_it_happens(
     assert run["exit"]["reason"] == expected
 
 
-async def test_the_limits_are_the_callers_and_not_those_of_what_it_calls(machine: Machine) -> None:
-    """The called recipe alone would end after one step."""
-    recipe = calling(machine, limits="max_step_visits = 2\nmax_total_steps = 4")
-    async with running(machine) as daemon:
-        run_id = await daemon.start(recipe)
-        for outcome in ("complete", "bad", "complete", "bad"):
-            (await daemon.turn()).complete(outcome)
-        run = await daemon.ended(run_id)
-    assert (run["exit"]["reason"], run["step_count"]) == ("max-total-steps", 4)
-    assert run["visits"] == {"work.do": 2, "work.look": 2}
-    assert run["limits"]["max_total_steps"] == 4
-
-
 async def test_a_restart_finds_the_run_inside_the_call(machine: Machine) -> None:
     """The called file may be gone by then: a run keeps what it began with."""
     recipe = calling(machine)
@@ -220,7 +148,7 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
     (machine.recipes / "calling.toml").rename(project_recipes(machine) / "calling.toml")
     async with running(machine) as daemon:
         shown = await daemon.service.recipes_get(recipe, str(machine.project))
-        assert shown["worst_case"] is None
+        assert shown["worst_case"]["turns"] == 36
         own = {"calling": shown["digest"]}
         await daemon.service.recipes_trust(str(machine.project), own)
         said = await refused(daemon, recipe)
@@ -234,10 +162,11 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
     ("called", "call", "words"),
     [
         ("gone", "", "there is no recipe 'gone'"),
-        ("inner", "", "needs the parameter 'what'"),
+        ("inner", "", "needs 'what': add it to [steps.work.params]"),
         ("inner", 'params = { what = "x", who = "y" }', "has no parameter 'who'"),
-        ("broken", "", "'broken', which it calls, has faults"),
-        ("calling", "", f"call each other more than {MAX_CALL_DEPTH} deep: calling > calling"),
+        ("broken", "", "there is no recipe 'broken' that can be called"),
+        ("calling", "", "recipe 'calling' calls itself by way of 'calling', and so without end"),
+        ("deep", "", f"call each other more than {MAX_CALL_DEPTH} deep"),
         ("implement-and-review-all", "", "begins again by @restart"),
         ("heavy", "", f"more than {MOST_CALLED_STEPS} steps"),
     ],
@@ -248,9 +177,18 @@ async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
     recipe = calling(machine, called, call)
     machine.recipe('format = 1\nid = "broken"\ninitial = "nowhere"\n', "broken")
     _heavy(machine)
+    _deep(machine)
     async with running(machine) as daemon:
-        said = await refused(daemon, recipe)
+        with pytest.raises(RecipeRefused) as raised:
+            await daemon.start(recipe)
+        said = raised.value.message
         assert said.startswith("Recipe 'calling' cannot run: ") and words in said
+        [finding] = raised.value.data["findings"]
+        assert (finding["step"], finding["file"]) == ("work", str(machine.recipes / "calling.toml"))
+        assert words in finding["message"] and finding["line"] in (9, 10, 11, 12)
+        with pytest.raises(RecipeRefused) as raised:
+            await daemon.service.recipes_simulate(recipe, [], None)
+        assert raised.value.data["findings"] == [finding]
         shown = await daemon.service.recipes_get(recipe, str(machine.project))
         assert shown["worst_case"] is None and shown["ways"]["work"][0]["to"] == "ship"
 
@@ -269,6 +207,15 @@ def _heavy(machine: Machine) -> None:
         name = "heavy" if level == 0 else f"heavy{level}"
         head = f'format = 1\nid = "{name}"\ninitial = "s0"\n'
         machine.recipe(head + "\n".join(steps), name)
+
+
+def _deep(machine: Machine) -> None:
+    """A chain of recipes that call the next one."""
+    for level in range(MAX_CALL_DEPTH):
+        name, following = f"deep{level or ''}", f"deep{level + 1}"
+        step = f'recipe = "{following}"' if level + 1 < MAX_CALL_DEPTH else 'prompt = "Go."'
+        text = f'format = 1\nid = "{name}"\ninitial = "s"\n[steps.s]\n{step}\n'
+        machine.recipe(text + 'on.task-committed.exit = "task-committed"\n', name)
 
 
 async def test_what_only_runs_commands_needs_no_agent_that_can_be_run(machine: Machine) -> None:

@@ -149,7 +149,7 @@ def test_an_edit_is_seen_at_the_next_look(places: Places) -> None:
 def test_prompt_files_stand_beside_the_recipe_or_below(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "go.md").write_text("Go on.\n")
-    recipe = load_file(_write(tmp_path, "r", prompt='prompt_file = "sub/go.md"'))
+    recipe, _ = load_file(_write(tmp_path, "r", prompt='prompt_file = "sub/go.md"'))
     assert recipe.steps["go"].prompt == "Go on.\n"
 
 
@@ -192,7 +192,7 @@ def test_a_file_too_large_is_refused(tmp_path: Path) -> None:
 def test_a_prompt_file_too_large_is_refused(tmp_path: Path) -> None:
     path = _write(tmp_path, "r", prompt='prompt_file = "go.md"')
     (tmp_path / "go.md").write_text("x" * PROMPT_BYTES)
-    assert len(load_file(path).steps["go"].prompt) == PROMPT_BYTES
+    assert len(load_file(path)[0].steps["go"].prompt) == PROMPT_BYTES
     (tmp_path / "go.md").write_text("x" * (PROMPT_BYTES + 1))
     assert "larger than 1024 KiB" in _one_fault(path)
 
@@ -211,7 +211,7 @@ def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
     path = _write(tmp_path, "r")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert load_file(path).id == "r"
+    assert load_file(path)[0].id == "r"
 
 
 def test_a_projects_recipe_may_be_no_link_not_even_to_another_of_its_files(

@@ -207,20 +207,46 @@ ARGUMENTS = [
 ]
 
 
+COMMAND = """
+format = 1
+id = "commanded"
+initial = "work"
+{top}
+[steps.work]
+run = {argv}
+on.passed.exit = "task-committed"
+on.failed = {{ exit = "odd", class = "error" }}
+"""
+
+CALL = """
+format = 1
+id = "called"
+initial = "call"
+{top}
+[steps.call]
+recipe = "commanded"
+params = {{ value = "{{{{value}}}}" }}
+on.task-committed.exit = "task-committed"
+"""
+
+
+@pytest.mark.parametrize("kind", ["checked", "commanded", "called"])
 @pytest.mark.parametrize("value", ARGUMENTS)
 async def test_a_parameter_stays_one_argument_and_is_never_read_again(
-    machine: Machine, value: str
+    machine: Machine, value: str, kind: str
 ) -> None:
+    """In a check, in a step that is a command, and by way of a call in such a step."""
     script = "import json, sys; json.dump(sys.argv[1:], open('arguments', 'w'))"
     argv = json.dumps([sys.executable, "-c", script, "{{value}}", "a{{value}}b{{secret}}", "end"])
-    recipe = machine.one_step(
-        "checked",
-        top='[params.value]\ntype = "string"\n[params.secret]\ntype = "string"\ndefault = "s"',
-        step=f"checks = [{{ run = {argv} }}]",
-    )
+    given = '[params.value]\ntype = "string"\n'
+    top = given + '[params.secret]\ntype = "string"\ndefault = "s"'
+    machine.one_step("checked", top=top, step=f"checks = [{{ run = {argv} }}]")
+    machine.recipe(COMMAND.format(top=top, argv=argv), "commanded")
+    machine.recipe(CALL.format(top=given), "called")
     async with running(machine) as daemon:
-        run_id = await daemon.start(recipe, params={"value": value})
-        (await daemon.turn()).complete()
+        run_id = await daemon.start(kind, params={"value": value})
+        if kind == "checked":
+            (await daemon.turn()).complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
     arguments = json.loads((machine.project / "arguments").read_text())
     assert arguments == [value, f"a{value}bs", "end"]

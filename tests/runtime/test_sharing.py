@@ -153,6 +153,7 @@ async def test_a_prompt_is_steered_into_the_running_turn(machine: Machine, one: 
             "session_id": session,
             "turn_id": turn.request.turn_id,
             "run_id": run_id,
+            "delivery": "steered",
         }
         assert list(turn.steers.values()) == ["Mind the tests."]
 

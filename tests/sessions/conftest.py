@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.store.index import open_index
+from tests.sessions import service
 from tests.sessions.support import session_id
 
 
@@ -31,6 +32,18 @@ def project(projects: Path) -> Path:
 def transcript(project: Path) -> Path:
     """The path of session 1, where nothing is yet."""
     return project / f"{session_id()}.jsonl"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> service.Home:
+    """What outlives the service: transcripts, its state, and the ledgers."""
+    return service.Home(tmp_path)
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No change is told by the system: only what the service looks at itself."""
+    service.unwatched(monkeypatch)
 
 
 @pytest.fixture

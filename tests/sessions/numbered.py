@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from podiumd.sessions.log import Log, PlacedEntry, Role
+from podiumd.formats.message import Role
+from podiumd.formats.session import Entry
+from podiumd.sessions.log import Log
 
 SESSION = "5f1c8a52-0000-4000-8000-000000000001"
 
@@ -14,12 +16,12 @@ def name(number: int) -> bytes:
 
 def entry(
     number: int, offset: int | None = None, role: Role = "user", parent: str | None = None
-) -> PlacedEntry:
+) -> Entry:
     """Message ``number``; without an offset it stands in a file of lines of 100 bytes."""
-    return PlacedEntry(number * 100 if offset is None else offset, 99, name(number), role, parent)
+    return Entry(number * 100 if offset is None else offset, 99, name(number), role, parent)
 
 
-def entries(count: int, first: int = 0) -> list[PlacedEntry]:
+def entries(count: int, first: int = 0) -> list[Entry]:
     return [entry(number) for number in range(first, first + count)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from podiumd.sessions.open_log import OpenLog, Page
 from podiumd.sessions.table import Row
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.sessions.tree import Root
+from podiumd.sessions.watch import Changes
 from podiumd.store.errors import StoreFailed
 from podiumd.store.records import Ledger
 from tests.sessions.support import append, session_id
@@ -71,6 +72,11 @@ class Service:
     async def sweep(self) -> None:
         """Bring everything up to date, whatever the watch tells, and as it does: never raising."""
         await self.follower._guarded(self.follower._sweep())
+
+    async def take(self, *files: Path, directories: Collection[Path] = ()) -> None:
+        """Tell the follower of changes, as the watch does."""
+        changes = Changes({str(path) for path in files}, {str(path) for path in directories})
+        await self.follower._take(changes)
 
     async def page(self, after: int | None = None, limit: int = 100, number: int = 1) -> Page:
         return await self.transcripts.messages(session_id(number), after, limit)
@@ -174,6 +180,18 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "inotify watch limit reached")
 
     monkeypatch.setattr(BaseObserver, "schedule", schedule)
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, name: str, places: Collection[Path]) -> None:
+    """Let a call of the system fail for some paths, as for who may not read them."""
+    real: Callable[..., Any] = getattr(os, name)
+
+    def refused(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if path in {str(place) for place in places}:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, name, refused)
 
 
 def complaints(caplog: pytest.LogCaptureFixture, event: str) -> list[Json]:

@@ -280,7 +280,7 @@ def test_it_ends_when_nobody_listens(work: Request) -> None:
 
 @pytest.mark.parametrize(("worthwhile", "processes"), [(1, 2), (10**9, 0)])
 async def test_a_sweep_with_much_to_read_has_processes(
-    tmp_path: Path,
+    home: Home,
     monkeypatch: pytest.MonkeyPatch,
     started: list[trio.Process],
     worthwhile: int,
@@ -289,7 +289,6 @@ async def test_a_sweep_with_much_to_read_has_processes(
     monkeypatch.setattr(follower, "WORTHWHILE_BYTES", worthwhile)
     monkeypatch.setattr(follower, "process_count", lambda: 2)
     monkeypatch.setattr(bulk, "BATCH_FILES", 2)
-    home = Home(tmp_path)
     for number in range(1, 10):
         home.write(lines(1, number), number)
     async with home.running() as service:
@@ -302,7 +301,7 @@ async def test_a_sweep_with_much_to_read_has_processes(
 
 
 async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(
-    tmp_path: Path,
+    home: Home,
     monkeypatch: pytest.MonkeyPatch,
     started: list[trio.Process],
     caplog: pytest.LogCaptureFixture,
@@ -310,7 +309,6 @@ async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(
     monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
     monkeypatch.setattr(follower, "process_count", lambda: 2)
     monkeypatch.setattr(bulk, "BATCH_FILES", 1)
-    home = Home(tmp_path)
 
     def fails(*args: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -26,8 +25,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Event:
     return may_arm
 
 
-async def test_the_list_does_not_wait_for_the_watch(tmp_path: Path, gate: Event) -> None:
-    home = Home(tmp_path)
+async def test_the_list_does_not_wait_for_the_watch(home: Home, gate: Event) -> None:
     home.write(line(1))
     async with home.running(complete=False) as service:
         await service.transcripts.complete()
@@ -35,8 +33,7 @@ async def test_the_list_does_not_wait_for_the_watch(tmp_path: Path, gate: Event)
         gate.set()
 
 
-async def test_what_changes_before_it_is_watched_is_found(tmp_path: Path, gate: Event) -> None:
-    home = Home(tmp_path)
+async def test_what_changes_before_it_is_watched_is_found(home: Home, gate: Event) -> None:
     home.write(line(1))
     async with home.running(complete=False) as service:
         await service.transcripts.complete()

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from podiumd.sessions.log import Log, Place, PlacedEntry
+from podiumd.formats.session import Entry
+from podiumd.sessions.log import Log, Place
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name
 
 # -- appending -------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ def test_a_message_that_is_known_is_the_same_message_again(count: int) -> None:
 
 def test_an_offset_beyond_four_gigabytes_is_kept() -> None:
     log = Log(SESSION)
-    log.append([PlacedEntry(2**40, 2**32 - 1, name(1), "user", None)])
+    log.append([Entry(2**40, 2**32 - 1, name(1), "user", None)])
     assert (log.place(1).offset, log.place(1).length) == (2**40, 2**32 - 1)
 
 
@@ -72,16 +73,16 @@ def test_an_identity_is_found_or_it_is_not() -> None:
 def test_bytes_that_only_look_like_an_identity_are_not_taken_for_one() -> None:
     """A record may begin with sixteen zeros, but that is not where an identity stands."""
     log = Log(SESSION)
-    log.append([PlacedEntry(0, 0, b"\1" * 16, "user", None), *entries(3, first=1)])
+    log.append([Entry(0, 0, b"\1" * 16, "user", None), *entries(3, first=1)])
     assert log.find(bytes(16)) == 0
-    assert log.append([PlacedEntry(0, 0, bytes(16), "user", None)]) == [5]
+    assert log.append([Entry(0, 0, bytes(16), "user", None)]) == [5]
     assert log.find(bytes(16)) == 5
 
 
 def test_identities_that_end_alike_are_told_apart() -> None:
     log = Log(SESSION)
     alike = [bytes([number]) + b"\7" * 15 for number in range(200)]
-    log.append([PlacedEntry(0, 1, identity, "user", None) for identity in alike])
+    log.append([Entry(0, 1, identity, "user", None) for identity in alike])
     assert [log.find(identity) for identity in alike] == list(range(1, 201))
     assert log.find(b"\xff" + b"\7" * 15) == 0
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podiumd.sessions.log import PAGE, Log, PlacedEntry
+from podiumd.formats.session import Entry
+from podiumd.sessions.log import PAGE, Log
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name, seqs
 
 RECORD = 33
@@ -100,7 +101,7 @@ STEPS = st.lists(
 )
 
 
-def _in_file(numbers: list[int], start: int = 0) -> list[PlacedEntry]:
+def _in_file(numbers: list[int], start: int = 0) -> list[Entry]:
     """Those messages as lines of a file, one after another from line ``start``."""
     return [entry(number, offset=line * 100) for line, number in enumerate(numbers, start)]
 

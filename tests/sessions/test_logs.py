@@ -15,7 +15,7 @@ from podiumd.sessions.feed import LogLost
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
 from tests.sessions import support
-from tests.sessions.service import Home, complaints, seqs, unwatched
+from tests.sessions.service import Home, complaints, seqs
 from tests.sessions.support import line, lines, session_id
 
 
@@ -40,9 +40,8 @@ def fails(*args: object) -> None:
     ],
 )
 async def test_a_damaged_log_is_made_anew_with_the_same_numbers(
-    tmp_path: Path, damage: str, rewritten: bool
+    home: Home, damage: str, rewritten: bool
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(lines(1, 300))
     async with home.running() as service:
         await service.texts()
@@ -60,9 +59,8 @@ async def test_a_damaged_log_is_made_anew_with_the_same_numbers(
 
 
 async def test_a_damaged_ledger_is_told_of_and_closes_no_session(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    home: Home, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(lines(1, 3))
 
     async def ledger(session_id: str) -> Ledger | None:
@@ -81,8 +79,7 @@ async def test_a_damaged_ledger_is_told_of_and_closes_no_session(
     assert any("Ledger is damaged" in record.getMessage() for record in caplog.records)
 
 
-async def test_a_damaged_log_without_messages_is_made_anew(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_damaged_log_without_messages_is_made_anew(home: Home) -> None:
     home.write(b'{"type":"system"}\n')
     async with home.running() as service:
         await service.page()
@@ -97,9 +94,8 @@ async def test_a_damaged_log_without_messages_is_made_anew(tmp_path: Path) -> No
 
 
 async def test_a_crash_between_ledger_and_index_keeps_the_ledger_s_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service:
         await service.texts()
@@ -114,11 +110,10 @@ async def test_a_crash_between_ledger_and_index_keeps_the_ledger_s_numbers(
         assert (await service.page()).generation > 1
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_what_could_not_be_stored_is_not_told_and_comes_when_it_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    home: Home, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     home.write(line(1, "one"))
     async with home.running() as service:
         async with service.following() as feed:
@@ -139,11 +134,8 @@ async def test_what_could_not_be_stored_is_not_told_and_comes_when_it_can(
         assert await service.texts() == ["one", "two"]
 
 
-async def test_a_rewrite_whose_ledger_cannot_be_stored_is_not_told_until_it_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
+@pytest.mark.usefixtures("unwatched")
+async def test_a_rewrite_whose_ledger_cannot_be_stored_is_not_told_until_it_can(home: Home) -> None:
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service, service.following() as feed:
         assert await service.texts() == ["one", "two"]
@@ -165,12 +157,11 @@ async def test_a_rewrite_whose_ledger_cannot_be_stored_is_not_told_until_it_can(
 
 
 @pytest.mark.parametrize("broken", ["ledger", "index"])
+@pytest.mark.usefixtures("unwatched")
 async def test_a_loss_that_cannot_be_stored_is_told_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     """And where the file is back before it could be, all is as it was."""
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     aside = tmp_path / "aside"
     async with home.running() as service, service.following() as feed:
@@ -191,11 +182,10 @@ async def test_a_loss_that_cannot_be_stored_is_told_to_nobody(
         assert await service.texts() == ["gone", "gone"]
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_one_who_gives_up_while_a_session_is_opened_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     home.write(lines(1, 2))
     async with home.running() as service:
         scope, entries = trio.CancelScope(), scan.entries
@@ -216,8 +206,7 @@ async def test_one_who_gives_up_while_a_session_is_opened_leaves_nothing_behind(
         assert seqs(await service.page()) == [1, 2, 3]
 
 
-async def test_a_feed_is_no_user_once_it_is_left(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_feed_is_no_user_once_it_is_left(home: Home) -> None:
     home.write(line(1))
     async with home.running() as service:
         async with service.following():

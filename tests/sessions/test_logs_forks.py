@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,9 +47,8 @@ def forks(source: Any) -> dict[int, int]:
     return {m["seq"]: m["forks_from"] for m in told(source) if "forks_from" in m}
 
 
-async def test_a_fork_says_which_message_it_goes_on_from_for_ever(tmp_path: Path) -> None:
+async def test_a_fork_says_which_message_it_goes_on_from_for_ever(home: Home) -> None:
     """Also one that follows a record that is no message, also when the index was lost."""
-    home = Home(tmp_path)
     home.write(FORKED)
     for lose_index in (False, False, True):
         if lose_index:
@@ -59,16 +57,14 @@ async def test_a_fork_says_which_message_it_goes_on_from_for_ever(tmp_path: Path
             assert forks(await service.page()) == FORKS
 
 
-async def test_forks_are_told_live(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_forks_are_told_live(home: Home) -> None:
     home.write(prompt(1, None) + record(20, 1) + prompt(2, 20))
     async with home.running() as service, service.following() as feed:
         home.write(prompt(3, 20))
         assert forks(await anext(feed)) == {3: 1}
 
 
-async def test_forks_are_found_again_when_only_the_ledger_is_left(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_forks_are_found_again_when_only_the_ledger_is_left(home: Home) -> None:
     path = home.write(FORKED)
     async with home.running() as service:
         await service.page()
@@ -81,9 +77,8 @@ async def test_forks_are_found_again_when_only_the_ledger_is_left(tmp_path: Path
 
 
 async def test_the_transcript_is_looked_through_once_for_all_forks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
     home.write(prompt(1, None) + record(99, 1) + prompt(2, 99))
     home.write(b"".join(prompt(number, 99) for number in range(3, 40)))
     looks: list[object] = []
@@ -100,9 +95,8 @@ async def test_the_transcript_is_looked_through_once_for_all_forks(
 
 
 async def test_a_fork_whose_origin_cannot_be_looked_for_is_shown_as_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = Home(tmp_path)
     home.write(FORKED)
 
     def changed(*args: object) -> None:

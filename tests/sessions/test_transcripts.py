@@ -17,8 +17,7 @@ from tests.sessions.support import line, lines, session_id
 # -- pages -----------------------------------------------------------------------------------
 
 
-async def test_without_a_cursor_a_page_holds_the_newest_messages(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_without_a_cursor_a_page_holds_the_newest_messages(home: Home) -> None:
     home.write(lines(1, 10))
     async with home.running() as service:
         page = await service.page(limit=3)
@@ -27,8 +26,7 @@ async def test_without_a_cursor_a_page_holds_the_newest_messages(tmp_path: Path)
         assert page.complete and page.generation == 1
 
 
-async def test_a_page_after_a_number_holds_the_first_that_follow(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_page_after_a_number_holds_the_first_that_follow(home: Home) -> None:
     home.write(lines(1, 10))
     async with home.running() as service:
         page = await service.page(after=4, limit=3)
@@ -40,8 +38,7 @@ async def test_a_page_after_a_number_holds_the_first_that_follow(tmp_path: Path)
         assert seqs(await service.page(after=0, limit=2)) == [1, 2]
 
 
-async def test_a_delta_holds_what_was_written_since(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_delta_holds_what_was_written_since(home: Home) -> None:
     home.write(lines(1, 3))
     async with home.running() as service:
         page = await service.page()
@@ -50,8 +47,7 @@ async def test_a_delta_holds_what_was_written_since(tmp_path: Path) -> None:
         assert [message["text"] for message in told(await service.page(page.next_seq))] == ["since"]
 
 
-async def test_a_cursor_beyond_the_end_counts_as_the_end(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_cursor_beyond_the_end_counts_as_the_end(home: Home) -> None:
     home.write(lines(1, 3))
     async with home.running() as service:
         page = await service.page(after=1_000_000)
@@ -63,8 +59,7 @@ async def test_a_cursor_beyond_the_end_counts_as_the_end(tmp_path: Path) -> None
             assert seqs(await anext(feed)) == [4]
 
 
-async def test_an_empty_log_begins_and_ends_at_nothing(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_an_empty_log_begins_and_ends_at_nothing(home: Home) -> None:
     home.write(b"not json\n")
     async with home.running() as service:
         page = await service.page()
@@ -72,8 +67,7 @@ async def test_an_empty_log_begins_and_ends_at_nothing(tmp_path: Path) -> None:
         assert page.complete
 
 
-async def test_a_message_is_told_as_the_transcript_has_it(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_message_is_told_as_the_transcript_has_it(home: Home) -> None:
     home.write(line(1, "tëxt\n\u2028 verbatim"))
     async with home.running() as service:
         assert told(await service.page()) == [
@@ -90,10 +84,9 @@ async def test_a_message_is_told_as_the_transcript_has_it(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("aside", [False, True])
 async def test_a_page_holds_no_more_bytes_than_fit_from_either_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, aside: bool
+    home: Home, monkeypatch: pytest.MonkeyPatch, aside: bool
 ) -> None:
     """A tail keeps the newest, and may not reach as far back as was asked."""
-    home = Home(tmp_path)
     home.write(lines(1, 10))
     if aside:
         monkeypatch.setattr(transcripts, "QUICK_BYTES", 0)
@@ -108,10 +101,9 @@ async def test_a_page_holds_no_more_bytes_than_fit_from_either_end(
 
 
 async def test_a_message_larger_than_a_page_still_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transcripts, "PAGE_BYTES", 1000)
-    home = Home(tmp_path)
     home.write(line(1) + line(2, "x" * 100_000) + line(3, "y" * 100_000))
     async with home.running() as service:
         assert seqs(await service.page()) == [3]
@@ -130,8 +122,7 @@ async def test_a_session_that_nobody_knows_is_named(tmp_path: Path) -> None:
 # -- the list --------------------------------------------------------------------------------
 
 
-async def test_sessions_are_found_by_the_beginning_of_their_ids(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_sessions_are_found_by_the_beginning_of_their_ids(home: Home) -> None:
     for number in (1, 2, 0x20):
         home.write(line(1), number)
     async with home.running() as service:
@@ -142,8 +133,7 @@ async def test_sessions_are_found_by_the_beginning_of_their_ids(tmp_path: Path) 
         assert await service.transcripts.count() == 3
 
 
-async def test_files_that_belong_to_a_session_are_counted_and_come_and_go(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_files_that_belong_to_a_session_are_counted_and_come_and_go(home: Home) -> None:
     home.write(line(1))
     subagents = home.project / session_id() / "subagents"
     results = home.project / session_id() / "tool-results"
@@ -180,9 +170,8 @@ def held(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
 
 
 async def test_a_known_session_is_answered_before_the_first_sweep_and_up_to_date(
-    tmp_path: Path, request: pytest.FixtureRequest
+    home: Home, request: pytest.FixtureRequest
 ) -> None:
-    home = Home(tmp_path)
     home.write(lines(1, 2))
     async with home.running() as service:
         assert seqs(await service.page()) == [1, 2]
@@ -193,8 +182,7 @@ async def test_a_known_session_is_answered_before_the_first_sweep_and_up_to_date
         assert not service.follower.ready.is_set()
 
 
-async def test_what_is_not_known_yet_is_waited_for(tmp_path: Path, held: trio.Event) -> None:
-    home = Home(tmp_path)
+async def test_what_is_not_known_yet_is_waited_for(home: Home, held: trio.Event) -> None:
     home.write(lines(1, 2))
     answers: list[object] = []
     async with home.running(complete=False) as service, trio.open_nursery() as nursery:
@@ -219,9 +207,8 @@ async def test_what_is_not_known_yet_is_waited_for(tmp_path: Path, held: trio.Ev
 
 
 async def test_who_waits_to_forget_a_session_does_not_keep_the_sweep_from_finding_it(
-    tmp_path: Path, request: pytest.FixtureRequest
+    home: Home, request: pytest.FixtureRequest
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(lines(1, 2))
     async with home.running() as service:
         path.unlink()

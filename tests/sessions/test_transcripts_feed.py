@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.sessions import logs, messages, open_log, watch
-from tests.sessions.service import Home, Service, collect, seqs, told, unwatched
+from tests.sessions.service import Home, Service, collect, seqs, told
 from tests.sessions.support import line, lines, session_id
 
 
-async def test_subscribers_that_enter_at_any_moment_of_a_burst_miss_nothing(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
+async def test_subscribers_that_enter_at_any_moment_of_a_burst_miss_nothing(home: Home) -> None:
     home.write(lines(1, 3))
     last, found = 203, list[list[int]]()
 
@@ -38,7 +34,7 @@ async def test_subscribers_that_enter_at_any_moment_of_a_burst_miss_nothing(
 
 @pytest.mark.parametrize("size", [10, 100_000])
 async def test_many_subscribers_have_a_message_decoded_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+    home: Home, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     """Whether it is read in the event loop or aside."""
     decoded: list[int] = []
@@ -50,7 +46,6 @@ async def test_many_subscribers_have_a_message_decoded_once(
         return made
 
     monkeypatch.setattr(messages, "_decode", counted)
-    home = Home(tmp_path)
     home.write(line(1))
     found: list[list[int]] = []
     async with home.running() as service:
@@ -70,10 +65,9 @@ async def test_many_subscribers_have_a_message_decoded_once(
 
 
 async def test_a_cache_that_is_full_costs_only_the_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_log, "CACHE_BYTES", 500)
-    home = Home(tmp_path)
     home.write(lines(1, 8))
     async with home.running() as service:
         for after in (0, 3, 6):
@@ -82,8 +76,7 @@ async def test_a_cache_that_is_full_costs_only_the_reading(
         assert 0 < service.opened()._cached_bytes <= 500
 
 
-async def test_a_page_that_follows_the_cache_with_a_gap_takes_its_place(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_page_that_follows_the_cache_with_a_gap_takes_its_place(home: Home) -> None:
     home.write(lines(1, 2))
     async with home.running() as service:
         assert seqs(await service.page()) == [1, 2]
@@ -94,10 +87,7 @@ async def test_a_page_that_follows_the_cache_with_a_gap_takes_its_place(tmp_path
         assert seqs(await service.page(0)) == [1, 2, 3, 4, 5, 6, 7]
 
 
-async def test_a_subscriber_that_reads_nothing_costs_nothing_and_loses_nothing(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
+async def test_a_subscriber_that_reads_nothing_costs_nothing_and_loses_nothing(home: Home) -> None:
     home.write(line(1))
     async with home.running() as service, service.following() as stalled:
         async with service.following() as quick:
@@ -108,11 +98,10 @@ async def test_a_subscriber_that_reads_nothing_costs_nothing_and_loses_nothing(
 
 
 async def test_ten_thousand_appends_in_a_burst_are_all_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over more files than the watch tells one by one: the rest is found by a sweep."""
     monkeypatch.setattr(watch, "MOST_PATHS", 20)
-    home = Home(tmp_path)
     files = range(1, 41)
     for number in files:
         home.write(line(1), number)
@@ -143,10 +132,9 @@ async def test_ten_thousand_appends_in_a_burst_are_all_told(
 
 
 async def test_more_sessions_are_followed_than_logs_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "KEPT_OPEN", 2)
-    home = Home(tmp_path)
     for number in range(1, 6):
         home.write(line(1), number)
     async with (
@@ -165,10 +153,9 @@ async def test_more_sessions_are_followed_than_logs_are_kept(
 
 
 async def test_logs_that_nobody_uses_are_closed_and_opened_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logs, "KEPT_OPEN", 2)
-    home = Home(tmp_path)
     for number in range(1, 6):
         home.write(lines(1, number), number)
     async with home.running() as service:
@@ -184,8 +171,7 @@ async def test_logs_that_nobody_uses_are_closed_and_opened_again(
         assert seqs(await service.page(number=1)) == [1, 2]
 
 
-async def test_a_feed_ends_when_the_service_does(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_feed_ends_when_the_service_does(home: Home) -> None:
     home.write(line(1))
     ended: list[bool] = []
 
@@ -203,11 +189,8 @@ async def test_a_feed_ends_when_the_service_does(tmp_path: Path) -> None:
     assert ended == [True]
 
 
-async def test_a_notification_says_how_far_the_log_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
+@pytest.mark.usefixtures("unwatched")
+async def test_a_notification_says_how_far_the_log_goes(home: Home) -> None:
     home.write(line(1))
     async with home.running() as service, service.following() as feed:
         home.write(lines(2, 300))

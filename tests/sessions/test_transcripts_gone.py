@@ -24,8 +24,7 @@ from tests.sessions.support import line, lines, session_id
 ONE, TWO = "-home-dev-app", "-home-dev-copy"
 
 
-async def test_a_deleted_transcript_stays_listed_with_its_numbers(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_deleted_transcript_stays_listed_with_its_numbers(home: Home) -> None:
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service, service.following() as feed:
         path.unlink()
@@ -39,9 +38,8 @@ async def test_a_deleted_transcript_stays_listed_with_its_numbers(tmp_path: Path
 
 @pytest.mark.parametrize("opened", [False, True])
 async def test_it_stays_listed_after_a_restart_and_whenever_the_index_is_lost(
-    tmp_path: Path, opened: bool
+    home: Home, opened: bool
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service:
         if opened:
@@ -57,9 +55,8 @@ async def test_it_stays_listed_after_a_restart_and_whenever_the_index_is_lost(
 
 
 async def test_a_new_index_that_was_not_filled_to_its_end_is_filled_by_the_next_start(
-    tmp_path: Path,
+    home: Home,
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1))
     async with home.running() as service:
         path.unlink()
@@ -73,10 +70,7 @@ async def test_a_new_index_that_was_not_filled_to_its_end_is_filled_by_the_next_
         assert (await service.row()).gone
 
 
-async def test_its_numbers_outlive_an_index_that_was_lost_before_it_was_deleted(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
+async def test_its_numbers_outlive_an_index_that_was_lost_before_it_was_deleted(home: Home) -> None:
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service:
         await service.texts()
@@ -93,9 +87,8 @@ async def test_its_numbers_outlive_an_index_that_was_lost_before_it_was_deleted(
 
 
 async def test_a_transcript_that_comes_back_is_not_gone_and_has_its_numbers(
-    tmp_path: Path,
+    home: Home, tmp_path: Path
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     aside = tmp_path / "aside"
     async with home.running() as service, service.following() as feed:
@@ -114,10 +107,7 @@ async def test_a_transcript_that_comes_back_is_not_gone_and_has_its_numbers(
         assert seqs(await service.page()) == [1, 2, 3]
 
 
-async def test_a_transcript_that_comes_back_while_no_log_is_kept_is_not_gone(
-    tmp_path: Path,
-) -> None:
-    home = Home(tmp_path)
+async def test_a_transcript_that_comes_back_while_no_log_is_kept_is_not_gone(home: Home) -> None:
     path = home.write(lines(1, 2))
     data = path.read_bytes()
     async with home.running() as service:
@@ -131,11 +121,8 @@ async def test_a_transcript_that_comes_back_while_no_log_is_kept_is_not_gone(
         assert seqs(await service.page()) == [1, 2]
 
 
-async def test_a_session_is_forgotten_only_once_its_transcript_is_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
+@pytest.mark.usefixtures("unwatched")
+async def test_a_session_is_forgotten_only_once_its_transcript_is_deleted(home: Home) -> None:
     path = home.write(lines(1, 2))
     async with home.running() as service, service.following() as feed:
         with pytest.raises(StillThere) as raised:
@@ -153,8 +140,7 @@ async def test_a_session_is_forgotten_only_once_its_transcript_is_deleted(
         assert await service.transcripts.count() == 0
 
 
-async def test_a_renamed_project_directory_is_no_rewrite(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_renamed_project_directory_is_no_rewrite(home: Home) -> None:
     home.write(line(1, "one") + line(2, "two"))
     moved = home.projects / "-home-dev-other"
     async with home.running() as service, service.following() as feed:
@@ -168,11 +154,10 @@ async def test_a_renamed_project_directory_is_no_rewrite(tmp_path: Path) -> None
         assert (await service.row()).path == str(home.path(project=moved.name))
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_a_reader_that_comes_before_the_rename_is_told_finds_no_rewrite_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home,
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     home.write(line(1, "one"))
     async with home.running() as service:
         assert await service.texts() == ["one"]
@@ -183,11 +168,8 @@ async def test_a_reader_that_comes_before_the_rename_is_told_finds_no_rewrite_ei
         assert not (await service.row()).gone
 
 
-async def test_of_two_copies_the_last_written_is_followed_and_numbers_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
+@pytest.mark.usefixtures("unwatched")
+async def test_of_two_copies_the_last_written_is_followed_and_numbers_stay(home: Home) -> None:
     home.write_copy(line(1, "one") + line(2, "two"), ONE, minute=1)
     async with home.running() as service:
         assert await service.texts() == ["one", "two"]
@@ -207,11 +189,10 @@ async def test_of_two_copies_the_last_written_is_followed_and_numbers_stay(
 
 @pytest.mark.parametrize("watched", [False, True])
 async def test_when_the_copy_that_is_followed_is_deleted_the_other_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: bool
+    home: Home, monkeypatch: pytest.MonkeyPatch, watched: bool
 ) -> None:
     if not watched:
         unwatched(monkeypatch)
-    home = Home(tmp_path)
     home.write_copy(line(1, "one") + line(2, "two"), ONE, minute=1)
     copy = home.write_copy(line(1, "one"), TWO, minute=2)
     async with home.running() as service, service.following() as feed:
@@ -224,8 +205,7 @@ async def test_when_the_copy_that_is_followed_is_deleted_the_other_is(
         assert not (await service.row()).gone
 
 
-async def test_an_older_copy_that_is_touched_by_no_writer_is_passed_over(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_an_older_copy_that_is_touched_by_no_writer_is_passed_over(home: Home) -> None:
     home.write_copy(line(1, "old"), TWO, minute=1)
     home.write_copy(line(1, "new") + line(2, "two"), ONE, minute=2)
     async with home.running() as service:
@@ -235,9 +215,8 @@ async def test_an_older_copy_that_is_touched_by_no_writer_is_passed_over(tmp_pat
 
 
 async def test_a_session_in_a_directory_whose_name_is_not_utf8_is_followed_lost_and_found(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
-    home = Home(tmp_path)
     directory = bytes_path(home.projects, b"-caf\xe9")
     path = directory / f"{session_id()}.jsonl"
     directory.mkdir()

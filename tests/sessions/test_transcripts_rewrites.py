@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,15 +15,14 @@ from podiumd.sessions.messages import Moved
 from podiumd.sessions.scan import Changed
 from podiumd.sessions.transcripts import Unsettled
 from tests.sessions import support
-from tests.sessions.service import Home, seqs, told, unwatched, words_of
+from tests.sessions.service import Home, seqs, told, words_of
 from tests.sessions.support import line, lines, session_id
 
 
 @pytest.mark.parametrize("rewrite", [support.replace, support.overwrite])
 async def test_a_follower_is_told_the_new_generation_and_numbers_stay(
-    tmp_path: Path, rewrite: Callable[[Path, bytes], None]
+    home: Home, rewrite: Callable[[Path, bytes], None]
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two") + line(3, "three"))
     async with home.running() as service, service.following() as feed:
         rewrite(path, line(9, "nine") + line(3, "three"))
@@ -45,8 +45,7 @@ async def test_a_follower_is_told_the_new_generation_and_numbers_stay(
         assert seqs(await anext(feed)) == [5]
 
 
-async def test_a_rewrite_that_only_loses_messages_is_told_without_any(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+async def test_a_rewrite_that_only_loses_messages_is_told_without_any(home: Home) -> None:
     path = home.write(lines(1, 3))
     async with home.running() as service, service.following() as feed:
         support.replace(path, lines(1, 2))
@@ -54,12 +53,11 @@ async def test_a_rewrite_that_only_loses_messages_is_told_without_any(tmp_path: 
         assert (note["messages"], note["next_seq"], note["generation"]) == ([], 3, 2)
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_messages_that_come_back_after_a_half_seen_rewrite_are_a_new_generation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home,
 ) -> None:
     """Else a follower that was told they are gone would never know better."""
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two") + line(3, "three"))
     async with home.running() as service, service.following() as feed:
         support.overwrite(path, line(1, "one"))
@@ -79,9 +77,8 @@ async def test_messages_that_come_back_after_a_half_seen_rewrite_are_a_new_gener
 
 @pytest.mark.parametrize("when", ["followed", "closed", "down"])
 async def test_numbers_stay_whenever_the_transcript_is_rewritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+    home: Home, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     if when == "closed":
         monkeypatch.setattr(logs, "KEPT_OPEN", 0)
@@ -104,11 +101,10 @@ async def test_numbers_stay_whenever_the_transcript_is_rewritten(
             assert await service.texts() == ["gone", "two", "three"]
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_the_ledger_is_stored_before_the_index_and_before_anybody_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     path = home.write(lines(1, 2))
     order: list[str] = []
     save = logs._save
@@ -133,11 +129,10 @@ async def test_the_ledger_is_stored_before_the_index_and_before_anybody_is_told(
 
 
 @pytest.mark.parametrize("rewritten", [False, True])
+@pytest.mark.usefixtures("unwatched")
 async def test_what_is_not_stored_yet_is_told_to_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rewritten: bool
+    home: Home, monkeypatch: pytest.MonkeyPatch, rewritten: bool
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     path = home.write(line(1, "one"))
     async with home.running() as service:
         assert await service.texts() == ["one"]
@@ -168,12 +163,11 @@ async def test_what_is_not_stored_yet_is_told_to_nobody(
         assert await service.texts() == ["one", "two"]
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_a_page_that_races_with_a_rewrite_is_of_one_generation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unwatched(monkeypatch)
     monkeypatch.setattr(transcripts, "QUICK_BYTES", 0)
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     read = transcripts._read_places
     async with home.running() as service:
@@ -192,13 +186,12 @@ async def test_a_page_that_races_with_a_rewrite_is_of_one_generation(
         assert (page.generation, page.last_seq) == (2, 3)
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_a_rewrite_that_nobody_told_of_is_found_by_its_readers_and_only_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many find a message out of its place, the transcript is read anew for the first."""
-    unwatched(monkeypatch)
     monkeypatch.setattr(transcripts, "QUICK_BYTES", 0)
-    home = Home(tmp_path)
     path = home.write(line(1, "one") + line(2, "two"))
     async with home.running() as service, service.following(after=2):
         support.replace(path, line(3, "three") + line(2, "two"))
@@ -215,44 +208,52 @@ async def test_a_rewrite_that_nobody_told_of_is_found_by_its_readers_and_only_on
         assert service.opened().generation == 2
 
 
-async def test_a_transcript_that_never_settles_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("unwatched")
+async def test_a_rewrite_in_the_middle_that_leaves_both_ends_is_found_by_its_reader(
+    home: Home,
 ) -> None:
-    home = Home(tmp_path)
+    """Of the same size, and out of sight of what tells one transcript from another."""
+    path = home.write(lines(1, 100))
+    async with home.running() as service, service.following(after=100) as feed:
+        data = path.read_bytes()
+        path.write_bytes(data.replace(line(50), line(1050)))
+        await service.sweep()
+        assert (await service.row()).generation == 1
+        page = await service.page(48, 3)
+        assert [words_of(message) for message in told(page)] == ["hello", "gone", "hello"]
+        assert page.generation == 2 == (await service.row()).generation
+        note = await anext(feed)
+        assert (seqs(note), note["generation"]) == ([101], 2)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "error"), [(messages, "read", Moved), (scan, "entries", Changed)]
+)
+async def test_a_transcript_that_changes_whenever_it_is_looked_at_is_given_up(
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: ModuleType,
+    name: str,
+    error: type[Exception],
+) -> None:
     home.write(line(1))
 
-    def moved(*args: object) -> None:
-        raise Moved
+    def changes(*args: object) -> None:
+        raise error
 
     async with home.running() as service:
-        monkeypatch.setattr(messages, "read", moved)
-        with pytest.raises(Unsettled):
-            await service.page()
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, changes)
+            with pytest.raises(Unsettled):
+                await service.page()
+        assert seqs(await service.page()) == [1]
         assert service.opened().users == 0
 
 
-async def test_a_transcript_that_changes_whenever_it_is_opened_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home = Home(tmp_path)
-    home.write(line(1))
-
-    def changed(*args: object) -> None:
-        raise Changed
-
-    async with home.running() as service:
-        monkeypatch.setattr(scan, "entries", changed)
-        with pytest.raises(Unsettled):
-            await service.page()
-        monkeypatch.undo()
-        assert seqs(await service.page()) == [1]
-
-
+@pytest.mark.usefixtures("unwatched")
 async def test_a_session_whose_file_vanishes_while_it_is_opened_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unwatched(monkeypatch)
-    home = Home(tmp_path)
     path = home.write(line(1))
     entries = scan.entries
 
@@ -267,13 +268,12 @@ async def test_a_session_whose_file_vanishes_while_it_is_opened_is_gone(
         assert (await service.row()).gone
 
 
+@pytest.mark.usefixtures("unwatched")
 async def test_a_rewrite_that_was_undone_before_it_was_read_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log of a session that grew while nobody read it stays behind until it is opened."""
-    unwatched(monkeypatch)
     monkeypatch.setattr(logs, "KEPT_OPEN", 0)
-    home = Home(tmp_path)
     path = home.write(lines(1, 2))
     home.write(line(1), 2)
 

@@ -32,12 +32,14 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a check found, in the order of the file; ``ok`` means no error.
 
     ``recipe`` and ``worst_case`` are there where the recipe loads, also with errors in its graph.
+    ``whole`` is the recipe with its calls replaced, or as it is where they cannot be.
     """
 
     ok: bool
     findings: tuple[Finding, ...]
     worst_case: WorstCase | None = None
     recipe: Recipe | None = None
+    whole: Recipe | None = None
 
 
 def check_text(
@@ -59,32 +61,38 @@ def check_text(
         recipe, notes = read_recipe(text, file=file, read_prompt=read_prompt)
     except RecipeInvalid as invalid:
         return CheckResult(ok=False, findings=invalid.findings)
-    whole = _look(recipe, notes, capabilities, default_agent, load_called)
-    return CheckResult(
-        ok=all(finding.level != "error" for finding in notes.findings),
-        findings=tuple(notes.sorted()),
-        worst_case=worst_case(whole),
-        recipe=recipe,
+    return check_recipe(
+        recipe,
+        notes,
+        capabilities=capabilities,
+        default_agent=default_agent,
+        load_called=load_called,
     )
 
 
-def check(
+def check_recipe(
     recipe: Recipe,
     notes: Notes,
     *,
     capabilities: Mapping[str, Capabilities] | None = None,
     default_agent: str = DEFAULT_AGENT,
     load_called: LoadCalled | None = None,
-) -> list[Finding]:
-    """Return all that the whole graph of a recipe that has loaded shows, in the file's order.
+) -> CheckResult:
+    """Check a recipe that has loaded: all that its whole graph shows.
 
     ``notes`` knows its lines; findings are added there. ``capabilities`` says what each known
     agent can do, ``default_agent`` which one takes the steps that name none; without the former
     agents are not looked at. ``load_called`` finds called recipes by id; without it calls are
     not looked at.
     """
-    _look(recipe, notes, capabilities, default_agent, load_called)
-    return notes.sorted()
+    whole = _look(recipe, notes, capabilities, default_agent, load_called)
+    return CheckResult(
+        ok=all(finding.level != "error" for finding in notes.findings),
+        findings=tuple(notes.sorted()),
+        worst_case=worst_case(whole),
+        recipe=recipe,
+        whole=whole,
+    )
 
 
 def _look(

@@ -33,7 +33,7 @@ def check_calls(recipe: Recipe, notes: Notes, load_called: LoadCalled) -> Recipe
     if len(notes.findings) > before:
         return None
     try:
-        return expand(recipe, _finder(load_called))
+        return expand(recipe, finder(load_called))
     except CallError as error:  # each fits by itself, but not all of them together
         message = f"{error}: call less, or put less into what is called"
         notes.add("bad-value", ("steps", error.step, "recipe"), message)
@@ -59,7 +59,7 @@ def _check_call(
         )
         notes.add("unknown-target", path, message)
     elif _params_fit(name, step, called, notes):
-        find = _finder(load_called)
+        find = finder(load_called)
         try:
             expand(replace(recipe, steps={name: step}), find)
         except CallError as error:
@@ -69,7 +69,9 @@ def _check_call(
             _check_reasons(name, step, expand(called, find), notes)
 
 
-def _finder(load_called: LoadCalled) -> Callable[[str], Recipe]:
+def finder(load_called: LoadCalled) -> Callable[[str], Recipe]:
+    """Return how ``expand`` finds what is called; it raises CallError where there is nothing."""
+
     def find(id: str) -> Recipe:
         recipe = load_called(id)
         if recipe is None:

@@ -38,6 +38,7 @@ class Start(Command, frozen=True):
     limits: Limits | None = None
     on_question: OnQuestion = "wait"
     text: str | None = None
+    system_prompt: str | None = None
     worktree: Worktree | None = None
     aside_of: str | None = None
 

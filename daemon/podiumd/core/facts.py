@@ -73,6 +73,7 @@ class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
     limits: Limits | None = None
     on_question: OnQuestion = "wait"
     text: str | None = None
+    system_prompt: str | None = None
     worktree: Worktree | None = None
     aside_of: str | None = None
 

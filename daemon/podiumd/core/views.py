@@ -24,6 +24,7 @@ def run_view(state: RunState) -> Json:
         "kind": start.kind,
         "recipe": start.recipe.id if start.recipe is not None else None,
         "session_id": state.session_id,
+        "main_session_id": state.main_session,
         "working_directory": start.working_directory,
         "agent": start.agent_override or start.agent,
         "params": start.params,

@@ -71,6 +71,7 @@ def _start(command: c.Start) -> f.RunStarted:
         limits=command.limits or (recipe.limits if recipe is not None else None),
         on_question=command.on_question,
         text=command.text,
+        system_prompt=command.system_prompt,
         worktree=command.worktree,
         aside_of=command.aside_of,
         next=first,

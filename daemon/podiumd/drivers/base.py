@@ -61,6 +61,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     permission_mode: str | None = None
     model: str | None = None
     max_budget_usd: float | None = None
+    system_prompt: str | None = None
     idle_timeout_seconds: float = 600.0
     known_cost_usd: float | None = None
     script: dict[str, Any] | None = None

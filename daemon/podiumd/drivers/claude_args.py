@@ -45,6 +45,9 @@ def claude_arguments(request: TurnRequest) -> list[str]:
         argv += ["--model", request.model]
     if request.max_budget_usd is not None:
         argv += ["--max-budget-usd", f"{max(request.max_budget_usd, 0.000001):.6f}"]
+    if request.system_prompt:
+        # In one word: a text may begin with a dash.
+        argv += [f"--append-system-prompt={request.system_prompt}"]
     if request.permission_mode:
         argv += ["--permission-mode", request.permission_mode]
     if request.allow:

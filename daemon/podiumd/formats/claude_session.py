@@ -9,6 +9,7 @@ by ``/rename`` and ``--name`` (custom-title), by the CLI itself (ai-title) and b
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -59,7 +60,6 @@ class _Head(_Envelope, gc=False, rename="camel"):
     """What a summary needs of every record: each field more makes reading slower."""
 
     timestamp: str = ""
-    message: msgspec.Raw = msgspec.Raw()
 
 
 class _Facts(msgspec.Struct, gc=False, rename="camel"):
@@ -76,6 +76,9 @@ class _Node(_Envelope, gc=False, rename="camel"):
 
     uuid: str | None = None
     parent_uuid: str | msgspec.UnsetType | None = msgspec.UNSET
+    logical_parent_uuid: str = ""
+    """What the first record after a compaction goes on from: it has no other parent."""
+
     answered_call: str | None = msgspec.field(name="sourceToolAssistantUUID", default=None)
 
 
@@ -88,10 +91,16 @@ class _Content(msgspec.Struct, gc=False):
     content: str | list[_Block] = ""
 
 
-class _Asked(msgspec.Struct, gc=False, rename="camel"):
-    """What tells a person's words from the CLI's own in a row of type user."""
+class _Said(msgspec.Struct, gc=False, rename="camel"):
+    """What was said in a row."""
 
     message: _Content
+
+
+class _Asked(_Said, gc=False, rename="camel"):
+    """What tells a person's words from the CLI's own in a row of type user."""
+
+    type: str = ""
     is_compact_summary: bool = False
     prompt_source: str = ""
 
@@ -99,7 +108,7 @@ class _Asked(msgspec.Struct, gc=False, rename="camel"):
 _HEADS: Final = Reader(_Head)
 _FACTS: Final = Reader(_Facts)
 _NODES: Final = Reader(_Node)
-_CONTENT: Final = msgspec.json.Decoder(_Content)
+_SAID: Final = msgspec.json.Decoder(_Said)
 _ASKED: Final = msgspec.json.Decoder(_Asked)
 
 
@@ -118,13 +127,16 @@ def _queued(record: _Envelope) -> bool:
     return attachment.type == "queued_command" and attachment.command_mode == "prompt"
 
 
-def _typed(head: _Head, line: bytes) -> str:
+def _typed(line: bytes) -> str:
     """The first words of a row of role user that a person meant for the agent, if it has any."""
     try:
-        asked = _ASKED.decode(line) if head.type == "user" else None
+        asked = _ASKED.decode(line)
     except (ValueError, RecursionError):
         asked = None
-    texts = _prompt_of_record(line) if asked is None else _prompt_of(asked)
+    if asked is not None and asked.type == "user":
+        texts = _prompt_of(asked)
+    else:
+        texts = _prompt_of_record(line)
     return next((text for text in texts if text.strip() and not _NOISE.match(text)), "")
 
 
@@ -159,6 +171,12 @@ def _entitle(summary: Summary, rank: int, line: bytes) -> None:
     summary.entitle(facts.custom_title or facts.ai_title or facts.summary, rank)
 
 
+def _parent(node: _Node) -> str | None:
+    """Return what a record follows: ``""`` if nothing, ``None`` if it does not say."""
+    parent = node.parent_uuid
+    return None if parent is msgspec.UNSET else parent or node.logical_parent_uuid
+
+
 def _fork(node: _Node, line: bytes) -> str | None:
     """Return what a prompt off the tip of the conversation follows, if it is a person's."""
     parent = node.parent_uuid
@@ -185,48 +203,43 @@ class ClaudeSession:
         lines = Lines(chunk)
         heads = _HEADS.read_all(lines)
         fold_times(summary, heads)
-        messages: list[tuple[_Head, int]] = []
-        asked: list[tuple[_Head, int]] = []
-        for at, head in enumerate(heads):
+        roles = [None if head is None else _role(head) for head in heads]
+        others = [at for at, role in enumerate(roles) if role is None]
+        for at in others:
+            head = heads[at]
             if head is None:
                 summary.bad_lines += bool(lines[at].strip())
-                continue
-            role = _role(head)
-            if role is not None:
-                messages.append((head, at))
-                if role == "user":
-                    asked.append((head, at))
             elif head.type in _RANKS:
                 _entitle(summary, _RANKS[head.type], lines[at])
         summary.lines += len(lines)
-        summary.messages += len(messages)
+        summary.messages += len(lines) - len(others)
         summary.cwd = summary.cwd or _directory(lines)
-        typed = (_typed(head, lines[at]) for head, at in asked)
+        typed = (_typed(lines[at]) for at, role in enumerate(roles) if role == "user")
         summary.prompt = summary.prompt or first_words(typed, PROMPT_LIMIT)
-        words = (self._words(head, lines, at) for head, at in reversed(messages))
+        messages = (at for at in reversed(range(len(lines))) if roles[at] is not None)
+        words = (self._words(lines[at]) for at in messages)
         summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
 
-    def entries(self, cursor: Cursor, chunk: bytes) -> list[Entry]:
+    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
         """Return the messages' places; a prompt that does not follow the tip names its parent."""
         lines = Lines(chunk)
-        bounds = lines.bounds
         found: list[Entry] = []
-        for at, node in enumerate(_NODES.read_all(lines)):
+        for node, (start, end) in zip(_NODES.read_all(lines), pairwise(lines.bounds), strict=True):
             if node is None:
                 continue
             role, uuid = _role(node), node.uuid
             if role is not None:
-                start = bounds[at]
-                identity = identity_of(uuid) if uuid else identity_of_line(lines[at])
+                identity = identity_of(uuid) if uuid else identity_of_line(chunk[start : end - 1])
                 parent, tips = None, cursor.tips
                 if tips and node.parent_uuid not in tips:
-                    parent = _fork(node, lines[at]) if role == "user" else _late(cursor, node)
+                    line = chunk[start : end - 1]
+                    parent = _fork(node, line) if role == "user" else _late(cursor, node)
                 if parent is not None or (role == "user" and node.answered_call is None):
                     cursor.turn.clear()
-                found.append(Entry(start, bounds[at + 1] - 1 - start, identity, role, parent))
+                found.append(Entry(base + start, end - start - 1, identity, role, parent))
                 cursor.reach(uuid or "")
             elif uuid and not node.is_sidechain:
-                cursor.extend(uuid)
+                cursor.extend(uuid, _parent(node))
         return found
 
     def message(self, line: bytes) -> Message | None:
@@ -247,12 +260,12 @@ class ClaudeSession:
             blocks=blocks,
         )
 
-    def _words(self, head: _Head, lines: Lines, at: int) -> str:
+    def _words(self, line: bytes) -> str:
         """The text of a message, without its other blocks where it is in shape."""
         try:
-            content = _CONTENT.decode(head.message).content
+            content = _SAID.decode(line).message.content
         except (ValueError, RecursionError):
-            message = self.message(lines[at])
+            message = self.message(line)
             return message.text if message is not None else ""
         if isinstance(content, str):
             return content
@@ -262,7 +275,7 @@ class ClaudeSession:
         """Return what attachments, system rows and the like follow."""
         nodes = _NODES.read_all(Lines(chunk))
         return {
-            node.uuid: node.parent_uuid
+            node.uuid: parent
             for node in nodes
-            if node and node.uuid and isinstance(node.parent_uuid, str) and _role(node) is None
+            if node and node.uuid and _role(node) is None and (parent := _parent(node))
         }

@@ -208,7 +208,7 @@ class CodexSession:
         words = (_words(lines[at]) for at in reversed(messages))
         summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
 
-    def entries(self, cursor: Cursor, chunk: bytes) -> list[Entry]:
+    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
         """Return the messages' places; without a tree nothing forks, and nothing is remembered."""
         lines = Lines(chunk)
         found: list[Entry] = []
@@ -216,7 +216,8 @@ class CodexSession:
             line = lines[at]
             role = _role(record, line)
             if role is not None:
-                found.append(Entry(lines.bounds[at], len(line), identity_of_line(line), role))
+                start = base + lines.bounds[at]
+                found.append(Entry(start, len(line), identity_of_line(line), role))
         return found
 
     def message(self, line: bytes) -> Message | None:

@@ -107,5 +107,5 @@ def _first_valid(heads: Iterable[Stamped | None]) -> str:
 
 def first_words(texts: Iterable[str], limit: int) -> str:
     """Return the first text that is not blank, on one line and cut to ``limit``."""
-    found = (one_line(text, limit) for text in texts)
+    found = (one_line(text, limit) for text in texts if text)  # most rows have no words at all
     return next(filter(None, found), "")

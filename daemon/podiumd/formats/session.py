@@ -62,6 +62,11 @@ class Summary(msgspec.Struct):
         """What to call the session: its title, else the start of the first prompt, else ``""``."""
         return self.title or one_line(self.prompt, NAME_LIMIT)
 
+    @property
+    def words(self) -> str:
+        """All that it shows of what stands in the file."""
+        return f"{self.title} {self.prompt} {self.preview} {self.cwd}"
+
     def entitle(self, title: str, rank: int) -> None:
         """Take a title unless a better one is known; blank ones are none."""
         words = one_line(title, PROMPT_LIMIT)
@@ -70,7 +75,7 @@ class Summary(msgspec.Struct):
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One message's place: ``start`` and ``length`` in the chunk, the newline left out.
+    """One message's place: ``offset`` and ``length`` in bytes, the newline left out.
 
     ``identity`` tells the message from all others of its session (16 bytes). ``parent`` is set
     where the conversation forks: on a person's prompt that does not follow its tip, and on an
@@ -78,7 +83,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     if it follows none.
     """
 
-    start: int
+    offset: int
     length: int
     identity: bytes
     role: Role
@@ -105,9 +110,14 @@ class Cursor(msgspec.Struct):
         if len(turn) > 2 * TIPS_LIMIT:
             del turn[:TIPS_LIMIT]
 
-    def extend(self, uuid: str) -> None:
-        """Note a record of the tree that is no message."""
-        if self.tips and uuid:
+    def extend(self, uuid: str, parent: str | None) -> None:
+        """Note a record of the tree that is no message.
+
+        Parameters:
+            parent: what it follows; ``""``: nothing, ``None``: it does not say. Where that is no
+                tip, another writer wrote it, and who follows it does not follow the tip.
+        """
+        if self.tips and uuid and (parent is None or parent in self.tips):
             self.tips = [*self.tips[1 - TIPS_LIMIT :], uuid]
             self._note(uuid)
 
@@ -127,8 +137,11 @@ class SessionFormat(Protocol):
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward by the lines that come next in its file."""
 
-    def entries(self, cursor: Cursor, chunk: bytes) -> list[Entry]:
-        """Return the places of the messages among the lines that come next, in their order."""
+    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
+        """Return the places of the messages among the lines that come next, in their order.
+
+        ``base`` is where the chunk begins in the file.
+        """
 
     def message(self, line: bytes) -> Message | None:
         """Return the line's message; ``None`` if it is none. An entry's line always has one."""

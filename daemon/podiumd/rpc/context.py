@@ -9,13 +9,30 @@ from typing import Literal, Protocol, TypeVar
 
 import trio
 
-from podiumd.runtime.api import Json, Service, Subscription
+from podiumd.runtime.api import GatewayControl, Json, Service, Subscription
+from podiumd.runtime.errors import NotFound, Refused
 
 S = TypeVar("S", bound=Subscription)
 
 
-def _no_gateway() -> Json:
-    return {"enabled": False, "url": None, "clients": 0}
+class NoGateway:
+    """The ``GatewayControl`` of a daemon that has no gateway."""
+
+    def status(self) -> Json:
+        """It is off."""
+        return {"enabled": False, "url": None, "clients": 0, "problem": None, "warning": None}
+
+    async def pair(self, name: str | None, png: bool) -> Json:
+        """Raises Refused."""
+        raise Refused("This daemon has no gateway, so no phone could reach it.")
+
+    def devices(self) -> list[Json]:
+        """None."""
+        return []
+
+    async def revoke(self, device: str) -> None:
+        """Raises NotFound."""
+        raise NotFound("device", device, f"There is no paired device '{device}'.")
 
 
 def _no_voice() -> Json:
@@ -34,7 +51,7 @@ class DaemonInfo:
     started_at: str
     socket: str
     request_shutdown: Callable[[Literal["leave", "interrupt"]], None]
-    gateway: Callable[[], Json] = field(default=_no_gateway)
+    gateway: GatewayControl = field(default_factory=NoGateway)
     voice: Callable[[], Json] = field(default=_no_voice)
 
 

@@ -32,7 +32,7 @@ async def _status(context: Ctx, params: p.Nothing) -> Json:
         "pid": info.pid,
         "started_at": info.started_at,
         "socket": info.socket,
-        "gateway": info.gateway(),
+        "gateway": info.gateway.status(),
         "voice": info.voice(),
     }
     return own | await context.service.status()
@@ -51,6 +51,19 @@ async def _events_subscribe(context: Ctx, params: p.Subscribe) -> Json:
     types = None if params.types is None else frozenset(params.types)
     feed = context.service.subscribe(types, params.after)
     return {"pos": (await context.open_feed(feed, "event")).start}
+
+
+async def _gateway_devices(context: Ctx, params: p.Nothing) -> list[Json]:
+    return context.info.gateway.devices()
+
+
+async def _gateway_pair(context: Ctx, params: p.Pair) -> Json:
+    return await context.info.gateway.pair(params.name, params.png)
+
+
+async def _gateway_revoke(context: Ctx, params: p.Revoke) -> Json:
+    await context.info.gateway.revoke(params.device)
+    return {}
 
 
 async def _questions_answer(context: Ctx, params: p.Answer) -> Json:
@@ -207,6 +220,9 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("daemon.shutdown", p.Shutdown, _shutdown, "Stop the daemon.", "instant"),
     Method("daemon.status", p.Nothing, _status, "What the daemon is and does."),
     Method("events.subscribe", p.Subscribe, _events_subscribe, "Follow every event."),
+    Method("gateway.devices", p.Nothing, _gateway_devices, "The paired devices."),
+    Method("gateway.pair", p.Pair, _gateway_pair, "A key for one more device, told once."),
+    Method("gateway.revoke", p.Revoke, _gateway_revoke, "Take a device's key back."),
     Method("questions.answer", p.Answer, _questions_answer, "Answer an open question."),
     Method("questions.list", p.Nothing, _questions_list, "The open questions."),
     Method("recipes.check", p.CheckRecipe, _recipes_check, "The faults of a recipe."),

@@ -61,6 +61,10 @@ Time = Annotated[
 Word = Annotated[
     str, Meta(pattern=r"\A[ -~]{0,200}\Z", description="at most 200 printable ASCII characters")
 ]
+DeviceName = Annotated[
+    str,
+    Meta(min_length=1, max_length=64, description="1 to 64 printable characters"),
+]
 Position = Annotated[int, Meta(ge=0, le=2**53)]
 PageSize = Annotated[int, Meta(ge=1, le=1000)]
 
@@ -238,6 +242,19 @@ class Subscribe(_Params):
 
     types: tuple[EventType, ...] | None = None
     after: Position | None = None
+
+
+class Pair(_Params):
+    """``gateway.pair``; without a name it is 'phone', or 'phone-2' and so on."""
+
+    name: DeviceName | None = None
+    png: bool = False
+
+
+class Revoke(_Params):
+    """``gateway.revoke``."""
+
+    device: DeviceName
 
 
 def fault_of(kind: type[msgspec.Struct], given: Mapping[str, Any]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ Results are plain JSON-able values in the shapes of the public contract (``run``
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -16,11 +16,12 @@ Json = dict[str, Any]
 
 
 class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``runs.start``."""
+    """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have."""
 
     recipe: str
     working_directory: str
     session_id: str | None = None
+    new_session_id: str | None = None
     params: dict[str, Any] = {}
     agent: str | None = None
     worktree: bool = False
@@ -29,13 +30,20 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``sessions.prompt``."""
+    """Parameters of ``sessions.prompt``, and what only a gateway asks for.
+
+    ``new_session_id``: the id that a new session is to have. ``system_prompt`` is added to the
+    agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
+    words for a session that a prompt holds wait in line.
+    """
 
     text: str
     session_id: str | None = None
+    new_session_id: str | None = None
     working_directory: str | None = None
     agent: str | None = None
-    if_busy: Literal["refuse", "queue", "steer"] = "refuse"
+    system_prompt: str | None = None
+    if_busy: Literal["refuse", "queue", "steer", "deliver"] = "refuse"
     fork: bool = False
     take_over: bool = False
     wait: bool = False
@@ -60,6 +68,37 @@ class SessionSubscription(Subscription, Protocol):
     """A live feed of one session's messages; ``answer`` is the page that it begins after."""
 
     answer: Json
+
+
+class Changes(Protocol):
+    """What changed since the last time; see ``Service.sessions_changed``."""
+
+    async def changed(self) -> set[str]:
+        """Wait until something has changed; the ids of those sessions."""
+        ...
+
+
+class GatewayControl(Protocol):
+    """The gateway, as the other edges see it."""
+
+    def status(self) -> Json:
+        """``enabled``, ``url`` or null, ``clients``; ``problem`` (why it does not listen) and
+        ``warning`` (why it is not safe) are sentences or null."""
+        ...
+
+    async def pair(self, name: str | None, png: bool) -> Json:
+        """A new device: ``device``, ``url``, ``key`` (told here only), ``qr`` (half blocks of the
+        key), ``ways`` [{way, text}], ``trust``, ``fingerprint``, ``warning`` (each or null); with
+        ``png`` also that: a picture in base64."""
+        ...
+
+    def devices(self) -> list[Json]:
+        """The paired devices: ``device``, ``name``, ``paired_at``, ``last_seen``, ``connected``."""
+        ...
+
+    async def revoke(self, device: str) -> None:
+        """Take a device's key back and end its connections. Raises ``NotFound``."""
+        ...
 
 
 class Service(Protocol):
@@ -114,6 +153,10 @@ class Service(Protocol):
         or repeat. Entering raises ``NotFound``."""
         ...
 
+    async def run_gone(self, run_id: str) -> None:
+        """Return once the run is over and holds nothing any more."""
+        ...
+
     async def pause(self, run_id: str) -> Json: ...
     async def resume(self, run_id: str) -> Json: ...
     async def cancel(self, run_id: str) -> Json: ...
@@ -124,10 +167,18 @@ class Service(Protocol):
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...
 
     async def prompt(self, request: SendPrompt) -> Json: ...
+    async def ended_turn(self, run_id: str) -> Json:
+        """The turn of a plain prompt, once it is over. Raises ``NotFound``."""
+        ...
+
     async def interrupt_session(self, session_id: str) -> None: ...
     async def sessions_list(
         self, working_directory: str | None, limit: int, before: str | None
     ) -> Json: ...
+    def sessions_changed(self) -> AbstractContextManager[Changes]:
+        """Which sessions change from now on."""
+        ...
+
     async def sessions_get(self, session_id: str) -> Json: ...
     async def sessions_messages(
         self, session_id: str, after_seq: int | None, limit: int
@@ -146,6 +197,10 @@ class Service(Protocol):
         self, types: frozenset[str] | None, after: int | None
     ) -> AbstractAsyncContextManager[Subscription]:
         """Every event of the daemon after global position ``after`` (``None``: from now)."""
+        ...
+
+    async def events_page(self, types: frozenset[str], after: int, limit: int) -> list[Json]:
+        """Stored events of these types after global position ``after``, the oldest first."""
         ...
 
     async def stop_turns(self) -> None:

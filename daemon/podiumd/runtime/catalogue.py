@@ -18,9 +18,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, get_args
 
-from podiumd.core.findings import Finding, RecipeInvalid, nearest
+from podiumd.core.findings import Finding, Notes, RecipeInvalid, nearest
 from podiumd.core.recipe import Recipe, Source
-from podiumd.core.recipe_load import load_recipe
+from podiumd.core.recipe_load import read_recipe
+from podiumd.core.toml_lines import TomlLines
 from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
 
 #: The id under which a project's recipes are listed as a whole where they cannot be looked at.
@@ -36,7 +37,8 @@ class Entry:
 
     ``project`` is the directory that a project's recipe belongs to. Such a recipe is ``trusted``
     only once a person said so (``podiumd.runtime.trust``), and not when it ``changed`` since.
-    ``shadows`` are the sources of the recipes with the same id that this one hides.
+    ``shadows`` are the sources of the recipes with the same id that this one hides. ``lines``
+    know where the keys of the loaded text stand: the file may be another by now.
     """
 
     id: str
@@ -50,6 +52,12 @@ class Entry:
     shadows: tuple[Source, ...] = ()
     recipe: Recipe | None = None
     findings: tuple[Finding, ...] = ()
+    lines: TomlLines | None = None
+
+    def notes(self) -> Notes:
+        """Empty notes on the recipe, which has loaded."""
+        assert self.lines is not None
+        return Notes(shown(self.path), self.lines)
 
 
 class RecipeNotFound(LookupError):
@@ -147,10 +155,11 @@ class Catalogue:
             yield from _of_person("builtin", self._builtin_dir)
 
 
-def load_file(path: Path) -> Recipe:
+def load_file(path: Path) -> tuple[Recipe, Notes]:
     """Load one recipe file; its prompt files must be in its directory or below.
 
-    Raises RecipeInvalid, also for a file that cannot be read.
+    The notes are empty, and know its lines. Raises RecipeInvalid, also for a file that cannot be
+    read.
     """
     return _load(path, partial(read_own, path), lambda: own_prompts(path.resolve().parent))
 
@@ -198,16 +207,20 @@ def _project_entry(project: Path, path: Path, files: ProjectFiles) -> Entry:
 
 
 def _entry(
-    source: Source, path: Path, load: Callable[[], Recipe], project: Path | None = None
+    source: Source,
+    path: Path,
+    load: Callable[[], tuple[Recipe, Notes]],
+    project: Path | None = None,
 ) -> Entry:
     recipe: Recipe | None = None
+    lines: TomlLines | None = None
     findings: tuple[Finding, ...] = ()
     try:
-        recipe = load()
+        recipe, notes = load()
     except RecipeInvalid as invalid:
         id_, findings = invalid.id or shown(path.stem), invalid.findings
     else:
-        id_ = recipe.id
+        id_, lines = recipe.id, notes.lines
     return Entry(
         id=id_,
         label=id_ if recipe is None else recipe.label,
@@ -218,19 +231,20 @@ def _entry(
         project=project,
         recipe=recipe,
         findings=findings,
+        lines=lines,
     )
 
 
 def _load(
     path: Path, read: Callable[[], str], prompts: Callable[[], Callable[[str], str]]
-) -> Recipe:
+) -> tuple[Recipe, Notes]:
     try:
         text, read_prompt = read(), prompts()
     except (OSError, ValueError, RuntimeError) as error:
         message = f"the file cannot be used: {reason(error)}"
         finding = Finding(code="syntax", line=1, message=message, file=shown(path))
         raise RecipeInvalid([finding]) from error
-    return load_recipe(text, file=shown(path), read_prompt=read_prompt)
+    return read_recipe(text, file=shown(path), read_prompt=read_prompt)
 
 
 def _duplicate(first: Entry, second: Entry) -> Entry:
@@ -240,7 +254,7 @@ def _duplicate(first: Entry, second: Entry) -> Entry:
         "give each recipe an id of its own"
     )
     finding = Finding(code="bad-name", line=1, message=message, file=shown(second.path))
-    return replace(first, recipe=None, findings=(*first.findings, finding))
+    return replace(first, recipe=None, lines=None, findings=(*first.findings, finding))
 
 
 def shown(path: Path | str) -> str:

@@ -71,7 +71,7 @@ class Prompting:
         aside_of = None
         if plan.fork_from is None and request.session_id is not None:
             owner = await self._owner(request, run_id)
-            if owner is not None and request.if_busy == "steer" and _in_turn(owner):
+            if owner is not None and _is_for_its_turn(owner, request.if_busy):
                 return await self._steer(owner, request.text), None
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
@@ -86,10 +86,12 @@ class Prompting:
             agent=plan.agent,
             fork_from=plan.fork_from,
             text=request.text,
+            system_prompt=request.system_prompt,
             aside_of=aside_of,
         )
+        waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
-        return where_it_went(actor.state), actor
+        return where_it_went(actor.state) | {"delivery": "queued" if waits else "sent"}, actor
 
     async def past(self, run_id: str, *, wait: bool) -> Json:
         """What a prompt came to that a client token has sent before, and whose run is over."""
@@ -108,7 +110,8 @@ class Prompting:
                 raise InvalidParameter("session_id", "There is no session to fork or take over.")
             agent = request.agent or self._default_agent
             where = directory(request.working_directory)
-            return _Plan(session_id=str(uuid.uuid4()), agent=agent, working_directory=where)
+            session_id = request.new_session_id or str(uuid.uuid4())
+            return _Plan(session_id=session_id, agent=agent, working_directory=where)
         known = await self._sessions.find(request.session_id)
         where = directory(request.working_directory or known.working_directory)
         agent = request.agent or known.agent
@@ -160,23 +163,29 @@ class Prompting:
         taken = self._desk.take_session(session_id, run_id, "prompt")
         if taken is None:
             return None
-        if request.if_busy == "queue" and self._desk.held_here(session_id):
+        if request.if_busy in ("queue", "deliver") and self._desk.held_here(session_id):
             self._desk.stand_in_line(session_id, run_id, lambda: None)
             return None
         raise busy(taken, session_id=session_id)
 
     async def _steer(self, owner: RunActor, text: str) -> Json:
-        await steer(owner, text)
+        state = await steer(owner, text)
         turn = owner.state.turn
         return {
             "session_id": owner.state.session_id,
             "turn_id": turn.intent.turn_id if turn is not None else None,
             "run_id": owner.run_id,
+            "delivery": "steered" if state == "queued" else "next prompt",
         }
 
 
-def _in_turn(owner: RunActor) -> bool:
-    return owner.state.turn is not None
+def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
+    """Whether words for a held session go to the run that holds it, as words into its turn."""
+    state = owner.state
+    if if_busy == "deliver":
+        of_recipe = state.start.kind == "recipe" and state.exit is None
+        return of_recipe and not _stands_still(owner)
+    return if_busy == "steer" and state.turn is not None
 
 
 def _stands_still(owner: RunActor) -> bool:
@@ -207,12 +216,15 @@ async def steer(actor: RunActor, text: str) -> str:
 
 
 def where_it_went(state: RunState) -> Json:
-    """The result of ``sessions.prompt``."""
+    """The result of ``sessions.prompt``. ``delivery``: "sent", "queued" (it waits in line),
+    "steered" (the running turn has it) or "next prompt" (that of the run that has the session).
+    """
     run_id = state.start.run_id
     return {
         "session_id": state.start.session_id,
         "turn_id": derive(run_id, 0, "", 0, "turn", 1),
         "run_id": run_id,
+        "delivery": "sent",
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -16,13 +16,13 @@ from podiumd.core.graph import graph
 from podiumd.core.paths import simple_paths, ways_out
 from podiumd.core.recipe import Recipe, Source
 from podiumd.core.rehearse import play_step
-from podiumd.core.simulate import simulate
+from podiumd.core.simulate import ImpossibleOutcome, Trace, simulate
 from podiumd.core.views import Json
 from podiumd.core.walk import SimulationError
 from podiumd.core.worst_case import worst_case
 from podiumd.runtime.catalogue import Catalogue, RecipeNotFound, shown
 from podiumd.runtime.context import Context
-from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
+from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
 from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
 from podiumd.runtime.requested import called_entry, directory, expanded, recipe_entry
 
@@ -135,26 +135,34 @@ class RecipeTools:
             for name, step in entry.recipe.steps.items()
         }
         try:
-            whole = await expanded(self._context.store, self._catalogue, entry, working_directory)
-        except (RecipeRefused, Refused):
+            whole = await expanded(self._catalogue, entry, working_directory)
+        except RecipeRefused:
             return {"ways": ways, "worst_case": None}
         return {"ways": ways, "worst_case": msgspec.to_builtins(worst_case(whole))}
 
     async def simulate(
         self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
     ) -> Json:
-        """Walk the machine without an agent. Raises ``InvalidParameter``, ``NotFound``."""
-        recipe = await self._recipe(recipe_id, working_directory)
+        """Walk the machine without an agent, through what it calls as well.
+
+        Outcomes that do not fit the steps of what is called, and do fit where each call is one
+        step that ends with the exit reason of its recipe, are taken so.
+
+        Raises ``InvalidParameter``, ``NotFound``, ``RecipeRefused``.
+        """
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        whole = await expanded(self._catalogue, entry, working_directory)
+        assert entry.recipe is not None
         try:
-            trace = await trio.to_thread.run_sync(simulate, recipe, outcomes)
+            trace = await trio.to_thread.run_sync(_walked, whole, entry.recipe, outcomes)
         except SimulationError as error:
             raise InvalidParameter("outcomes", f"Invalid params: {error}") from error
         found: Json = msgspec.to_builtins(trace)
         return found
 
     async def paths(self, recipe_id: str, working_directory: str | None) -> Json:
-        """Every simple path to each exit."""
-        recipe = await self._recipe(recipe_id, working_directory)
+        """Every simple path to each exit, through what it calls as well."""
+        recipe = await self._whole(recipe_id, working_directory)
         found: Json = msgspec.to_builtins(await trio.to_thread.run_sync(simple_paths, recipe))
         return found
 
@@ -162,16 +170,24 @@ class RecipeTools:
         self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
     ) -> Json:
         """The machine as a text that a program draws."""
-        recipe = await self._recipe(recipe_id, working_directory)
-        return {"text": graph(recipe, format)}
+        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
+        assert entry.recipe is not None
+        return {"text": graph(entry.recipe, format)}
 
     async def rehearse(
         self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
     ) -> Json:
         """Play one step with made-up replies. Raises ``InvalidParameter``, ``NotFound``."""
-        recipe = await self._recipe(recipe_id, working_directory)
+        recipe = await self._whole(recipe_id, working_directory)
         if step not in recipe.steps:
-            raise NotFound("step", step)
+            inside = [name for name in recipe.steps if name.startswith(f"{step}.")]
+            if not inside:
+                raise NotFound("step", step)
+            message = (
+                f"step '{step}' calls a recipe, so nobody replies in it; its steps are: "
+                f"{', '.join(inside)}."
+            )
+            raise InvalidParameter("step", f"Invalid params: {message}")
         try:
             played = await trio.to_thread.run_sync(play_step, recipe, step, replies)
         except SimulationError as error:
@@ -179,10 +195,20 @@ class RecipeTools:
         found: Json = msgspec.to_builtins(played)
         return found
 
-    async def _recipe(self, recipe_id: str, working_directory: str | None) -> Recipe:
+    async def _whole(self, recipe_id: str, working_directory: str | None) -> Recipe:
+        """A recipe with the steps of what it calls, as a run of it would be."""
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
-        assert entry.recipe is not None
-        return entry.recipe
+        return await expanded(self._catalogue, entry, working_directory)
+
+
+def _walked(whole: Recipe, recipe: Recipe, outcomes: Sequence[str]) -> Trace:
+    """The walk through ``whole``, else through ``recipe``, whose calls are steps."""
+    try:
+        return simulate(whole, outcomes)
+    except ImpossibleOutcome:
+        with suppress(SimulationError):
+            return simulate(recipe, outcomes)
+        raise
 
 
 def _no_prompt(name: str) -> str:

@@ -13,7 +13,7 @@ from podiumd.core.views import Json
 from podiumd.runtime.catalogue import Catalogue, Entry, shown
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import NotFound
-from podiumd.runtime.requested import directory, recipe_entry
+from podiumd.runtime.requested import directory, expanded, recipe_entry
 from podiumd.runtime.trust import agree, judged
 
 PREVIEW_CHARACTERS = 120
@@ -38,6 +38,9 @@ class Recipes:
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         assert entry.recipe is not None
         found = entry.recipe.steps.get(step)
+        if found is None:  # it may be one of a recipe that is called
+            whole = await expanded(self._catalogue, entry, working_directory)
+            found = whole.steps.get(step)
         if found is None:
             raise NotFound("step", step)
         result = outcome.from_text(text, [*found.outcomes, OTHER])

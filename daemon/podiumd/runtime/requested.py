@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import trio
 
+from podiumd.core.check import check_recipe
+from podiumd.core.check_calls import check_calls, finder
 from podiumd.core.expand import CallError, expand
+from podiumd.core.findings import Finding, TooManyFindings
 from podiumd.core.recipe import Recipe, Source
 from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
@@ -68,37 +74,85 @@ def directory(path: str) -> str:
     return os.path.realpath(path)
 
 
-async def expanded(store: Store, catalogue: Catalogue, entry: Entry, where: str | None) -> Recipe:
-    """The recipe with what it calls in it, as a run of it is stored.
+class Called:
+    """The recipes that one recipe calls, as a run of it would find them.
 
-    What a person's own or a built-in recipe calls is looked for where no project can put another
-    in its place.
+    Each is looked up and read once: all calls of a recipe get the same text, the one that is
+    judged. What a person's own or a built-in recipe calls is looked for where no project can put
+    another in its place. Blocks on files.
+    """
+
+    def __init__(self, catalogue: Catalogue, caller: Entry, where: str | None) -> None:
+        self._catalogue = catalogue
+        self._caller = caller
+        self._where = where
+        self._found: dict[str, Entry | None] = {}
+
+    def load(self, recipe_id: str) -> Recipe | None:
+        """One of them; ``None`` where there is none that can be used."""
+        if recipe_id not in self._found:
+            try:
+                entry = called_entry(self._catalogue, self._caller.source, recipe_id, self._where)
+            except RecipeNotFound:
+                entry = None
+            self._found[recipe_id] = entry
+        found = self._found[recipe_id]
+        return None if found is None else found.recipe
+
+    def entries(self) -> list[Entry]:
+        """All that were found."""
+        return [entry for entry in self._found.values() if entry is not None]
+
+
+async def expanded(catalogue: Catalogue, entry: Entry, where: str | None) -> Recipe:
+    """The recipe with what it calls in it, as a run of it would be.
+
+    Whether it may run is not asked: its graph may have faults, and nobody may have trusted it.
 
     Raises:
         RecipeRefused: it calls a recipe that is missing or faulty, or with wrong parameters.
+    """
+
+    def whole() -> Recipe:
+        assert entry.recipe is not None
+        called, notes = Called(catalogue, entry, where), entry.notes()
+        try:
+            return expand(entry.recipe, finder(called.load))
+        except CallError as error:
+            with suppress(TooManyFindings):
+                check_calls(entry.recipe, notes, called.load)
+            raise refused(entry, notes.sorted()) from error
+
+    return await trio.to_thread.run_sync(whole)
+
+
+async def runnable(store: Store, catalogue: Catalogue, entry: Entry, where: str | None) -> Recipe:
+    """The recipe with what it calls in it, as a run of it is stored. It comes to an end.
+
+    Raises:
+        RecipeRefused: it has errors, also such as only its whole graph shows.
         Refused: it calls a project's recipe that nobody has trusted.
     """
-    recipe = entry.recipe
-    assert recipe is not None
-    called: dict[str, Entry] = {}
-
-    def find(recipe_id: str) -> Recipe:
-        # Each is read once: all calls of a recipe get the same text, the one that is judged.
-        if recipe_id not in called:
-            called[recipe_id] = called_entry(catalogue, entry.source, recipe_id, where)
-        found = called[recipe_id].recipe
-        if found is None:
-            raise CallError("", f"recipe '{recipe_id}', which it calls, has faults")
-        return found
-
-    try:
-        whole = await trio.to_thread.run_sync(expand, recipe, find)
-    except (CallError, RecipeNotFound) as error:
-        raise RecipeRefused(f"Recipe '{recipe.id}' cannot run: {error}", findings=[]) from error
-    for found in await judged(store, [*called.values()]):
+    assert entry.recipe is not None
+    called = Called(catalogue, entry, where)
+    check = partial(check_recipe, entry.recipe, entry.notes(), load_called=called.load)
+    result = await trio.to_thread.run_sync(check)
+    if not result.ok:
+        raise refused(entry, result.findings)
+    for found in await judged(store, called.entries()):
         if not found.trusted:
             raise Refused(refusal(found))
-    return whole
+    assert result.whole is not None
+    return result.whole
+
+
+def refused(entry: Entry, findings: Iterable[Finding]) -> RecipeRefused:
+    """What is said of a recipe that loads and cannot run; warnings are no reason for it."""
+    errors = [finding for finding in findings if finding.level == "error"]
+    return RecipeRefused(
+        f"Recipe '{entry.id}' cannot run: {errors[0].message}",
+        findings=[msgspec.to_builtins(finding) for finding in errors],
+    )
 
 
 def called_entry(catalogue: Catalogue, caller: Source, recipe_id: str, where: str | None) -> Entry:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    suppress,
+)
 from typing import Any, Literal
 
 import msgspec
@@ -40,6 +45,7 @@ from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter
 from podiumd.runtime.tokens import Tokens
 from podiumd.sessions.feed import MessageFeed
+from podiumd.sessions.news import Listener
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
 from podiumd.store.records import StoredFact
@@ -220,6 +226,11 @@ class DaemonService:
         with self._context.bus.follow(lambda item: item.run_id == run_id) as follower:
             yield RunFeed(self._context.store, follower, run_id, after_seq)
 
+    async def run_gone(self, run_id: str) -> None:
+        actor = self._runs.get(run_id)
+        if actor is not None:
+            await actor.done.wait()
+
     async def pause(self, run_id: str) -> Json:
         return views.run_view(await self._submit(await self._live(run_id), c.Pause))
 
@@ -286,10 +297,19 @@ class DaemonService:
                     raise _refusal(refused) from refused
         return await ended_turn(actor) if request.wait and actor is not None else went
 
+    async def ended_turn(self, run_id: str) -> Json:
+        actor = self._runs.get(run_id)
+        if actor is None:
+            return await self._prompting.past(run_id, wait=True)
+        return await ended_turn(actor)
+
     async def sessions_list(
         self, working_directory: str | None, limit: int, before: str | None
     ) -> Json:
         return await self._session_list.page(working_directory, limit, before)
+
+    def sessions_changed(self) -> AbstractContextManager[Listener]:
+        return self._session_list.listen()
 
     async def sessions_get(self, session_id: str) -> Json:
         return await self._session_list.get(session_id)
@@ -354,6 +374,10 @@ class DaemonService:
         with self._context.bus.follow(wants) as follower:
             start = await self._context.store.last_pos() if after is None else after
             yield GlobalFeed(self._context.store, follower, types, start)
+
+    async def events_page(self, types: frozenset[str], after: int, limit: int) -> list[Json]:
+        store = self._context.store
+        return [await to_event(store, each) for each in await store.events_after(after, limit, types)]
 
     # -- helpers -----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from podiumd.runtime.foreign import all_foreign
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.sessions.feed import MessageFeed
+from podiumd.sessions.news import Listener
 from podiumd.sessions.table import Row
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
 
@@ -51,6 +52,10 @@ class SessionList:
             raise InvalidParameter("before", words)
         rows, total = await self._transcripts.listing(working_directory, limit, until)
         return {"sessions": await self._public(rows), "total": total}
+
+    def listen(self) -> AbstractContextManager[Listener]:
+        """Hear of every session that changes from now on."""
+        return self._transcripts.listen()
 
     async def get(self, session_id: str) -> Json:
         """One row. Raises ``NotFound``."""

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
+
+from msgspec.structs import replace
 
 from podiumd.core import commands as c
+from podiumd.core.check_agents import check_agents
 from podiumd.core.facts import Worktree
+from podiumd.core.findings import TooManyFindings
 from podiumd.core.params import ParamError, bind_params
 from podiumd.core.recipe import Recipe
 from podiumd.runtime.api import StartRun
-from podiumd.runtime.catalogue import Catalogue
+from podiumd.runtime.catalogue import Catalogue, Entry
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
-    RecipeRefused,
 )
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
-from podiumd.runtime.requested import directory, expanded, trusted_entry
+from podiumd.runtime.requested import directory, refused, runnable, trusted_entry
 from podiumd.runtime.sessions import Sessions
 from podiumd.tools import git
 
@@ -50,14 +54,14 @@ class Starter:
         where = directory(request.working_directory)
         entry = await trusted_entry(self._context.store, self._catalogue, request.recipe, where)
         assert entry.recipe is not None
-        recipe = await expanded(self._context.store, self._catalogue, entry, where)
-        _require_no_talk(recipe)
+        recipe = await runnable(self._context.store, self._catalogue, entry, where)
+        _require_no_talk(entry, recipe)
         try:
             params = bind_params(recipe, request.params)
         except ParamError as error:
             raise InvalidParameter("params", str(error)) from error
-        await self._check_agents(recipe, request.agent)
-        session_id = request.session_id or str(uuid.uuid4())
+        await self._check_agents(entry, recipe, request.agent)
+        session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
             await self._sessions.find(request.session_id)
         run_id = str(uuid.uuid4())
@@ -80,11 +84,30 @@ class Starter:
             worktree=worktree,
         )
 
-    async def _check_agents(self, recipe: Recipe, override: str | None) -> None:
+    async def _check_agents(self, entry: Entry, recipe: Recipe, override: str | None) -> None:
         turns = [step for step in recipe.steps.values() if step.kind == "turn"]
         named = {step.agent or self._default_agent for step in turns}
         for name in sorted({override} if override is not None else named):
             await require_agent(self._context, name)
+        capabilities = {
+            name: agent.driver.capabilities for name, agent in self._context.agents.items()
+        }
+        notes = entry.notes()
+        with suppress(TooManyFindings):
+            played = self._played_by(recipe, override) if override is not None else recipe
+            check_agents(played, notes, capabilities, self._default_agent)
+        if notes.findings:
+            raise refused(entry, notes.sorted())
+
+    def _played_by(self, recipe: Recipe, agent: str) -> Recipe:
+        """The recipe with every turn given to ``agent``, as ``core.turns`` will give it."""
+        steps = {}
+        for name, step in recipe.steps.items():
+            # A mode is a word of the step's own agent: another one never gets it.
+            own = (step.agent or self._default_agent) == agent
+            mode = step.permission_mode if own else None
+            steps[name] = replace(step, agent=agent, permission_mode=mode)
+        return replace(recipe, steps=steps)
 
     async def _worktree(self, run_id: str, where: str) -> Worktree:
         top = await _checkout(where)
@@ -115,14 +138,18 @@ async def _checkout(where: str) -> str | None:
         raise InvalidParameter("working_directory", str(error)) from error
 
 
-def _require_no_talk(recipe: Recipe) -> None:
+def _require_no_talk(entry: Entry, recipe: Recipe) -> None:
     """Refuse a recipe with steps that this release can load and not run."""
-    for name, step in recipe.steps.items():
+    notes = entry.notes()
+    for full_name, step in recipe.steps.items():
         if step.kind == "talk":
-            raise RecipeRefused(
-                f"Step '{name}' is a conversation, which this release reads but does not run.",
-                findings=[],
+            message = (
+                f"step '{full_name}' is a conversation, which this release reads but does not "
+                "run: give it a prompt in the place of 'talk'"
             )
+            notes.add("bad-value", ("steps", full_name.partition(".")[0], "talk"), message)
+    if notes.findings:
+        raise refused(entry, notes.sorted())
 
 
 async def require_agent(context: Context, name: str) -> Agent:

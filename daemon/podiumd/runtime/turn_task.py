@@ -173,6 +173,7 @@ class TurnTask:
             permission_mode=intent.permission_mode or agent.permission_mode,
             model=intent.model,
             max_budget_usd=intent.budget_usd,
+            system_prompt=state.start.system_prompt,
             idle_timeout_seconds=agent.idle_timeout_seconds,
         )
 

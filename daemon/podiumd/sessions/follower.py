@@ -24,12 +24,14 @@ from podiumd.sessions.bulk import (
     bulk_reader,
     process_count,
 )
+from podiumd.sessions.complaints import Complaints
 from podiumd.sessions.database import Index
 from podiumd.sessions.logs import Logs
+from podiumd.sessions.news import News
 from podiumd.sessions.scan import Changed
 from podiumd.sessions.table import Row
 from podiumd.sessions.tree import Found, Root
-from podiumd.sessions.update import Unreadable, Update, update
+from podiumd.sessions.update import Problem, Unreadable, Update, update
 from podiumd.sessions.watch import Changes, TreeWatch
 from podiumd.store.errors import DATABASE_ERRORS, StoreError
 
@@ -58,6 +60,7 @@ class Follower:
         index: Index,
         logs: Logs,
         watch: TreeWatch,
+        complaints: Complaints,
     ) -> None:
         self._roots = roots
         self._formats = formats
@@ -65,7 +68,7 @@ class Follower:
         self._logs = logs
         self._watch = watch
         self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
-        self._complained: set[tuple[str, str]] = set()
+        self._complaints = complaints
         self._sweeping = trio.Lock()
         self._complete = True
         self._swept = trio.current_time()
@@ -76,6 +79,7 @@ class Follower:
         is armed, from the second sweep.
         """
         self.someone_follows = trio.Event()
+        self.news = News()
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -124,7 +128,7 @@ class Follower:
         try:
             found = tree.look(self._roots, path)
         except OSError as error:
-            self._complain(path, f"cannot be read: {error.strerror}")
+            await self._complaints.tell(path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             await self.refresh(found)
@@ -156,7 +160,7 @@ class Follower:
         try:
             found = tree.look(self._roots, row.path)
         except OSError as error:
-            self._complain(row.path, f"cannot be read: {error.strerror}")
+            await self._complaints.tell(row.path, f"cannot be read: {error.strerror}")
             return
         if isinstance(found, Found):
             seen = (row.size, row.mtime_ns, row.ino)
@@ -184,6 +188,19 @@ class Follower:
                     continue  # it was rewritten while we read: read again
                 return
 
+    async def garbled(self, session_id: str, seq: int) -> None:
+        """A message was read that is not UTF-8: tell that, unless it was told of the session.
+
+        Raises ``sqlite3.Error``.
+        """
+        async with self.holding(session_id):
+            row = await self._index.ask(table.row, session_id)
+            if row is not None and not row.problems & Problem.NOT_UTF8:
+                row = replace(row, problems=row.problems | Problem.NOT_UTF8)
+                await self._index.write(table.save, [row])
+                what = f"is not UTF-8 in message {seq}; what is not is read as U+FFFD"
+                _report(row, [f"{row.path} {what}"])
+
     async def _read(self, found: Found, row: Row | None) -> Update | Unreadable:
         opened = self._logs.get(found.session_id)
         cursor = None if opened is None else opened.state.cursor
@@ -196,12 +213,14 @@ class Follower:
     async def _apply(self, row: Row | None, result: Update | Unreadable) -> None:
         if isinstance(result, Unreadable):
             if not result.vanished:  # else its end is told as a change of its own
-                self._complain(result.path, result.problem)
+                await self._complaints.tell(result.path, result.problem)
             return
-        self._report(result)
         await self._logs.apply(result)
         if row is not None and row.gone:
             await self._logs.found_again(result.row)
+        _report(result.row, result.problems)
+        await self._complaints.over([result.row.path])
+        self.news.tell(result.row.session_id)
 
     # -- the whole tree ----------------------------------------------------------------------
 
@@ -225,7 +244,7 @@ class Follower:
         known = await self._index.ask_aside(table.known)
         found, changes = await trio.to_thread.run_sync(_compare, self._roots, known)
         for path, problem in found.problems:
-            self._complain(path, problem)
+            await self._complaints.tell(path, problem)
         await self._read_all(changes.read, _unread(known, changes.read))
         if changes.companions or changes.companions_gone:
             await self._index.write_aside(
@@ -276,7 +295,9 @@ class Follower:
             done = [u for u in updates if u.row.session_id not in with_logs]
             await self._index.write_aside(table.save, [u.row for u in done])
         for each in done:
-            self._report(each)
+            _report(each.row, each.problems)
+        await self._complaints.over(each.row.path for each in done)
+        self.news.tell(*(each.row.session_id for each in done))
         finished = {each.row.session_id for each in done}
         for found in batch:
             if found.session_id not in finished:
@@ -301,6 +322,7 @@ class Follower:
             ]
             if lost:
                 await self._logs.lose(lost)
+        self.news.tell(*(row.session_id for row in lost))
         for row in lost:
             log("Session file is gone", session_id=row.session_id, path=row.path)
 
@@ -325,20 +347,17 @@ class Follower:
         except (*DATABASE_ERRORS, StoreError, OSError) as error:
             log("Sessions cannot be indexed", "error", exception=error)
 
-    def _report(self, result: Update) -> None:
-        for problem in result.problems:
-            log(
-                "Session file has a fault",
-                "warning",
-                session_id=result.row.session_id,
-                path=result.row.path,
-                problem=problem,
-            )
 
-    def _complain(self, path: str, problem: str) -> None:
-        if (path, problem) not in self._complained:
-            self._complained.add((path, problem))
-            log("Session file cannot be read", "warning", path=path, problem=problem)
+def _report(row: Row, problems: Iterable[str]) -> None:
+    """Tell what is wrong within a transcript."""
+    for problem in problems:
+        log(
+            "Session file has a fault",
+            "warning",
+            session_id=row.session_id,
+            path=row.path,
+            problem=problem,
+        )
 
 
 def _compare(roots: Sequence[Root], known: table.Known) -> tuple[tree.Tree, compare.Changes]:

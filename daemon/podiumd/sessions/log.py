@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Literal
 
 import msgspec
 
-Role = Literal["user", "assistant"]
+from podiumd.formats.message import Role
+from podiumd.formats.session import Entry
 
 PAGE = 256
 """Records of one stored page."""
@@ -40,21 +40,6 @@ _MAKE_GONE = bytes(flags | _GONE for flags in range(256))
 
 # Up to so many entries are looked up one by one; for more a dictionary of the log is quicker.
 _FEW = 64
-
-
-class PlacedEntry(msgspec.Struct, frozen=True, gc=False):
-    """A message found in a transcript.
-
-    ``offset`` and ``length`` are in bytes, from the start of the file and without the newline;
-    ``identity`` is 16 bytes. ``parent`` is the uuid of the record that a person's prompt follows
-    when that is not the last message before it (a fork), else None.
-    """
-
-    offset: int
-    length: int
-    identity: bytes
-    role: Role
-    parent: str | None
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -124,7 +109,7 @@ class Log:
         """The newest message's seq; 0 for an empty log."""
         return len(self._packed) // _RECORD.size
 
-    def append(self, entries: Sequence[PlacedEntry]) -> list[int]:
+    def append(self, entries: Sequence[Entry]) -> list[int]:
         """Give each message that is new the next seq; returns those, in order.
 
         Parameters: ``entries`` in the order of the file. One that is known gets no seq: it is the
@@ -155,7 +140,7 @@ class Log:
             self._dirty.update(range(before // PAGE, self.page_count))
         return list(range(before + 1, last + 1))
 
-    def rebuild(self, entries: Sequence[PlacedEntry]) -> list[int]:
+    def rebuild(self, entries: Sequence[Entry]) -> list[int]:
         """Begin a new generation: the transcript was rewritten, and now holds ``entries``.
 
         Known messages keep their seq and get their new place, new ones come last in the order of
@@ -174,7 +159,7 @@ class Log:
         packed[_FLAGS_AT :: _RECORD.size] = flags.translate(_MAKE_GONE)
         self._dirty.update(range(self.page_count))
 
-    def _put_back(self, seq: int, entry: PlacedEntry) -> None:
+    def _put_back(self, seq: int, entry: Entry) -> None:
         """Give a message that is gone its place; one that has a place keeps it."""
         start = (seq - 1) * _RECORD.size
         if self._packed[start + _FLAGS_AT] & _GONE:

@@ -16,11 +16,11 @@ from typing import Protocol
 import msgspec
 import trio
 
-from podiumd.formats.session import Cursor, SessionFormat, identity_of, nearest
+from podiumd.formats.session import Cursor, Entry, SessionFormat, identity_of, nearest
 from podiumd.logs import log as log_event
 from podiumd.sessions import scan, table
 from podiumd.sessions.database import Index
-from podiumd.sessions.log import Log, PlacedEntry
+from podiumd.sessions.log import Log
 from podiumd.sessions.open_log import LogState, OpenLog
 from podiumd.sessions.table import Row
 from podiumd.sessions.update import Update
@@ -203,7 +203,7 @@ class Logs:
         await self._extend(opened, row, entries, cursor)
 
     async def _extend(
-        self, opened: OpenLog, row: Row, entries: Sequence[PlacedEntry], cursor: Cursor
+        self, opened: OpenLog, row: Row, entries: Sequence[Entry], cursor: Cursor
     ) -> None:
         """Number and store what a transcript has grown by."""
         with self._or_lost(opened):
@@ -219,7 +219,7 @@ class Logs:
     async def _read_anew(self, opened: OpenLog, row: Row) -> None:
         """Give every message of a transcript that is not the one it was its place again."""
         cursor = Cursor()
-        entries: list[PlacedEntry] = []
+        entries: list[Entry] = []
         if not row.gone:
             entries = await trio.to_thread.run_sync(scan.entries, opened.format, row, 0, cursor)
         log = opened.log.copy()  # nobody may see of it what is not stored
@@ -234,7 +234,7 @@ class Logs:
         opened.settle(log, state, row.path)
 
     async def _resolve_forks(
-        self, log: Log, format: SessionFormat, row: Row, entries: Sequence[PlacedEntry]
+        self, log: Log, format: SessionFormat, row: Row, entries: Sequence[Entry]
     ) -> None:
         """Find the message that each prompt off the main line goes on from."""
         others: list[tuple[int, str]] = []  # these follow records that are no messages

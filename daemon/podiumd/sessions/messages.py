@@ -35,13 +35,18 @@ class Numbered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Encoded(msgspec.Struct, frozen=True):
-    """A message as JSON, with the number that it bears."""
+    """A message as JSON, with the number that it bears.
+
+    ``garbled``: its line is not UTF-8, and what is not is U+FFFD in it.
+    """
 
     seq: int
     data: bytes
+    garbled: bool
 
 
 _encoder = msgspec.json.Encoder()
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 
 
 def read(format: SessionFormat, path: str, places: Iterable[Place], budget: int) -> list[Encoded]:
@@ -54,17 +59,20 @@ def read(format: SessionFormat, path: str, places: Iterable[Place], budget: int)
     descriptor: int | None = None
     try:
         for place in places:
+            line = b""
             if place.gone:
                 message = _gone(place)
             else:
                 if descriptor is None:
                     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-                message = _decode(format, place, os.pread(descriptor, place.length, place.offset))
+                line = os.pread(descriptor, place.length, place.offset)
+                message = _decode(format, place, line)
             data = _encoder.encode(message)
             budget -= len(data)
             if budget < 0 and found:
                 break
-            found.append(Encoded(place.seq, data))
+            garbled = _REPLACEMENT in data and not _is_utf8(line)
+            found.append(Encoded(place.seq, data, garbled))
     finally:
         if descriptor is not None:
             os.close(descriptor)
@@ -85,6 +93,14 @@ def _decode(format: SessionFormat, place: Place, line: bytes) -> Numbered:
         blocks=message.blocks,
         forks_from=place.forks_from if place.fork else None,
     )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _gone(place: Place) -> Numbered:

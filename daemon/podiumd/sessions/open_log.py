@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import msgspec
 import trio
 
-from podiumd.formats.session import Cursor, SessionFormat
-from podiumd.sessions.log import Log, PlacedEntry
+from podiumd.formats.session import Cursor, Entry, SessionFormat
+from podiumd.sessions.log import Log
 from podiumd.sessions.messages import Encoded
 
 Json = dict[str, Any]
@@ -53,6 +53,7 @@ class OpenLog:
         self.closed = False
         self.failure: BaseException | None = None
         self.moves = 0  # how often places have changed
+        self.garbled = False  # a message was read that is not UTF-8
         self._cache: deque[Encoded] = deque()
         self._cached_bytes = 0
 
@@ -71,7 +72,7 @@ class OpenLog:
         self.failure = error
         self.close()
 
-    def append(self, entries: Sequence[PlacedEntry]) -> None:
+    def append(self, entries: Sequence[Entry]) -> None:
         """Number what the transcript has grown by.
 
         A message that was gone may be back in it, as when a rewrite was seen half done: that is

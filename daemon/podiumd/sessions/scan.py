@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from podiumd.formats.session import Cursor, SessionFormat
-from podiumd.sessions.log import PlacedEntry
+from podiumd.formats.session import Cursor, Entry, SessionFormat
 from podiumd.sessions.reading import Mark, chunks, same
 from podiumd.sessions.table import Row
 
@@ -15,16 +14,15 @@ class Changed(Exception):
     """The transcript is no longer the one that the row tells of: bring the row up to date."""
 
 
-def entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list[PlacedEntry]:
+def entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list[Entry]:
     """The messages between ``start`` and where the row was read to; ``cursor`` is moved on.
 
     Raises ``Changed``.
     """
-    return [
-        PlacedEntry(offset + entry.start, entry.length, entry.identity, entry.role, entry.parent)
-        for offset, chunk in _chunks(row, start)
-        for entry in format.entries(cursor, chunk)
-    ]
+    found: list[Entry] = []
+    for offset, chunk in _chunks(row, start):
+        found += format.entries(cursor, chunk, offset)
+    return found
 
 
 def parents(format: SessionFormat, row: Row) -> dict[str, str]:

@@ -8,7 +8,7 @@ this          what the runtime asks: rows, pages of messages, feeds
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -17,12 +17,14 @@ import trio
 from podiumd.formats.session import SessionFormat
 from podiumd.formats.session_formats import FORMATS
 from podiumd.sessions import messages, table
+from podiumd.sessions.complaints import Complaints
 from podiumd.sessions.database import Index
 from podiumd.sessions.feed import MessageFeed
 from podiumd.sessions.follower import Follower
 from podiumd.sessions.log import Place
 from podiumd.sessions.logs import Ledgers, Logs
 from podiumd.sessions.messages import Encoded, Moved
+from podiumd.sessions.news import Listener
 from podiumd.sessions.open_log import OpenLog, Page
 from podiumd.sessions.scan import Changed
 from podiumd.sessions.table import Row
@@ -66,6 +68,10 @@ class Transcripts:
     async def complete(self) -> None:
         """Return once every session is known: when the first look at the whole tree is over."""
         await self._follower.ready.wait()
+
+    def listen(self) -> AbstractContextManager[Listener]:
+        """Hear of every session that changes from now on."""
+        return self._follower.news.listen()
 
     async def count(self) -> int:
         """How many sessions there are."""
@@ -159,6 +165,10 @@ class Transcripts:
             except (Moved, OSError):
                 await self._follower.look_again(opened.log.session_id, doubted=seen)
                 continue
+            garbled = next((message.seq for message in found if message.garbled), None)
+            if garbled is not None and not opened.garbled:
+                opened.garbled = True
+                await self._follower.garbled(opened.log.session_id, garbled)
             if opened.generation != generation:
                 continue
             return Page(
@@ -247,7 +257,8 @@ async def open_transcripts(
             watch_trees([root.directory for root in roots]) as watch,
             trio.open_nursery() as nursery,
         ):
-            follower = Follower(roots, formats, index, logs, watch)
+            complaints = await Complaints.load(index)
+            follower = Follower(roots, formats, index, logs, watch, complaints)
             nursery.start_soon(follower.run)
             yield Transcripts(index, logs, follower)
             logs.close()

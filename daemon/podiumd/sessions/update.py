@@ -14,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from podiumd.formats.session import Cursor, SessionFormat, Summary, milliseconds
-from podiumd.sessions.log import PlacedEntry
+from podiumd.formats.session import Cursor, Entry, SessionFormat, Summary, milliseconds
 from podiumd.sessions.reading import MAX_LINE_BYTES, Chunks, Mark, Trail
 from podiumd.sessions.table import Row
 from podiumd.sessions.tree import OPEN_FLAGS, Found
@@ -24,8 +23,11 @@ NEVER: Final = -1
 """The ``mtime_ns`` of a row whose file could not be read to its end: it is tried again."""
 
 ENCODING_BYTES: Final = 16 * 1024
-"""A chunk up to this size is looked at for what is not UTF-8, a longer one if a line of it is bad:
-to decode everything takes longer than all else."""
+"""A chunk up to this size is looked at for what is not UTF-8, a longer one if a line of it is bad
+or its summary shows it: to decode everything takes longer than all else. What is in a message is
+told when that is read."""
+
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 class Problem(IntFlag):
@@ -48,7 +50,7 @@ class Update(msgspec.Struct):
 
     row: Row
     rewritten: bool
-    entries: list[PlacedEntry]
+    entries: list[Entry]
     cursor: Cursor
     problems: list[str]
 
@@ -127,7 +129,7 @@ class _Report:
                     Problem.BROKEN,
                     f"has lines that are no JSON objects, which are passed over: {place}",
                 )
-        if not self.bits & Problem.NOT_UTF8 and (bad_lines or len(chunk) <= ENCODING_BYTES):
+        if not self.bits & Problem.NOT_UTF8:
             try:
                 chunk.decode()
             except UnicodeDecodeError as error:
@@ -154,7 +156,7 @@ class _Reader:
         self._found = found
         self._status = status
         self._report = _Report(found.path, 0 if row is None else row.problems)
-        self._entries: list[PlacedEntry] = []
+        self._entries: list[Entry] = []
         self._broke_off = False
         self._wanted = cursor is not None
         trail = None if row is None else _trail(descriptor, status, row)
@@ -201,15 +203,10 @@ class _Reader:
         bad_lines = summary.bad_lines
         self._format.fold(summary, chunk)
         bad_lines = summary.bad_lines - bad_lines
-        if bad_lines or len(chunk) <= ENCODING_BYTES:
+        if bad_lines or len(chunk) <= ENCODING_BYTES or _REPLACEMENT in summary.words:
             self._report.inspect(offset, chunk, bad_lines)
         if self._wanted:
-            self._entries += [
-                PlacedEntry(
-                    offset + entry.start, entry.length, entry.identity, entry.role, entry.parent
-                )
-                for entry in self._format.entries(self._cursor, chunk)
-            ]
+            self._entries += self._format.entries(self._cursor, chunk, offset)
 
     def result(self) -> Update:
         """The row as of what was read, and the rest."""

@@ -18,7 +18,7 @@ from podiumd.store.errors import DATABASE_ERRORS
 INDEX_NAME = "index.db"
 
 # Another schema is another file: the index is made anew, never migrated.
-INDEX_SCHEMA = 2
+INDEX_SCHEMA = 3
 
 # What the columns mean is told where they are written: ``sessions/table.py``. A path that is not
 # UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
@@ -53,6 +53,11 @@ CREATE TABLE companions (
     mtime_ns INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX companions_by_session ON companions (session_id, kind);
+CREATE TABLE complaints (
+    path BLOB NOT NULL,
+    problem TEXT NOT NULL,
+    PRIMARY KEY (path, problem)
+) WITHOUT ROWID;
 CREATE TABLE logs (
     session_id TEXT NOT NULL PRIMARY KEY,
     generation INTEGER NOT NULL,

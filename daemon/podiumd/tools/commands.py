@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import IO, NamedTuple, Protocol
 
 import msgspec
 import trio
@@ -41,6 +42,21 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class Ending(NamedTuple):
+    """How a command ended; the fields are those of ``CommandResult``."""
+
+    exit_status: int | None
+    timed_out: bool = False
+    message: str = ""
+
+
+class Sink(Protocol):
+    """Where the output of a command goes."""
+
+    async def follow(self, process: trio.Process) -> None:
+        """Read the output until nobody holds it any more; may be cancelled at its end."""
+
+
 async def run_command(
     argv: Sequence[str],
     *,
@@ -50,53 +66,77 @@ async def run_command(
     output_cap_bytes: int,
     log_file: Path,
     limit_seconds: float | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
 ) -> CommandResult:
-    """Run ``argv`` in a session of its own, without input, output and errors into ``log_file``.
+    """Run ``argv`` in a session of its own, output and errors into ``log_file``.
 
-    The whole environment is ``environment`` and ``marker_env``. At most ``output_cap_bytes`` go
-    into the file, the rest is counted and dropped. After ``limit_seconds``, or when the caller
-    cancels, its process group is terminated, and killed 2 s later; the same holds for what it
-    left running in its group when it ended by itself. Processes that moved to another session are
-    the caller's to sweep, by the marker.
+    It has no input, or reads the open file ``stdin``. The whole environment is ``environment`` and
+    ``marker_env``. At most ``output_cap_bytes`` go into the file, the rest is counted and dropped.
+    After ``limit_seconds``, or when the caller cancels, its process group is terminated, and
+    killed 2 s later; the same holds for what it left running in its group when it ended by
+    itself. Processes that moved to another session are the caller's to sweep, by the marker.
 
     A command that cannot be started is a result, not an exception. Raises ``OSError`` when
     ``log_file`` cannot be made.
     """
     started = trio.current_time()
-    limit = math.inf if limit_seconds is None else limit_seconds
     with _Output(log_file, output_cap_bytes) as output:
-        try:
-            process = await _start(argv, cwd, {**environment, **marker_env})
-        except (OSError, ValueError) as error:
-            return CommandResult(exit_status=None, message=_why_not(error, argv, cwd))
-        timed_out = await _see_through(process, output, started + limit)
+        ending = await run_into(
+            output,
+            argv,
+            cwd=cwd,
+            environment={**environment, **marker_env},
+            limit_seconds=limit_seconds,
+            stdin=stdin,
+        )
+    if ending.exit_status is None and not ending.timed_out:
+        return CommandResult(exit_status=None, message=ending.message)
     return CommandResult(
-        exit_status=None if timed_out else process.returncode,
+        exit_status=ending.exit_status,
         seconds=trio.current_time() - started,
         tail=output.tail(),
         truncated=output.dropped > 0,
-        timed_out=timed_out,
-        message=f"ended at its time limit of {limit_seconds:g} s" if timed_out else "",
+        timed_out=ending.timed_out,
+        message=ending.message,
     )
 
 
-async def _start(
-    argv: Sequence[str], cwd: str | Path, environment: Mapping[str, str]
-) -> trio.Process:
-    if not argv:
-        raise ValueError("the command is empty")
-    return await trio.lowlevel.open_process(
-        list(argv),
-        cwd=str(cwd),
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+async def run_into(
+    sink: Sink,
+    argv: Sequence[str],
+    *,
+    cwd: str | Path,
+    environment: Mapping[str, str],
+    limit_seconds: float | None = None,
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stderr: int = subprocess.STDOUT,
+) -> Ending:
+    """Run ``argv`` to its end as ``run_command`` does, its output going to ``sink``.
+
+    ``stderr`` is ``subprocess.PIPE`` where the sink reads the errors apart.
+    """
+    started = trio.current_time()
+    limit = math.inf if limit_seconds is None else limit_seconds
+    try:
+        if not argv:
+            raise ValueError("the command is empty")
+        process = await trio.lowlevel.open_process(
+            list(argv),
+            cwd=str(cwd),
+            env=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return Ending(None, message=_why_not(error, argv, cwd))
+    if await _see_through(process, sink, started + limit):
+        return Ending(None, True, f"ended at its time limit of {limit_seconds:g} s")
+    return Ending(process.returncode)
 
 
-async def _see_through(process: trio.Process, output: _Output, deadline: float) -> bool:
+async def _see_through(process: trio.Process, sink: Sink, deadline: float) -> bool:
     """Wait for the end of the command, then of its group; returns whether the limit struck."""
     reading = trio.CancelScope(shield=True)  # output is read while the group is being ended, too
     silent = trio.Event()
@@ -104,7 +144,7 @@ async def _see_through(process: trio.Process, output: _Output, deadline: float) 
 
     async def read() -> None:
         with reading:
-            await output.follow(process)
+            await sink.follow(process)
         silent.set()
 
     async with trio.open_nursery() as nursery:

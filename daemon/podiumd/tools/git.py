@@ -115,12 +115,36 @@ async def add_worktree(repo: str, directory: str, branch: str) -> None:
         await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
     if await head(repo) is None:
         raise GitError(f"'{repo}' has no commit yet that a worktree could start from; commit first")
-    found = await _git(repo, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
-    if found.returncode == 0:
+    if await branch_exists(repo, branch):
         arguments = ["--", target, branch]
     else:
         arguments = ["--no-track", "-b", branch, "--", target, "HEAD"]
     _checked(await _git(repo, "worktree", "add", "--quiet", *arguments))
+
+
+async def branch_exists(repo: str, branch: str) -> bool:
+    """Whether ``repo`` has the local ``branch``."""
+    found = await _git(repo, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+    return found.returncode == 0
+
+
+async def remove_worktree(
+    repo: str, directory: str, branch: str, commit: str, *, force: bool
+) -> None:
+    """Remove what ``add_worktree`` made or left half made, and the branch if it is at ``commit``.
+
+    A directory that is anything else stays as it is. Without ``force`` so does, with ``GitError``,
+    a worktree that holds work which is not committed.
+    """
+    target = _real(directory)
+    if _state(target) in ("missing", "half-made"):
+        await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
+    elif await worktree_exists(repo, target, branch):
+        _checked(await _git(repo, "worktree", "remove", *["--force"] * force, "--", target))
+    else:
+        return
+    # Deletes it only while it has that value: a commit made in between is not lost.
+    await _git(repo, "update-ref", "-d", f"refs/heads/{branch}", _commit(commit))
 
 
 async def commits_since(path: str | os.PathLike[str], base: str | None) -> list[tuple[str, str]]:

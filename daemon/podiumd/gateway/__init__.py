@@ -1,0 +1,1 @@
+"""The gateway: one port for phones (WebSocket) and for everything that speaks HTTP."""

@@ -1,0 +1,138 @@
+"""What the socket's clients may ask of the gateway: its state, pairing, devices, revoking."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from podiumd.config import GatewaySettings
+from podiumd.gateway import qr, reach
+from podiumd.gateway.addresses import Address, own_addresses, own_names
+from podiumd.gateway.certificate import Tls
+from podiumd.gateway.devices import Devices
+from podiumd.logs import log
+from podiumd.runtime.api import Json
+from podiumd.runtime.errors import Refused
+
+
+class Running(Protocol):
+    """The listener, as far as it is told about. ``clients``: phones connected now."""
+
+    @property
+    def port(self) -> int: ...
+    @property
+    def clients(self) -> int: ...
+
+
+class Control:
+    """A ``GatewayControl``. It works from the start; ``opened`` and ``failed`` say what became of
+    the listener. ``config_file`` and ``user`` are for the words to people."""
+
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        devices: Devices,
+        *,
+        config_file: str,
+        user: str,
+        addresses: Callable[[], Sequence[Address]] = own_addresses,
+        names: Callable[[], Sequence[str]] = own_names,
+    ) -> None:
+        self._settings = settings
+        self._devices = devices
+        self._config_file = config_file
+        self._user = user
+        self._addresses = addresses
+        self._names = names
+        self._running: Running | None = None
+        self._tls: Tls | None = None
+        self._problem: str | None = None
+
+    def opened(self, running: Running, tls: Tls | None) -> None:
+        """The gateway listens. Logs where, and loudly if that is not safe."""
+        self._running, self._tls, self._problem = running, tls, None
+        place = self._place(running)
+        log("Gateway ready", url=reach.urls(place)[0])
+        if tls is not None:
+            log("Gateway certificate", sha256=tls.fingerprint)
+            for note in tls.notes:
+                log("Gateway certificate", "warning", note=note)
+        if said := reach.warning(place):
+            log("Gateway without TLS", "warning", warning=said)
+
+    def failed(self, problem: str) -> None:
+        """The gateway does not listen; ``problem`` is a sentence with what to do."""
+        self._running, self._tls, self._problem = None, None, problem
+        log("Gateway failed", "error", problem=problem)
+
+    def status(self) -> Json:
+        """``enabled``, ``url`` (of a phone's point of view), ``clients``; ``problem`` and
+        ``warning`` are sentences or null."""
+        running = self._running
+        told: Json = {
+            "enabled": self._settings.enabled,
+            "url": None,
+            "clients": 0,
+            "problem": self._problem,
+            "warning": None,
+        }
+        if running is not None:
+            place = self._place(running)
+            told |= {
+                "url": reach.urls(place)[0],
+                "clients": running.clients,
+                "warning": reach.warning(place),
+            }
+        return told
+
+    async def pair(self, name: str | None, png: bool) -> Json:
+        """A new device: its key, here and never again, and how it gets to this machine.
+
+        Raises Refused where the gateway does not listen, and what ``Devices.pair`` raises.
+        """
+        running = self._listening()
+        device, key = await self._devices.pair(name)
+        log("Device paired", device=device.name)
+        place, tls = self._place(running), self._tls
+        made_here = tls is not None and tls.made_here
+        return {
+            "device": device.name,
+            "url": reach.urls(place)[0],
+            "key": key,
+            "qr": qr.terminal_text(key),
+            "ways": reach.ways(place),
+            "trust": reach.trust(str(tls.file), tls.fingerprint) if tls and made_here else None,
+            "fingerprint": tls.fingerprint if tls else None,
+            "warning": reach.warning(place),
+        } | ({"png": b64encode(qr.png(key)).decode("ascii")} if png else {})
+
+    def devices(self) -> list[Json]:
+        """The paired devices, in the order of their pairing."""
+        return self._devices.list()
+
+    async def revoke(self, device: str) -> None:
+        """Take a device's key back and end its connections. Raises what ``Devices.revoke`` does."""
+        gone = await self._devices.revoke(device)
+        log("Device revoked", device=gone.name)
+
+    def _listening(self) -> Running:
+        if self._running is not None:
+            return self._running
+        if self._settings.enabled:
+            raise Refused(self._problem or "The gateway is just starting: try again.")
+        raise Refused(
+            "The gateway is off: set enabled = true under [gateway] in "
+            f"{self._config_file}, then 'podium down && podium up'."
+        )
+
+    def _place(self, running: Running) -> reach.Place:
+        return reach.Place(
+            host=self._settings.host,
+            port=running.port,
+            secure=self._tls is not None,
+            addresses=self._addresses(),
+            name=next((name for name in self._names() if name.endswith(".local")), ""),
+            user=self._user,
+            config_file=self._config_file,
+        )

@@ -1,0 +1,208 @@
+"""One connection of the gateway: each request judged first, then routed."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import trio
+
+from podiumd.gateway.admission import Place
+from podiumd.gateway.head import BadHead, Head, NotHttp, check_upgrade, read_head
+from podiumd.gateway.hosts import HostRules, is_own_origin
+from podiumd.gateway.http import Body, Handler, Problem, Request, exchange, refuse
+from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.notices import Notices
+from podiumd.gateway.outbox import OutboxStream
+from podiumd.gateway.websocket import WebSocket, serve_websocket
+from podiumd.logs import log
+
+_GOING_AWAY: Final = 1001
+
+
+class Doorkeeper(Protocol):
+    """Who remembers wrong keys (``podiumd.gateway.guard.Guard``)."""
+
+    def delay(self, address: str) -> float:
+        """Seconds for which this address is still shut out; 0: it may try."""
+
+
+@dataclass
+class House:
+    """What all connections share. ``large`` has a place for each large message in memory."""
+
+    phone: Callable[[WebSocket], Awaitable[None]]
+    http: Handler
+    guard: Doorkeeper
+    hosts: HostRules
+    tls: ssl.SSLContext | None
+    limits: GatewayLimits
+    large: trio.Semaphore
+    notices: Notices = field(default_factory=Notices)
+    stopping: bool = False
+
+
+class Link:
+    """One connection; ``peer`` is its address, ``local`` and ``port`` where it arrived."""
+
+    def __init__(self, house: House, place: Place, peer: str, local: str, port: int) -> None:
+        self.peer = peer
+        self.phone: WebSocket | None = None
+        self._house = house
+        self._limits = house.limits
+        self._place = place
+        self._local = local
+        self._port = port
+        self._secure = house.tls is not None
+        self._waiting: trio.CancelScope | None = None
+
+    def stop(self, nursery: trio.Nursery) -> None:
+        """Say goodbye to a phone; stop to wait for another request. One in hand goes on."""
+        if self.phone is not None:
+            nursery.start_soon(self.phone.close, _GOING_AWAY, "The gateway is stopping.")
+        elif self._waiting is not None:
+            self._waiting.cancel()
+
+    async def run(self, sock: socket.socket) -> None:
+        """Serve the connection until it has ended."""
+        raw = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
+        transport: trio.abc.Stream = raw
+        if self._house.tls is not None:
+            secured = trio.SSLStream(raw, self._house.tls, server_side=True, https_compatible=True)
+            transport = secured
+            if not await self._shake_hands(secured):
+                return
+        direct = None if self._secure else sock
+        stream = OutboxStream(transport, lambda: _reset(raw), direct, self._limits)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stream.run)
+            try:
+                await self._serve(stream)
+            finally:
+                with trio.move_on_after(3 * self._limits.close_seconds, shield=True):
+                    await stream.aclose()
+                if stream.fault is not None and self.phone is not None:
+                    log("Phone dropped", "warning", peer=self.peer, reason=stream.fault)
+                nursery.cancel_scope.cancel()
+
+    async def _shake_hands(self, stream: trio.SSLStream[trio.SocketStream]) -> bool:
+        try:
+            with trio.fail_after(self._limits.tls_seconds):
+                await stream.do_handshake()
+        except (trio.BrokenResourceError, trio.TooSlowError) as error:
+            why = getattr(error.__cause__, "reason", None) or type(error).__name__
+            advice = "connect with wss:// or https://, and trust the gateway's certificate"
+            self._house.notices.tell(
+                "TLS handshake failed", peer=self.peer, reason=why, advice=advice
+            )
+            return False
+        return True
+
+    async def _serve(self, stream: OutboxStream) -> None:
+        """One request after the other, until one opens a WebSocket or ends the connection."""
+        seconds: float | None = None
+        while True:
+            try:
+                head = await self._next_head(stream, seconds)
+                if head is None:
+                    return
+                self._judge(head)
+                if head.wants_websocket:
+                    await self._serve_phone(stream, head)
+                    return
+            except NotHttp as error:
+                self._house.notices.tell("Connection closed", peer=self.peer, reason=str(error))
+                return
+            except (BadHead, Problem) as refusal:
+                await refuse(stream, refusal)
+                return
+            if not await self._answer(stream, head):
+                return
+            seconds = self._limits.idle_seconds
+
+    async def _next_head(self, stream: OutboxStream, idle_seconds: float | None) -> Head | None:
+        """The next head; ``None`` when none came in time. The first one has no time to idle."""
+        with trio.CancelScope() as self._waiting:
+            if self._house.stopping:
+                return None
+            if idle_seconds is not None:
+                self._waiting.deadline = trio.current_time() + idle_seconds
+                first = await stream.receive_some()
+                self._waiting.deadline = float("inf")
+                if not first:
+                    return None
+                stream.unread(bytes(first))
+            with trio.move_on_after(self._limits.head_seconds) as patience:
+                return await read_head(stream, self._limits.head_bytes)
+            if patience.cancelled_caught:
+                raise BadHead(408, "The request's head does not arrive.")
+        return None
+
+    def _judge(self, head: Head) -> None:
+        """Host and Origin, before anything else. Raises ``Problem``."""
+        for host in head.hosts:
+            if not self._house.hosts.serves(host, self._local):
+                self._house.notices.tell(
+                    "Host refused",
+                    peer=self.peer,
+                    host=host[:200],
+                    advice="to reach the gateway by this name, add it to [gateway] allowed_hosts",
+                )
+                raise Problem(421, detail="This gateway does not serve this Host.")
+        origin = head.headers.get("origin")
+        if origin is None:
+            return
+        if not all(is_own_origin(origin, host, self._port, self._secure) for host in head.hosts):
+            self._house.notices.tell(
+                "Origin refused",
+                peer=self.peer,
+                origin=origin[:200],
+                advice="pages of other sites may not connect; use an app or a server of your own",
+            )
+            raise Problem(403, detail="Pages of other origins may not connect.")
+
+    async def _serve_phone(self, stream: OutboxStream, head: Head) -> None:
+        key = check_upgrade(head)
+        delay = self._house.guard.delay(self.peer)
+        if delay > 0:
+            wait = (("Retry-After", str(int(delay) + 1)),)
+            raise Problem(429, detail="Too many wrong keys came from this address.", headers=wait)
+        if self._house.stopping:
+            raise Problem(503, detail="The gateway is stopping.")
+        if not self._place.take_phone():
+            wait = (("Retry-After", "10"),)
+            raise Problem(503, detail="Too many phones that have not authenticated.", headers=wait)
+
+        def opened(phone: WebSocket) -> None:
+            self.phone = phone
+
+        await serve_websocket(
+            stream,
+            key,
+            self._house.phone,
+            limits=self._limits,
+            large=self._house.large,
+            peer=self.peer,
+            secure=self._secure,
+            on_open=opened,
+            on_authenticated=self._place.trust,
+        )
+
+    async def _answer(self, stream: OutboxStream, head: Head) -> bool:
+        body = Body(stream, head, self._limits)
+        request = Request(head, body, self.peer, self._secure, self._place.trust)
+        return await exchange(
+            stream, request, body, head, self._house.http, lambda: not self._house.stopping
+        )
+
+
+def _reset(stream: trio.SocketStream) -> None:
+    """Close at once, and have the kernel forget what it still holds for the client."""
+    with suppress(OSError):  # closed already
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    stream.socket.close()

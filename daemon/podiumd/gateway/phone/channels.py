@@ -1,0 +1,213 @@
+"""Live sessions: one reading feed a session, however many phones look at it.
+
+A subscription has a cursor, ``at``: the last ``seq`` that its phone was sent. What the feed brings
+goes at once, in a frame that all share, to everyone whose cursor stands just before it and whose
+socket takes it. Whoever is behind (a slow socket, the end of a long answer) reads on from its own
+cursor, at its own pace; nothing queues for it and the others notice nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import trio
+
+from podiumd.gateway.phone import history, text
+from podiumd.gateway.phone.history import Message
+from podiumd.logs import log
+from podiumd.runtime.api import Service
+from podiumd.runtime.errors import NotFound, PodiumError
+
+HIGH_WATER = 256 * 1024
+"""Bytes that a socket may have pending before live frames wait for it."""
+
+SIGNATURE = "podium-1"
+"""Of every log: its numbers outlive a rewrite of the transcript, so no phone has to begin anew."""
+
+AGAIN_SECONDS = 1.0
+"""Until a feed that broke is opened again."""
+
+Frames = list[tuple[bytes, int]]
+"""Ready-made frames, and up to which ``seq`` each goes."""
+
+
+class Receiver(Protocol):
+    """A phone, as far as live sessions know it.
+
+    ``budget``: bytes that a frame may have. ``legacy``: it speaks none of the numbered versions.
+    """
+
+    budget: int
+    legacy: bool
+
+    @property
+    def pending(self) -> int: ...
+    def send_frame(self, frame: bytes) -> None: ...
+    def fell_behind(self) -> None:
+        """A subscription is ``behind``: read on for it when the socket has room."""
+        ...
+
+
+class Subscription:
+    """One phone's view of one session. ``live``: its last answer was complete."""
+
+    def __init__(self, phone: Receiver, session_id: str, at: int) -> None:
+        self.phone = phone
+        self.session_id = session_id
+        self.at = at
+        self.live = False
+        self.behind = False
+        self.over = False
+
+    def lag(self) -> None:
+        """Leave the live frames; the phone reads on from ``at``."""
+        self.behind = True
+        self.phone.fell_behind()
+
+
+class Channel:
+    """One session's feed. ``last`` is the ``seq`` that the log has come to."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.agent = ""
+        self.directory: str | None = None
+        self.last = 0
+        self.subscriptions: set[Subscription] = set()
+        self.scope = trio.CancelScope()
+        self.ready = trio.Event()
+        self.failure: PodiumError | None = None
+
+    def session(self, last_seq: int) -> history.Session:
+        """The session, where its log ends with ``last_seq``."""
+        return history.Session(
+            session_id=self.session_id,
+            provider=self.agent,
+            last_seq=last_seq,
+            signature=SIGNATURE,
+        )
+
+    def deliver(self, messages: list[Message], frame: Callable[[bytes], bytes]) -> None:
+        """Send what the feed brought to whoever stands just before it."""
+        first, last = messages[0].seq, messages[-1].seq
+        self.last = max(self.last, last)
+        made: dict[tuple[int, bool], Frames] = {}
+        for each in self.subscriptions:
+            if each.behind or not each.live or each.at >= last:
+                continue
+            if each.at != first - 1 or each.phone.pending > HIGH_WATER:
+                each.lag()
+                continue
+            kind = (each.phone.budget, each.phone.legacy)
+            if kind not in made:
+                made[kind] = push_frames(self, messages, *kind, frame)
+            for data, reached in made[kind]:
+                each.phone.send_frame(data)
+                each.at = reached
+
+
+def push_frames(
+    channel: Channel,
+    messages: list[Message],
+    budget: int,
+    legacy: bool,
+    frame: Callable[[bytes], bytes],
+) -> Frames:
+    """Frames of messages that follow one another without a hole."""
+    frames: Frames = []
+    rest = messages
+    session = channel.session(max(channel.last, messages[-1].seq))
+    while rest:
+        reply = history.delta(
+            session, rest, rest[0].seq - 1, budget, pushed=True, without_typed=legacy
+        )
+        frames.append((frame(reply.frame), reply.reached))
+        rest = [each for each in rest if each.seq > reply.reached]
+    return frames
+
+
+class Channels:
+    """Every session that some phone looks at."""
+
+    def __init__(
+        self, service: Service, nursery: trio.Nursery, frame: Callable[[bytes], bytes]
+    ) -> None:
+        self._service = service
+        self._nursery = nursery
+        self._frame = frame
+        self._open: dict[str, Channel] = {}
+
+    async def join(self, subscription: Subscription) -> Channel:
+        """Have a subscription hear of its session; it is told live once it is ``live``.
+
+        Raises ``NotFound`` and other refusals of the service.
+        """
+        session_id = subscription.session_id
+        channel = self._open.get(session_id)
+        if channel is None:
+            channel = self._open[session_id] = Channel(session_id)
+            self._nursery.start_soon(self._run, channel)
+        channel.subscriptions.add(subscription)
+        try:
+            await channel.ready.wait()
+            if channel.failure is not None:
+                raise channel.failure
+        except BaseException:
+            self.leave(subscription)
+            raise
+        return channel
+
+    def leave(self, subscription: Subscription) -> None:
+        """No frame goes to this subscription any more."""
+        subscription.over = True
+        channel = self._open.get(subscription.session_id)
+        if channel is not None:
+            channel.subscriptions.discard(subscription)
+            if not channel.subscriptions:
+                del self._open[subscription.session_id]
+                channel.scope.cancel()
+
+    def get(self, session_id: str) -> Channel | None:
+        """The feed of a session, if some phone looks at it."""
+        return self._open.get(session_id)
+
+    async def _run(self, channel: Channel) -> None:
+        with channel.scope:
+            while True:
+                try:
+                    await self._follow(channel)
+                    return  # the daemon stops
+                except NotFound as refusal:
+                    self._fail(channel, refusal)
+                    return
+                except PodiumError as refusal:
+                    if not channel.ready.is_set():
+                        self._fail(channel, refusal)
+                        return
+                    log("Session feed broke", "warning", session_id=channel.session_id)
+                except Exception as error:  # noqa: BLE001 - one session's fault is not the gateway's
+                    log("Session feed broke", "error", exception=error)
+                await trio.sleep(AGAIN_SECONDS)
+
+    def _fail(self, channel: Channel, refusal: PodiumError) -> None:
+        """Nobody can follow this session: those who wait to join hear why."""
+        channel.failure = refusal
+        channel.ready.set()
+        if self._open.get(channel.session_id) is channel:
+            del self._open[channel.session_id]
+
+    async def _follow(self, channel: Channel) -> None:
+        if not channel.agent:
+            row = await self._service.sessions_get(channel.session_id)
+            channel.agent, channel.directory = row["agent"], row["working_directory"]
+        async with self._service.follow_session(channel.session_id, None, 1) as feed:
+            channel.last = max(channel.last, feed.start)
+            channel.ready.set()
+            for each in tuple(channel.subscriptions):
+                if each.live and each.at < channel.last:
+                    each.lag()  # what came while the feed was broken
+            async for news in feed:
+                messages = [text.of_json(each) for each in news["messages"]]
+                if messages:
+                    channel.deliver(messages, self._frame)

@@ -1,0 +1,122 @@
+"""A phone's words to agents, and its answers to their questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from podiumd.gateway.phone import outgoing, requests, text
+from podiumd.gateway.phone.session_handlers import known
+from podiumd.runtime.api import Json, SendPrompt
+from podiumd.runtime.errors import Busy, InvalidParameter, PodiumError
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.connection import Phone
+
+MOST_BYTES: Final = 1024 * 1024 - 4096
+"""Of a prompt: the agent takes it in one line."""
+
+SAID: Final = {
+    "sent": "Processing prompt...",
+    "queued": "Prompt queued: the session is busy, it is sent next",
+    "steered": "Delivered into the running turn",
+    "next prompt": "Queued: the recipe's next prompt carries it",
+}
+
+
+async def prompt(phone: Phone, message: requests.Prompt) -> None:
+    """Words for a session that is there, or with which a new one begins."""
+    check_size(message.text)
+    service = phone.hub.service
+    session_id = message.new_session_id or message.resume_session_id or message.session_id
+    new = not message.resume_session_id and not await known(phone, session_id)
+    wanted = SendPrompt(
+        text=message.text,
+        session_id=None if new else session_id,
+        new_session_id=session_id if new else None,
+        working_directory=_directory(phone, message) if new else None,
+        agent=message.provider if new else None,
+        system_prompt=(message.system_prompt or "").strip() or None,
+        if_busy="deliver",
+    )
+    try:
+        went = await service.prompt(wanted)
+    except PodiumError as refusal:
+        _refused(phone, message, refusal, session_id)
+        return
+    if new:
+        phone.announced.add(went["session_id"])
+    phone.send(outgoing.ack(SAID[went["delivery"]]))
+    await phone.send_commands(wanted.working_directory)
+    if _wants_response(phone, message):
+        phone.aside(lambda: _respond(phone, message, went))
+
+
+def check_size(words: str) -> None:
+    """Raises ``InvalidParameter`` for words that no agent would take."""
+    size = len(words.encode("utf-8", "replace"))
+    if size > MOST_BYTES:
+        raise InvalidParameter(
+            "text",
+            f"The text has {size} bytes, and {MOST_BYTES} may go to an agent: attach a file.",
+        )
+
+
+def _directory(phone: Phone, message: requests.Prompt) -> str | None:
+    chosen = message.working_directory or phone.directory
+    return None if chosen is None else phone.hub.workshop.at_home(chosen)
+
+
+def _refused(
+    phone: Phone, message: requests.Prompt, refusal: PodiumError, session_id: str | None
+) -> None:
+    holder = refusal.data.get("holder") if isinstance(refusal, Busy) else None
+    phone.send(outgoing.error(refusal.message, session_id=session_id, holder=holder))
+    if _wants_response(phone, message):
+        phone.send(
+            outgoing.response_error(
+                refusal.message, session_id=session_id, ios_session_id=message.ios_session_id
+            )
+        )
+
+
+def _wants_response(phone: Phone, message: requests.Prompt) -> bool:
+    """Quick prompts, and apps that learn an answer in no other way."""
+    in_old_shape = not message.new_session_id and not message.resume_session_id
+    return message.ios_session_id is not None or (phone.legacy and in_old_shape)
+
+
+async def _respond(phone: Phone, message: requests.Prompt, went: Json) -> None:
+    """Send the whole answer once the turn is over."""
+    service, session_id = phone.hub.service, went["session_id"]
+    ios = message.ios_session_id
+    if went["delivery"] in ("steered", "next prompt"):
+        return  # the answer is the recipe's own
+    turn = await service.ended_turn(went["run_id"])
+    if turn["exit"]["category"] == "error":
+        words = turn["exit"]["detail"] or turn["exit"]["message"]
+        phone.send(outgoing.response_error(words, session_id=session_id, ios_session_id=ios))
+        return
+    phone.send(
+        outgoing.response(
+            turn["text"],
+            session_id=session_id,
+            message_id=await _last_answer(phone, session_id) or turn["turn_id"],
+            ios_session_id=ios,
+            frame_bytes=phone.budget,
+        )
+    )
+
+
+async def _last_answer(phone: Phone, session_id: str) -> str | None:
+    """The uuid of the agent's last message: the history has the same."""
+    try:
+        page = await phone.hub.service.sessions_messages(session_id, None, 10)
+    except PodiumError:
+        return None
+    messages = [text.of_json(each) for each in page["messages"]]
+    return next((m.uuid for m in reversed(messages) if m.role == "assistant"), None)
+
+
+async def answer_question(phone: Phone, message: requests.AnswerQuestion) -> None:
+    """The first valid answer counts; everybody hears that the question is closed."""
+    await phone.hub.service.answer(message.question_id, message.answer, message.note, phone.device)

@@ -1,0 +1,120 @@
+"""A phone's messages about recipes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from podiumd.gateway.phone import outgoing, outgoing_recipes, requests, words
+from podiumd.gateway.phone.board import Shown
+from podiumd.gateway.phone.prompt_handlers import check_size
+from podiumd.gateway.phone.session_handlers import known
+from podiumd.runtime.api import StartRun
+from podiumd.runtime.errors import (
+    AlreadyEnded,
+    NotFound,
+    OrchestrationDisabled,
+    PodiumError,
+)
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.connection import Phone
+
+
+async def get_available_recipes(phone: Phone, message: requests.GetAvailableRecipes) -> None:
+    listed = await phone.hub.service.recipes_list(message.working_directory)
+    phone.send(outgoing_recipes.available_recipes(listed, phone.budget))
+
+
+async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
+    """Start a recipe in a session that is there, or in a new one."""
+    service, session_id = phone.hub.service, message.session_id
+    try:
+        new = not await known(phone, session_id)
+        directory = message.working_directory or phone.directory
+        if not new and session_id is not None:
+            directory = (await service.sessions_get(session_id))["working_directory"]
+        if directory is None:
+            words_ = "A new session needs a working_directory."
+            phone.send(outgoing_recipes.recipe_error(session_id, words_))
+            return
+        run = await service.start_run(
+            StartRun(
+                recipe=message.recipe_id,
+                working_directory=phone.hub.workshop.at_home(directory),
+                session_id=None if new else session_id,
+                new_session_id=session_id if new else None,
+                agent=message.provider,
+            )
+        )
+    except OrchestrationDisabled:
+        phone.send(outgoing_recipes.recipe_error(session_id, outgoing_recipes.SWITCHED_OFF))
+        return
+    except PodiumError as refusal:
+        missing = isinstance(refusal, NotFound) and refusal.data["kind"] == "recipe"
+        said = outgoing_recipes.NOT_FOUND if missing else refusal.message
+        phone.send(outgoing_recipes.recipe_error(session_id, said))
+        return
+    if new:
+        phone.announced.add(run["main_session_id"])
+    begun, _ = await service.run_events(run["run_id"], 0, 1)
+    if (await service.get_run(run["run_id"]))["status"] == "ended":
+        return  # its start and its end are told to everybody, in their order
+    shown = phone.hub.board.of_run(run["run_id"]) or Shown(
+        run_id=run["run_id"],
+        session_id=run["main_session_id"],
+        recipe_id=run["recipe"],
+        label=begun[0]["data"]["label"],
+        first_prompt=begun[0]["data"]["first_prompt"],
+        step=run["step"] or "",
+        step_count=run["step_count"],
+        max_total_steps=run["limits"]["max_total_steps"],
+    )
+    phone.send(words.started(shown, message.ios_session_id, run["status"]))
+    phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
+
+
+async def exit_recipe(phone: Phone, message: requests.ExitRecipe) -> None:
+    """End the recipe; that it has ended is told when its agent is gone and the session free."""
+    shown = phone.hub.board.of_session(message.session_id)
+    if shown is None:
+        phone.send(outgoing_recipes.recipe_exited(message.session_id, words.NONE_RAN))
+        return
+    run_id = shown.run_id
+
+    async def cancel() -> None:
+        try:
+            await phone.hub.service.cancel(run_id)
+        except AlreadyEnded:
+            pass  # it has just come to its own end, and everybody hears of that
+
+    phone.aside(cancel)
+
+
+async def pause_recipe(phone: Phone, message: requests.PauseRecipe) -> None:
+    await phone.hub.service.pause(_running(phone, message.session_id).run_id)
+
+
+async def resume_recipe(phone: Phone, message: requests.ResumeRecipe) -> None:
+    await phone.hub.service.resume(_running(phone, message.session_id).run_id)
+
+
+async def steer(phone: Phone, message: requests.Steer) -> None:
+    check_size(message.text)
+    shown = _running(phone, message.session_id)
+    state = (await phone.hub.service.steer(shown.run_id, message.text))["state"]
+    phone.send(outgoing_recipes.steer_result(message.session_id, state))
+
+
+async def set_orchestration(phone: Phone, message: requests.SetOrchestration) -> None:
+    await phone.hub.service.configure(message.enabled)
+    listed = await phone.hub.service.recipes_list(None)
+    phone.hub.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
+
+
+def _running(phone: Phone, session_id: str) -> Shown:
+    shown = phone.hub.board.of_session(session_id)
+    if shown is None:
+        refusal = NotFound("recipe", session_id, f"No recipe runs in session {session_id}.")
+        refusal.data["session_id"] = session_id
+        raise refusal
+    return shown

@@ -1,0 +1,317 @@
+"""What a phone may ask: one struct a message, its fields with the words for what they take. Pure.
+
+A field that may be left out may also be null or empty; it is ``None`` then. Identifiers are
+checked here, before they come near a path; paths are only checked for being text.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+RECENT: Final = 5
+"""Recent sessions that a phone is shown which asks for no number."""
+MOST_RECENT: Final = 50
+
+Id = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[0-9A-Za-z][0-9A-Za-z_.-]{0,127}\Z",
+        description="an id of letters, digits, '-', '_' and '.'",
+    ),
+]
+Uuid = Annotated[
+    str,
+    Meta(pattern=r"\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\Z", description="a UUID"),
+]
+Words = Annotated[
+    str, Meta(pattern=r"\A[^\0]+\Z", description="a text that is not empty, without NUL")
+]
+Place = Annotated[
+    str,
+    Meta(pattern=r"\A[^\0]{1,4096}\Z", description="a path of at most 4096 characters, no NUL"),
+]
+Position = Annotated[int, Meta(ge=0, le=2**53)]
+Count = Annotated[int, Meta(ge=0)]
+AudioFormat = Literal["pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf"]
+
+
+class _Request(msgspec.Struct, kw_only=True):
+    """What all messages of phones have in common."""
+
+
+class Ping(_Request):
+    """Answered by a pong, in its turn."""
+
+
+class _Recent(_Request):
+    recent_sessions_limit: Count | None = None
+
+    @property
+    def recent(self) -> int:
+        """How many recent sessions the phone wants."""
+        limit = self.recent_sessions_limit
+        return RECENT if limit is None else min(limit, MOST_RECENT)
+
+
+class Connect(_Recent):
+    """The first message. Nothing in it is refused for its form: a wrong key is a wrong key."""
+
+    api_key: Any = None
+    protocol_version: Any = None
+    session_id: str | None = None
+
+    @property
+    def echo(self) -> str | None:
+        """The session id that the answer repeats, as it came."""
+        return self.session_id
+
+
+class RefreshSessions(_Recent):
+    """The lists of sessions once more."""
+
+
+class Subscribe(_Request):
+    """Follow a session, after a cursor of the phone's version."""
+
+    session_id: Id
+    last_seq: Position | None = None
+    from_offset: Position | None = None
+    file_signature_seen: str | None = None
+    last_message_id: str | None = None
+
+
+class _OfSession(_Request):
+    session_id: Id
+
+
+class Unsubscribe(_OfSession):
+    """Follow no longer."""
+
+
+class SessionDeleted(_OfSession):
+    """Tell this connection nothing of the session any more."""
+
+
+class CompactSession(_OfSession):
+    """Sum the session up."""
+
+
+class KillSession(_OfSession):
+    """Stop what the session's agent does."""
+
+
+class ExitRecipe(_OfSession):
+    """End the recipe."""
+
+
+class PauseRecipe(_OfSession):
+    """Pause the recipe when its turn ends."""
+
+
+class ResumeRecipe(_OfSession):
+    """Go on with the recipe."""
+
+
+class Prompt(_Request):
+    """Words for an agent: in the session ``new_session_id`` begins, or one there is, or any."""
+
+    text: Words
+    new_session_id: Uuid | None = None
+    resume_session_id: Id | None = None
+    session_id: Id | None = None
+    working_directory: Place | None = None
+    provider: Id | None = None
+    system_prompt: Words | None = None
+    ios_session_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.new_session_id and self.resume_session_id:
+            raise ValueError("give new_session_id or resume_session_id, not both")
+
+
+class Steer(_OfSession):
+    """Words for the turn that runs."""
+
+    text: Words
+
+
+class SetMaxMessageSize(_Request):
+    """How large a frame may be."""
+
+    size_kb: Annotated[int, Meta(ge=1)]
+
+
+class MessageAck(_Request):
+    """A message was received. Nothing waits for it."""
+
+    message_id: Any = None
+
+
+class InferSessionName(_OfSession):
+    """Find a name for a session."""
+
+    message_text: Words
+
+
+class CreateWorktreeSession(_Request):
+    """A session in a working tree of its own."""
+
+    session_name: Words
+    parent_directory: Place
+    provider: Id | None = None
+
+
+class ExecuteCommand(_Request):
+    """Run a command that was offered."""
+
+    command_id: Words
+    working_directory: Place | None = None
+
+
+class GetCommandHistory(_Request):
+    """Commands that were run, newest first."""
+
+    working_directory: Place | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50
+
+
+class GetCommandOutput(_Request):
+    """All that a command printed."""
+
+    command_session_id: Id
+
+
+class UploadFile(_Request):
+    """A file, in base64."""
+
+    filename: Words
+    content: str
+    storage_location: Place
+
+
+class ListResources(_Request):
+    """The files that were uploaded."""
+
+    storage_location: Place
+
+
+class DeleteResource(_Request):
+    """Remove a file that was uploaded; ``path`` is an older way to name it."""
+
+    storage_location: Place
+    filename: Words | None = None
+    path: Place | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("filename is missing: expected the name of a file")
+
+    @property
+    def name(self) -> str:
+        return self.filename or (self.path or "").rpartition("/")[2]
+
+
+class GetAvailableRecipes(_Request):
+    """The recipes that can be started; those of a project too where a directory is given."""
+
+    working_directory: Place | None = None
+
+
+class StartRecipe(_Request):
+    """Start a recipe, in a new session where none is named."""
+
+    recipe_id: Id
+    session_id: Id | None = None
+    working_directory: Place | None = None
+    provider: Id | None = None
+    ios_session_id: str | None = None
+
+
+class SetDirectory(_Request):
+    """Where what comes without a directory is meant."""
+
+    path: Place
+
+
+class SetOrchestration(_Request):
+    """Recipes on or off."""
+
+    enabled: bool
+
+
+class AnswerQuestion(_Request):
+    """A person's answer."""
+
+    question_id: Id
+    answer: Words
+    note: Words | None = None
+
+
+class VoiceStart(_Request):
+    """Speech follows in binary messages; with ``from_frame`` that of before goes on."""
+
+    utterance_id: Id
+    format: AudioFormat
+    deliver: Literal["text", "prompt"] = "text"
+    sample_rate: Annotated[int, Meta(ge=8000, le=192_000)] | None = None
+    session_id: Id | None = None
+    language: Id | None = None
+    from_frame: Annotated[int, Meta(ge=0, lt=2**32)] | None = None
+
+
+class VoiceEnd(_Request):
+    """All was said."""
+
+    utterance_id: Id
+
+
+class VoiceCancel(_Request):
+    """Forget what was said."""
+
+    utterance_id: Id
+
+
+class VoiceFrame(msgspec.Struct):
+    """A piece of the utterance that was last started on this connection."""
+
+    number: int
+    audio: bytes
+
+
+Request = (
+    Ping
+    | Connect
+    | RefreshSessions
+    | Subscribe
+    | Unsubscribe
+    | SessionDeleted
+    | CompactSession
+    | KillSession
+    | ExitRecipe
+    | PauseRecipe
+    | ResumeRecipe
+    | Prompt
+    | Steer
+    | SetMaxMessageSize
+    | MessageAck
+    | InferSessionName
+    | CreateWorktreeSession
+    | ExecuteCommand
+    | GetCommandHistory
+    | GetCommandOutput
+    | UploadFile
+    | ListResources
+    | DeleteResource
+    | GetAvailableRecipes
+    | StartRecipe
+    | SetDirectory
+    | SetOrchestration
+    | AnswerQuestion
+    | VoiceStart
+    | VoiceEnd
+    | VoiceCancel
+    | VoiceFrame
+)

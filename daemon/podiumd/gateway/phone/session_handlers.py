@@ -1,0 +1,133 @@
+"""A phone's messages about sessions: following, lists, summing up, stopping, names, trees."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from podiumd.gateway.phone import budget, outgoing, requests
+from podiumd.logs import log
+from podiumd.projects.errors import WorktreeRefused
+from podiumd.runtime.api import SendPrompt
+from podiumd.runtime.errors import NotFound, PodiumError
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.connection import Phone
+
+FIRST_WORDS = (
+    "You are in a git worktree of its own for the session '{name}', on branch '{branch}'. "
+    "Do nothing yet; answer with one short sentence and wait for the task."
+)
+
+
+async def ping(phone: Phone, _: requests.Ping) -> None:
+    phone.send(outgoing.pong())
+
+
+async def connect(phone: Phone, _: requests.Connect) -> None:
+    """An app that connects again on the same connection wants its lists once more."""
+    phone.send(outgoing.connected(None, phone.version))
+    await phone.send_lists()
+
+
+async def refresh_sessions(phone: Phone, message: requests.RefreshSessions) -> None:
+    phone.recents = message.recent
+    await phone.send_lists()
+
+
+async def set_max_message_size(phone: Phone, message: requests.SetMaxMessageSize) -> None:
+    phone.budget = budget.kilobytes(message.size_kb) * budget.KB
+    phone.send(outgoing.size_ack(message.size_kb))
+
+
+async def message_ack(_phone: Phone, _message: requests.MessageAck) -> None:
+    """Nothing waits for it: what a phone missed it gets by its cursor."""
+
+
+async def subscribe(phone: Phone, message: requests.Subscribe) -> None:
+    phone.muted.discard(message.session_id)
+    await phone.subscribe(message)
+
+
+async def unsubscribe(phone: Phone, message: requests.Unsubscribe) -> None:
+    phone.unsubscribe(message.session_id)
+
+
+async def session_deleted(phone: Phone, message: requests.SessionDeleted) -> None:
+    phone.unsubscribe(message.session_id)
+    phone.muted.add(message.session_id)
+
+
+async def compact_session(phone: Phone, message: requests.CompactSession) -> None:
+    async def compact() -> None:
+        session_id = message.session_id
+        try:
+            await phone.hub.service.sessions_compact(session_id)
+        except PodiumError as refusal:
+            phone.send(outgoing.compaction_error(session_id, refusal.message))
+        else:
+            phone.send(outgoing.compaction_complete(session_id))
+
+    phone.aside(compact)
+
+
+async def kill_session(phone: Phone, message: requests.KillSession) -> None:
+    async def kill() -> None:
+        await phone.hub.service.interrupt_session(message.session_id)
+        phone.send(outgoing.session_killed(message.session_id))
+
+    phone.aside(kill)
+
+
+async def infer_session_name(phone: Phone, message: requests.InferSessionName) -> None:
+    async def infer() -> None:
+        name = await phone.hub.workshop.infer_name(message.message_text)
+        phone.send(outgoing.session_name_inferred(message.session_id, name))
+
+    phone.aside(infer)
+
+
+async def create_worktree_session(phone: Phone, message: requests.CreateWorktreeSession) -> None:
+    async def create() -> None:
+        workshop, service = phone.hub.workshop, phone.hub.service
+        try:
+            made = await workshop.worktrees.create(message.session_name, message.parent_directory)
+        except WorktreeRefused as refusal:
+            phone.send(outgoing.worktree_session_error(str(refusal), refusal.error_type))
+            return
+        session_id = str(uuid.uuid4())
+        phone.announced.add(session_id)
+        try:
+            await service.prompt(
+                SendPrompt(
+                    text=FIRST_WORDS.format(name=message.session_name, branch=made.branch),
+                    new_session_id=session_id,
+                    working_directory=made.path,
+                    agent=message.provider,
+                )
+            )
+        except PodiumError as refusal:
+            phone.announced.discard(session_id)
+            await workshop.worktrees.discard(made)
+            phone.send(outgoing.worktree_session_error(refusal.message, "agent_failed"))
+            return
+        log("Worktree session made", device=phone.device, path=made.path)
+        phone.send(outgoing.worktree_session_created(session_id, made.path, made.branch))
+
+    phone.aside(create)
+
+
+async def set_directory(phone: Phone, message: requests.SetDirectory) -> None:
+    phone.directory = message.path
+    await phone.send_commands(message.path)
+
+
+async def known(phone: Phone, session_id: str | None) -> bool:
+    """Whether there is such a session."""
+    if session_id is None:
+        return False
+    try:
+        await phone.hub.service.sessions_get(session_id)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,174 @@
+"""The gateway's server: listens, admits, and supervises each connection by itself."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Protocol
+
+import trio
+
+from podiumd.gateway.admission import Admission
+from podiumd.gateway.hosts import HostRules, canonical
+from podiumd.gateway.http import ClientGone, Request, Response
+from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.link import Doorkeeper, House, Link
+from podiumd.gateway.listener import accept, open_sockets
+from podiumd.gateway.websocket import WebSocket
+from podiumd.logs import log
+
+_FULL: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 10\r\n"
+    b"Content-Length: 0\r\n\r\n"
+)
+
+
+class PhoneApp(Protocol):
+    """Who speaks the phone protocol."""
+
+    async def serve(self, socket: WebSocket) -> None:
+        """One phone until it has gone; its faults are the supervisor's."""
+
+
+class HttpApp(Protocol):
+    """Who answers everything that is no WebSocket."""
+
+    async def handle(self, request: Request) -> Response:
+        """The answer; or a ``Problem`` raised."""
+
+
+@dataclass(frozen=True)
+class GatewayOptions:
+    """Where and how to listen.
+
+    ``sockets``, bound and listening, stand in for ``host`` and ``port`` and stay the caller's.
+    ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and
+    ``*.domain``. ``tls`` is a server's context, ``None`` for plain TCP.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    sockets: Sequence[socket.socket] = ()
+    names: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    tls: ssl.SSLContext | None = None
+    limits: GatewayLimits = field(default_factory=GatewayLimits)
+
+
+class Gateway:
+    """What runs behind ``serve_gateway``; ``stop`` is for whoever started it.
+
+    ``port`` is where it listens, ``url`` where a phone connects to.
+    """
+
+    def __init__(self, host: str, port: int, house: House) -> None:
+        scheme = "ws" if house.tls is None else "wss"
+        self.port = port
+        self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+        self._house = house
+        self._admission = Admission(house.limits)
+        self._links: set[Link] = set()
+        self._numbers = itertools.count(1)
+        self._accepting = trio.CancelScope()
+        self._over = trio.Event()
+
+    @property
+    def clients(self) -> int:
+        """How many phones are connected."""
+        return sum(link.phone is not None for link in self._links)
+
+    def stop(self) -> None:
+        """Accept no more; close WebSockets with 1001; let requests in hand finish within the
+        drain time. ``serve_gateway`` returns when that is done."""
+        self._accepting.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait until the last connection has ended after ``stop``."""
+        await self._over.wait()
+
+    async def run(self, listeners: Sequence[socket.socket]) -> None:
+        """Serve until stopped."""
+        limits = self._house.limits
+        async with trio.open_nursery() as nursery:
+            take = partial(self._take, nursery)
+            with self._accepting:
+                async with trio.open_nursery() as accepting:
+                    for sock in listeners:
+                        accepting.start_soon(accept, sock, take, limits.resource_pause_seconds)
+            self._house.stopping = True
+            for link in tuple(self._links):
+                link.stop(nursery)
+            nursery.cancel_scope.deadline = trio.current_time() + limits.drain_seconds
+        self._over.set()
+
+    def _take(self, nursery: trio.Nursery, sock: socket.socket) -> None:
+        """Give an accepted connection its place and its task, or a closed door."""
+        try:
+            peer = canonical(sock.getpeername()[0])
+            local, port = sock.getsockname()[:2]
+        except OSError:
+            sock.close()  # gone already
+            return
+        place = self._admission.admit(peer)
+        if isinstance(place, str):
+            self._house.notices.tell("Connection refused", peer=peer, reason=place)
+            if self._house.tls is None:
+                with suppress(OSError):  # it did not wait for the answer
+                    sock.send(_FULL)
+            sock.close()
+            return
+        link = Link(self._house, place, peer, canonical(local), port)
+        self._links.add(link)
+        nursery.start_soon(self._supervise, link, sock, place.leave)
+
+    async def _supervise(self, link: Link, sock: socket.socket, leave: Callable[[], None]) -> None:
+        """No fault of one connection reaches another, or the server."""
+        number = next(self._numbers)
+        try:
+            await link.run(sock)
+        except* (ClientGone, trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the client has gone
+        except* Exception as errors:  # noqa: BLE001 - one client's fault is not the server's
+            log("Connection failed", "error", exception=errors, connection=number, peer=link.peer)
+        finally:
+            self._links.discard(link)
+            leave()
+            sock.close()
+
+
+async def serve_gateway(
+    options: GatewayOptions,
+    phones: PhoneApp,
+    http: HttpApp,
+    guard: Doorkeeper,
+    *,
+    task_status: trio.TaskStatus[Gateway] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve phones and HTTP on one port.
+
+    Ready when started, with the ``Gateway`` as its value; returns after its ``stop``, or is
+    cancelled, which ends connections at once. Raises ``podiumd.gateway.listener.CannotListen``.
+    """
+    house = House(
+        phone=phones.serve,
+        http=http.handle,
+        guard=guard,
+        hosts=HostRules((*options.names, options.host), options.allowed_hosts),
+        tls=options.tls,
+        limits=options.limits,
+        large=trio.Semaphore(options.limits.large_messages),
+    )
+    own = [] if options.sockets else await open_sockets(options.host, options.port)
+    listeners = [*options.sockets, *own]
+    try:
+        gateway = Gateway(options.host, listeners[0].getsockname()[1], house)
+        task_status.started(gateway)  # whoever connects before the first accept waits in the queue
+        await gateway.run(listeners)
+    finally:
+        for sock in own:
+            sock.close()

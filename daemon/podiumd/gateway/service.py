@@ -1,0 +1,157 @@
+"""The gateway put together: keys, phones, routes and the listener, on top of the daemon's service.
+
+    open_gateway
+    ├── commands      those that phones start
+    ├── hub           every phone, kept in step
+    └── listener      a task a connection
+
+What keeps it from listening (a port in use, a certificate that cannot be read) does not keep the
+daemon from running: ``podium status`` says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.config import GatewaySettings
+from podiumd.gateway.addresses import own_addresses, own_names
+from podiumd.gateway.certificate import CertificateError, Tls, make_tls
+from podiumd.gateway.control import Control
+from podiumd.gateway.devices import DamagedDevices, Devices, Settings
+from podiumd.gateway.guard import Guard
+from podiumd.gateway.listener import CannotListen
+from podiumd.gateway.phone.hub import Hub
+from podiumd.gateway.phone.workshop import Workshop
+from podiumd.gateway.routes.door import Door
+from podiumd.gateway.routes.metrics import MetricsRoute
+from podiumd.gateway.routes.prompt import PromptRoute
+from podiumd.gateway.routes.table import Handler, Routes
+from podiumd.gateway.routes.upload import UploadRoute
+from podiumd.gateway.routes.voice import transcriptions
+from podiumd.gateway.server import GatewayOptions, serve_gateway
+from podiumd.paths import PlaceError
+from podiumd.projects.commands import CommandEvent, open_command_book
+from podiumd.projects.resources import Resources
+from podiumd.projects.worktrees import Worktrees
+from podiumd.runtime.api import Service
+from podiumd.tools.memory import resident_bytes
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the gateway needs of the daemon.
+
+    ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
+    name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
+    words to people.
+    """
+
+    settings: GatewaySettings
+    state: Path
+    home: Path
+    user: str
+    config_file: str
+    now: Callable[[], str]
+    environment: Callable[[str], dict[str, str]]
+    infer_name: Callable[[str], Awaitable[str]]
+
+
+@asynccontextmanager
+async def open_gateway(
+    around: Surroundings, service: Service, store: Settings
+) -> AsyncIterator[Control]:
+    """Run the gateway; entered once it listens, or it is known why it does not."""
+    devices = Devices(store, around.now)
+    control = Control(around.settings, devices, config_file=around.config_file, user=around.user)
+    try:
+        await devices.load()
+    except DamagedDevices as error:
+        control.failed(str(error))
+        yield control
+        return
+    if not around.settings.enabled:
+        yield control
+        return
+    async with _running(around, service, devices, control):
+        yield control
+
+
+@asynccontextmanager
+async def _running(
+    around: Surroundings, service: Service, devices: Devices, control: Control
+) -> AsyncIterator[None]:
+    guard, home = Guard(trio.current_time), around.home
+    listeners: list[Callable[[CommandEvent], None]] = []
+
+    def tell(event: CommandEvent) -> None:
+        for listener in listeners:
+            listener(event)
+
+    async with (
+        open_command_book(
+            around.state / "commands", environment=around.environment, tell=tell, home=home
+        ) as book,
+        trio.open_nursery() as nursery,
+    ):
+        workshop = Workshop(
+            commands=book,
+            resources=Resources(home),
+            worktrees=Worktrees(home),
+            infer_name=around.infer_name,
+            home=str(home),
+        )
+        hub = Hub(service, devices, guard, workshop)
+        listeners.append(hub.command_event)
+        await nursery.start(hub.run)
+        routes = Routes(Door(devices, guard), _routes(service, workshop, control))
+        try:
+            tls = await trio.to_thread.run_sync(_tls, around)
+            gateway = await nursery.start(
+                serve_gateway, _options(around.settings, tls), hub, routes, guard
+            )
+        except (CertificateError, CannotListen, PlaceError, OSError) as error:
+            control.failed(str(error))
+            yield
+        else:
+            control.opened(gateway, tls)
+            yield
+            gateway.stop()
+            await gateway.wait_closed()
+        nursery.cancel_scope.cancel()
+
+
+def _routes(
+    service: Service, workshop: Workshop, control: Control
+) -> dict[tuple[str, str], Handler]:
+    began = trio.current_time()
+    return {
+        ("POST", "/v1/prompt"): PromptRoute(service),
+        ("POST", "/v1/audio/transcriptions"): transcriptions,
+        ("POST", "/upload"): UploadRoute(workshop.resources),
+        ("GET", "/metrics"): MetricsRoute(
+            service,
+            clients=lambda: int(control.status()["clients"]),
+            memory=resident_bytes,
+            uptime=lambda: trio.current_time() - began,
+        ),
+    }
+
+
+def _options(settings: GatewaySettings, tls: Tls | None) -> GatewayOptions:
+    return GatewayOptions(
+        host=settings.host,
+        port=settings.port,
+        names=own_names(),
+        allowed_hosts=settings.allowed_hosts,
+        tls=None if tls is None else tls.context,
+    )
+
+
+def _tls(around: Surroundings) -> Tls | None:
+    addresses = [one.address for one in own_addresses()]
+    return make_tls(around.settings, around.state, own_names(), addresses, datetime.now(UTC))

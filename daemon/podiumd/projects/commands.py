@@ -1,0 +1,263 @@
+"""Running what a directory offers: live output, a history of 7 days, survival of disconnects."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.projects.discovery import Discovery
+from podiumd.projects.errors import (
+    StorageFailed,
+    TooManyCommands,
+    UnknownCommand,
+    UnknownRun,
+)
+from podiumd.projects.menu import Command, Offered
+from podiumd.projects.output import Output, Stream
+from podiumd.projects.places import existing_directory, named_directory
+from podiumd.projects.records import CommandRecord, Shelf
+from podiumd.tools.commands import Ending, run_into
+from podiumd.tools.process import MARKER, sweep
+
+MOST_AT_ONCE = 16
+MOST_KEPT = 1000
+KEPT = timedelta(days=7)
+_CLEANING_SECONDS = 24 * 60 * 60.0
+_NOT_STARTED = 127  # what a shell says of a program that it cannot find
+_STOPPED = 128 + signal.SIGTERM
+_UNSEEN = -1
+
+log = logging.getLogger(__name__)
+
+
+class CommandStarted(msgspec.Struct, frozen=True):
+    """A command is stored and about to run."""
+
+    record: CommandRecord
+
+
+class CommandOutput(msgspec.Struct, frozen=True):
+    """One line of a command's output, without its end."""
+
+    command_session_id: str
+    stream: Stream
+    text: str
+
+
+class CommandComplete(msgspec.Struct, frozen=True):
+    """A command is over: its record has ``exit_code`` and ``duration_ms``."""
+
+    record: CommandRecord
+
+
+CommandEvent = CommandStarted | CommandOutput | CommandComplete
+
+
+@asynccontextmanager
+async def open_command_book(
+    directory: Path,
+    *,
+    environment: Callable[[str], dict[str, str]],
+    tell: Callable[[CommandEvent], None],
+    home: Path,
+    wall: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> AsyncIterator[CommandBook]:
+    """The commands that are run for people's phones; at the end those that still run are ended.
+
+    Parameters: ``directory`` holds the history. ``environment`` makes the whole environment of a
+    command from its marker. ``tell`` hears of each command its start, its lines and its end, in
+    this order; it must not raise or block. ``home`` is what ``~`` stands for.
+
+    Commands that a killed daemon left running are ended in the background and told as complete,
+    with exit code -1. Raises ``OSError`` when the history cannot be opened.
+    """
+    shelf = Shelf(directory)
+    records = await trio.to_thread.run_sync(shelf.open)
+    async with trio.open_nursery() as nursery:
+        book = CommandBook(shelf, records, nursery, environment, tell, home, wall)
+        for record in records:
+            if record.exit_code is None:
+                nursery.start_soon(book.recover, record)
+        nursery.start_soon(book.clean_daily)
+        try:
+            yield book
+        finally:
+            nursery.cancel_scope.cancel()
+
+
+class CommandBook:
+    """Starts commands and remembers them. Made by ``open_command_book``."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        records: Iterable[CommandRecord],
+        nursery: trio.Nursery,
+        environment: Callable[[str], dict[str, str]],
+        tell: Callable[[CommandEvent], None],
+        home: Path,
+        wall: Callable[[], datetime],
+    ) -> None:
+        self._shelf = shelf
+        self._records = {one.command_session_id: one for one in records}
+        self._nursery = nursery
+        self._environment = environment
+        self._tell = tell
+        self._home = home
+        self._wall = wall
+        self._discovery = Discovery()
+        self._running = 0
+
+    async def offer(self, directory: str) -> Offered:
+        """What can be run in ``directory``. Raises ``BadPlace``."""
+        return await self._offer(await existing_directory(directory, self._home))
+
+    async def start(self, directory: str, command_id: str) -> CommandRecord:
+        """Start a command that ``directory`` offers; its record is durable when this returns.
+
+        The start has been told by then, and output may have been.
+        Raises ``BadPlace``, ``UnknownCommand``, ``TooManyCommands`` and ``StorageFailed``.
+        """
+        path = await existing_directory(directory, self._home)
+        offered = await self._offer(path)
+        command = offered.table.get(command_id)
+        if command is None:
+            raise UnknownCommand(
+                f"The directory '{directory}' offers no command '{command_id}'; "
+                "it may have changed, so ask for its commands again."
+            )
+        if self._running >= MOST_AT_ONCE:
+            raise TooManyCommands(
+                f"{MOST_AT_ONCE} commands are running, which is as many as may; "
+                "start this one when one of them has ended."
+            )
+        record = CommandRecord(
+            command_session_id=f"cmd-{uuid.uuid4()}",
+            command_id=command_id,
+            shell_command=command.shell_command,
+            working_directory=str(path),
+            timestamp=_wire_time(self._wall()),
+        )
+        self._running += 1  # before the first wait: two starts must not share the last place
+        try:
+            fd = await trio.to_thread.run_sync(self._shelf.begin, record)
+        except OSError as error:
+            self._running -= 1
+            raise StorageFailed(
+                f"The command was not started, it cannot be recorded: {error.strerror}."
+            ) from error
+        self._records[record.command_session_id] = record
+        self._tell(CommandStarted(record))
+        self._nursery.start_soon(self._run, command, record, fd)
+        return record
+
+    def history(self, directory: str | None = None, limit: int = 50) -> list[CommandRecord]:
+        """The latest runs, newest first, of one directory or of all."""
+        where = None if directory is None else str(named_directory(directory, self._home))
+        chosen = [
+            one
+            for one in reversed(self._records.values())
+            if where is None or one.working_directory == where
+        ]
+        return chosen[: max(limit, 0)]
+
+    async def output(self, command_session_id: str) -> tuple[CommandRecord, str]:
+        """A run and all that is kept of its output: at most 10 MB, so far for one that runs.
+
+        Raises ``UnknownRun``.
+        """
+        record = self._records.get(command_session_id)
+        if record is None:
+            raise UnknownRun(
+                f"There is no command run '{command_session_id}'; the history goes back 7 days."
+            )
+        text = await trio.to_thread.run_sync(self._shelf.output, command_session_id)
+        return self._records.get(command_session_id, record), text
+
+    async def recover(self, record: CommandRecord) -> None:
+        """End what is left of a run that an earlier daemon started, and record its end."""
+        run_id = record.command_session_id
+        await sweep(run_id)
+        last = await trio.to_thread.run_sync(self._shelf.last_sign, run_id)
+        began = datetime.fromisoformat(record.timestamp).timestamp()
+        seconds = max(last - began, 0.0) if last else 0.0
+        with trio.CancelScope(shield=True):  # bounded: one small file
+            await self._finish(record, _UNSEEN, seconds)
+
+    async def clean_daily(self) -> None:
+        """Forget what is over 7 days old, now and each day."""
+        while True:
+            await self._clean()
+            await trio.sleep(_CLEANING_SECONDS)
+
+    async def _offer(self, directory: Path) -> Offered:
+        return await self._discovery.offer(directory, self._environment("discovery"))
+
+    async def _run(self, command: Command, record: CommandRecord, fd: int) -> None:
+        run_id = record.command_session_id
+        output = Output(fd, lambda stream, text: self._tell(CommandOutput(run_id, stream, text)))
+        environment = {**self._environment(run_id), MARKER: run_id}
+        started = trio.current_time()
+        code, words = _STOPPED, "[Podium stopped, and ended this command]"
+        try:
+            ending = await run_into(
+                output,
+                command.argv,
+                cwd=record.working_directory,
+                environment=environment,
+                stderr=subprocess.PIPE,
+            )
+            code, words = _exit_code(ending), ending.message
+        finally:
+            with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
+                await sweep(run_id)
+                if words:
+                    output.say(words)
+                output.close()
+                self._running -= 1
+                await self._finish(record, code, trio.current_time() - started)
+
+    async def _finish(self, record: CommandRecord, code: int, seconds: float) -> None:
+        run_id = record.command_session_id
+        preview = await trio.to_thread.run_sync(self._shelf.preview, run_id)
+        over = msgspec.structs.replace(
+            record, exit_code=code, duration_ms=round(seconds * 1000), output_preview=preview
+        )
+        try:
+            await trio.to_thread.run_sync(self._shelf.put, over)
+        except OSError as error:
+            # The next daemon will record it as one whose end nobody saw.
+            log.warning("the end of command %s cannot be recorded: %s", run_id, error.strerror)
+        self._records[run_id] = over
+        self._tell(CommandComplete(over))
+
+    async def _clean(self) -> None:
+        limit = _wire_time(self._wall() - KEPT)
+        over = [one for one in self._records.values() if one.exit_code is not None]
+        surplus = len(over) - MOST_KEPT
+        old = [one for at, one in enumerate(over) if one.timestamp < limit or at < surplus]
+        for record in old:
+            del self._records[record.command_session_id]
+        for record in old:
+            await trio.to_thread.run_sync(self._shelf.remove, record.command_session_id)
+
+
+def _exit_code(ending: Ending) -> int:
+    """The exit code as a shell would tell it."""
+    if ending.exit_status is None:
+        return _NOT_STARTED
+    return ending.exit_status if ending.exit_status >= 0 else 128 - ending.exit_status
+
+
+def _wire_time(at: datetime) -> str:
+    """RFC 3339 in UTC with milliseconds and ``Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,74 @@
+"""Which names an uploaded file may have. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from podiumd.projects.errors import BadName
+
+LONGEST_BYTES = 255  # what the usual file systems take
+# Characters that no one sees and that turn the reading of a name around.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_INVISIBLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
+
+
+def checked_name(name: str) -> str:
+    """The name in NFC, the one form in which it is stored and looked for.
+
+    Raises ``BadName`` for a name that is none, that could lead elsewhere, that hides, that a
+    program could take for an option, or that shows something else than it is.
+    """
+    # Composing makes a name at most three times as short: one beyond that is not looked at.
+    fault = _too_long() if len(name) > 3 * LONGEST_BYTES else None
+    name = unicodedata.normalize("NFC", name[: 3 * LONGEST_BYTES])
+    fault = fault or _fault(name)
+    if fault:
+        raise BadName(f"The file name {_shown(name)} {fault}.")
+    return name
+
+
+def _fault(name: str) -> str | None:
+    if not name.strip():
+        return "is empty"
+    if "/" in name or "\\" in name:
+        return "holds a path separator; send the name alone"
+    if name.startswith("."):
+        return "begins with a dot; such files are hidden"
+    if name.startswith("-"):
+        return "begins with '-', which programs take for an option"
+    if name != name.strip():
+        return "begins or ends with a blank"
+    if any(_strange(character) for character in name):
+        return "holds a control or invisible character"
+    if len(name.encode()) > LONGEST_BYTES:
+        return _too_long()
+    return None
+
+
+def _too_long() -> str:
+    return f"has more than {LONGEST_BYTES} bytes in UTF-8"
+
+
+def _strange(character: str) -> bool:
+    return character in _DIRECTIONS or unicodedata.category(character) in _INVISIBLE
+
+
+def numbered(name: str, stamp: str, number: int) -> str:
+    """The name for a file whose own is taken: ``a.txt`` becomes ``a-20260301120000.txt``.
+
+    From the second try on it has a number too. It stays within 255 bytes.
+    """
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = name, "", ""
+    added = f"-{stamp}" if number == 1 else f"-{stamp}-{number}"
+    tail = f"{added}{dot}{ending}"
+    if len(tail.encode()) >= LONGEST_BYTES:  # an ending that long is none
+        stem, tail = name, added
+    room = LONGEST_BYTES - len(tail.encode())
+    return stem.encode()[:room].decode("utf-8", "ignore").rstrip() + tail
+
+
+def _shown(name: str) -> str:
+    escaped = name[:60].encode("unicode_escape").decode("ascii")
+    return f"'{escaped}{'...' if len(name) > 60 else ''}'"

@@ -1,0 +1,111 @@
+"""What a running command writes: kept up to a limit, and told line by line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Literal
+
+import trio
+
+from podiumd.projects.lines import LineGatherer, lines_of
+
+KEPT_BYTES = 10 * 1024 * 1024
+TAIL_BYTES = 1024 * 1024
+"""Of what is kept, that much is the end of the output: that is where a failure says why."""
+MOST_TOLD_LINES = 50_000
+_TOLD_PIECE = 4096  # a flood of short lines is told in parts, others have their turn in between
+_PIECE = 64 * 1024
+_TOO_MUCH = "[More output than is shown live: the full output has it]"
+
+Stream = Literal["stdout", "stderr"]
+
+
+class Output:
+    """Both streams of one command: into its log, and to ``tell``, a line at a time.
+
+    The log keeps the first 9 MB and the last 1 MB. Told are at most 50,000 lines and 10 MB, and
+    that there is more. The log is written in the event loop: each piece is small and goes into
+    the page cache, and their sum is limited.
+    """
+
+    def __init__(self, fd: int, tell: Callable[[Stream, str], None]) -> None:
+        self._fd = fd
+        self._tell = tell
+        self._room = KEPT_BYTES - TAIL_BYTES
+        self._tail = bytearray()
+        self._left_out = 0
+        self._lines_to_tell = MOST_TOLD_LINES
+        self._bytes_to_tell = KEPT_BYTES
+        self._telling = True
+
+    async def follow(self, process: trio.Process) -> None:
+        """Read both streams to their ends."""
+        assert process.stdout is not None and process.stderr is not None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read, process.stdout, "stdout")
+            nursery.start_soon(self._read, process.stderr, "stderr")
+
+    async def _read(self, pipe: trio.abc.ReceiveStream, stream: Stream) -> None:
+        gatherer = LineGatherer()
+        try:
+            async with pipe:
+                while piece := await pipe.receive_some(_TOLD_PIECE if self._telling else _PIECE):
+                    self.take(stream, gatherer.feed(bytes(piece)))
+        finally:
+            self.take(stream, gatherer.end())
+
+    def take(self, stream: Stream, block: bytes) -> None:
+        """Take whole lines."""
+        self._keep(block)
+        if not self._telling:
+            return
+        for line in lines_of(block):
+            self._lines_to_tell -= 1
+            self._bytes_to_tell -= len(line)
+            if self._lines_to_tell < 0 or self._bytes_to_tell < 0:
+                self._telling = False
+                self._tell("stderr", _TOO_MUCH)
+                return
+            self._tell(stream, line)
+
+    def say(self, words: str) -> None:
+        """Add a line of our own; it is told in any case."""
+        self._keep(words.encode() + b"\n")
+        self._tell("stderr", words)
+
+    def close(self) -> None:
+        """Write the end of the output behind its beginning, and close the file."""
+        self._shorten(TAIL_BYTES)
+        if self._left_out:
+            self._write(b"[%d bytes of output are left out here]\n" % self._left_out)
+        self._write(self._tail)
+        os.close(self._fd)
+
+    def _keep(self, block: bytes) -> None:
+        if self._room:
+            fits = len(block) <= self._room
+            cut = len(block) if fits else block.rfind(b"\n", 0, self._room) + 1
+            self._write(block[:cut])
+            self._room = self._room - cut if fits else 0
+            block = block[cut:]
+        self._tail += block
+        if len(self._tail) > 2 * TAIL_BYTES:
+            self._shorten(TAIL_BYTES)
+
+    def _shorten(self, most: int) -> None:
+        """Leave the last lines only, at most so many bytes."""
+        surplus = len(self._tail) - most
+        if surplus > 0:
+            end = self._tail.find(b"\n", surplus - 1)
+            cut = end + 1 if end >= 0 else len(self._tail)
+            self._left_out += cut
+            del self._tail[:cut]
+
+    def _write(self, data: bytes | bytearray) -> None:
+        """A full disk must not fail the command; who follows it live misses nothing."""
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except OSError:
+            return

@@ -1,0 +1,242 @@
+"""Files that a person sends from a phone: kept in ``.untethered/resources`` of a directory.
+
+Every step below the directory that was named goes through the descriptor of the directory above
+and follows no link, so that nothing which somebody puts there between a look and an act leads
+elsewhere. A file is there whole or not at all. All functions but ``Resources`` block.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.projects.errors import (
+    BadContent,
+    BadName,
+    BadPlace,
+    NoSuchFile,
+    StorageFailed,
+    TooLarge,
+)
+from podiumd.projects.filenames import checked_name, numbered
+from podiumd.projects.places import existing_directory
+
+MOST_BYTES = 100 * 1024 * 1024
+MOST_LISTED = 1000
+FOLDER = (".untethered", "resources")
+_DRAFT = ".upload-"
+_DRAFT_SECONDS = 60 * 60.0
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored file. ``path`` is absolute, ``relative_path`` from the storage location.
+
+    ``size`` is in bytes; ``timestamp`` is when it was stored, RFC 3339 in UTC without a fraction
+    (the apps read no other).
+    """
+
+    filename: str
+    path: str
+    relative_path: str
+    size: int
+    timestamp: str
+
+
+class Resources:
+    """Uploads, for tasks: each call works in a thread.
+
+    ``home`` is what ``~`` stands for in a storage location. Every method raises ``BadPlace`` for
+    one that is no absolute path of a directory or that a link leads out of, and
+    ``StorageFailed`` where the disk refuses.
+    """
+
+    def __init__(
+        self, home: Path, wall: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._home = home
+        self._wall = wall
+
+    async def put(self, storage_location: str, filename: str, content: bytes) -> Resource:
+        """Store a file; one whose name is taken gets the time added to it.
+
+        Raises ``BadName`` and ``TooLarge`` (over 100 MB) too.
+        """
+        place = await existing_directory(storage_location, self._home)
+        return await trio.to_thread.run_sync(store, place, filename, content, self._wall())
+
+    async def put_base64(self, storage_location: str, filename: str, content: str) -> Resource:
+        """Store a file that comes in base64. Raises ``BadContent`` too."""
+        checked_name(filename)
+        return await self.put(
+            storage_location, filename, await trio.to_thread.run_sync(decoded, content)
+        )
+
+    async def list(self, storage_location: str) -> list[Resource]:
+        """The stored files, newest first, at most 1000."""
+        place = await existing_directory(storage_location, self._home)
+        return await trio.to_thread.run_sync(listed, place)
+
+    async def delete(self, storage_location: str, filename: str) -> Resource:
+        """Delete a stored file and return what it was. Raises ``BadName``, ``NoSuchFile``."""
+        place = await existing_directory(storage_location, self._home)
+        return await trio.to_thread.run_sync(delete, place, filename)
+
+
+def decoded(content: str) -> bytes:
+    """The bytes of a base64 text. Raises ``BadContent``, ``TooLarge``."""
+    _check_size(len(content) * 3 // 4 - 2)
+    try:
+        return base64.b64decode(content.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        raise BadContent("The content of the file is no valid base64.") from None
+
+
+def store(place: Path, filename: str, content: bytes, now: datetime) -> Resource:
+    """Store a file in ``place``. Raises as ``Resources.put`` does."""
+    name = checked_name(filename)
+    _check_size(len(content))
+    stamp = f"{now.astimezone(UTC):%Y%m%d%H%M%S}"
+    with _folder(place, make=True) as folder:
+        _remove_old_drafts(folder)
+        draft = f"{_DRAFT}{secrets.token_hex(16)}"
+        try:
+            _write(folder, draft, content)
+            taken = 0
+            final = name
+            while not _publish(folder, draft, final):
+                taken += 1
+                final = numbered(name, stamp, taken)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(draft, dir_fd=folder)
+        os.fsync(folder)
+        return _resource(place, final, os.stat(final, dir_fd=folder, follow_symlinks=False))
+
+
+def listed(place: Path) -> list[Resource]:
+    """The files stored in ``place``, newest first; links, directories and odd names are not."""
+    found = []
+    try:
+        with _folder(place, make=False) as folder, os.scandir(folder) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError, BadName):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) and checked_name(entry.name) == entry.name:
+                        found.append((status.st_mtime_ns, entry.name, status))
+    except NoSuchFile:
+        return []
+    found.sort(key=lambda one: one[:2], reverse=True)
+    return [_resource(place, name, status) for _, name, status in found[:MOST_LISTED]]
+
+
+def delete(place: Path, filename: str) -> Resource:
+    """Delete a file stored in ``place``. Raises as ``Resources.delete`` does."""
+    name = checked_name(filename)
+    with _folder(place, make=False) as folder:
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                raise BadName(f"'{name}' is no file that was stored, so it is not deleted.")
+            os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:
+            raise NoSuchFile(f"There is no file '{name}' in '{place}'.") from None
+        os.fsync(folder)
+        return _resource(place, name, status)
+
+
+@contextmanager
+def _folder(place: Path, *, make: bool) -> Iterator[int]:
+    """The descriptor of the folder for files in ``place``.
+
+    Raises ``NoSuchFile`` where it is not there and not to be made. An ``OSError`` in the block
+    becomes ``StorageFailed``.
+    """
+    opened: list[int] = []
+    try:
+        above = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        opened.append(above)
+        opened.append(_enter(place.name or ".", above, make=False))
+        for name in FOLDER:
+            opened.append(_enter(name, opened[-1], make=make))
+        yield opened[-1]
+    except OSError as error:
+        raise StorageFailed(f"The files of '{place}': {error.strerror}.") from error
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def _enter(name: str, above: int, *, make: bool) -> int:
+    if make:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=above)
+            os.fsync(above)
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=above)
+    except FileNotFoundError:
+        raise NoSuchFile(f"There are no files: '{name}' is not there.") from None
+    except OSError as error:
+        # ENOTDIR or ELOOP, as the system likes.
+        status = os.stat(name, dir_fd=above, follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            raise BadPlace(f"'{name}' is a link; name the real directory.") from error
+        if not stat.S_ISDIR(status.st_mode):
+            raise BadPlace(f"'{name}' is no directory.") from error
+        raise
+
+
+def _write(folder: int, name: str, content: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _publish(folder: int, draft: str, name: str) -> bool:
+    """Give the draft its name; ``False`` where that is taken, by whatever it may be."""
+    try:
+        os.link(draft, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _remove_old_drafts(folder: int) -> None:
+    """Remove what a daemon that was killed in the middle of an upload left."""
+    oldest = time.time() - _DRAFT_SECONDS
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_DRAFT):
+                with suppress(FileNotFoundError):
+                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        os.unlink(entry.name, dir_fd=folder)
+
+
+def _check_size(size: int) -> None:
+    if size > MOST_BYTES:
+        raise TooLarge(f"The file is larger than {MOST_BYTES // 1024 // 1024} MB.")
+
+
+def _resource(place: Path, name: str, status: os.stat_result) -> Resource:
+    relative = "/".join([*FOLDER, name])
+    stored = datetime.fromtimestamp(int(status.st_mtime), UTC)
+    return Resource(
+        filename=name,
+        path=f"{place}/{relative}",
+        relative_path=relative,
+        size=status.st_size,
+        timestamp=stored.isoformat().replace("+00:00", "Z"),
+    )

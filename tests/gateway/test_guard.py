@@ -1,0 +1,213 @@
+"""The guard: wrong keys make an address wait, shortly; memory and patience are bounded."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podiumd.gateway import guard as guarding
+from podiumd.gateway.guard import Guard, counted_as
+
+HERE, THERE = "192.0.2.7", "192.0.2.8"
+
+
+class Time:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def guard(time: Time) -> Guard:
+    return Guard(time)
+
+
+def wrong(guard: Guard, count: int, address: str = HERE) -> None:
+    for _ in range(count):
+        guard.wrong(address)
+
+
+def test_four_wrong_keys_are_a_slip(guard: Guard) -> None:
+    wrong(guard, 4)
+
+    assert guard.delay(HERE) == 0
+
+
+def test_from_the_fifth_on_each_wrong_key_shuts_out_for_twice_as_long(guard: Guard) -> None:
+    wrong(guard, 4)
+    waits = []
+    for _ in range(10):
+        guard.wrong(HERE)
+        waits.append(guard.delay(HERE))
+
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
+    assert guard.delay(THERE) == 0
+
+
+def test_a_shut_out_ends_by_itself(guard: Guard, time: Time) -> None:
+    wrong(guard, 7)
+
+    time.now += 3.5
+    assert guard.delay(HERE) == 0.5
+    time.now += 0.5
+    assert guard.delay(HERE) == 0
+
+
+def test_a_right_key_makes_the_wrong_ones_forgotten(guard: Guard) -> None:
+    wrong(guard, 5)
+    guard.right(HERE)
+    wrong(guard, 4)
+
+    assert guard.delay(HERE) == 0
+
+
+def test_wrong_keys_are_forgotten_after_ten_quiet_minutes(guard: Guard, time: Time) -> None:
+    wrong(guard, 30)
+    time.now += 599.9
+    guard.wrong(HERE)
+    assert guard.delay(HERE) == 60
+
+    time.now += 600
+    wrong(guard, 4)
+    assert guard.delay(HERE) == 0
+
+
+def test_many_addresses_that_guess_together_are_held_back_together(
+    guard: Guard, time: Time
+) -> None:
+    for number in range(guarding.TOTAL_A_MINUTE):
+        assert guard.delay(f"198.51.100.{number}") == 0
+        guard.wrong(f"198.51.100.{number}")
+        time.now += 0.5
+
+    assert guard.delay(HERE) == 30
+    time.now += 30
+    assert guard.delay(HERE) == 0
+
+
+def test_an_address_that_has_lately_been_right_is_not_kept_out_by_others(
+    guard: Guard, time: Time
+) -> None:
+    guard.right(HERE)
+    time.now += guarding.TRUSTED_SECONDS - 1
+    for number in range(guarding.TOTAL_A_MINUTE):
+        guard.wrong(f"198.51.100.{number}")
+
+    assert guard.delay(HERE) == 0
+    assert guard.delay(THERE) == 60
+    time.now += 1
+    assert guard.delay(HERE) == 59
+
+
+def test_at_most_ten_thousand_addresses_are_remembered_the_quietest_goes_first(
+    guard: Guard, time: Time
+) -> None:
+    wrong(guard, 10, "10.0.0.0")
+    wrong(guard, 10, "10.0.0.1")
+    guard.wrong("10.0.0.0")
+    first = int(ipaddress.ip_address("10.1.0.0"))
+    for number in range(guarding.MOST_ADDRESSES - 1):
+        guard.wrong(str(ipaddress.ip_address(first + number)))
+
+    assert len(guard) == guarding.MOST_ADDRESSES
+    time.now += 59.5  # when what all did together is nearly over
+    assert guard.delay("10.0.0.0") == 0.5
+    time.now += 0.5
+    wrong(guard, 4, "10.0.0.1")
+    assert guard.delay("10.0.0.1") == 0
+
+
+def test_the_addresses_that_were_right_are_bounded_too(guard: Guard) -> None:
+    for number in range(guarding.MOST_TRUSTED + 1):
+        guard.right(str(ipaddress.ip_address(0x0A000000 + number)))
+    for number in range(guarding.TOTAL_A_MINUTE):
+        guard.wrong(f"198.51.100.{number}")
+
+    assert guard.delay("10.0.0.0") == 60
+    assert guard.delay("10.0.0.1") == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("", ""),
+        ("unknown", "unknown"),
+        ("x" * 1000, "x" * 64),
+    ],
+)
+def test_an_address_counts_as_what_one_person_has(address: str, counted: str) -> None:
+    assert counted_as(address) == counted
+
+
+ADDRESSES = st.sampled_from(
+    ["192.0.2.1", "192.0.2.2", "::ffff:192.0.2.1", "2001:db8::1", "2001:db8::2", "nonsense"]
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["wrong", "right", "delay"]),
+        ADDRESSES,
+        st.floats(min_value=0, max_value=700),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_a_wait_is_never_negative_and_never_over_a_minute(
+    steps: list[tuple[str, str, float]],
+) -> None:
+    time = Time()
+    guard = Guard(time)
+    for action, address, later in steps:
+        time.now += later
+        if action == "wrong":
+            guard.wrong(address)
+        elif action == "right":
+            guard.right(address)
+        assert 0 <= guard.delay(address) <= 60
+
+
+@given(st.lists(st.floats(min_value=0, max_value=20), min_size=20, max_size=120))
+def test_whatever_the_rhythm_an_address_guesses_at_most_ten_times_in_any_minute(
+    pauses: list[float],
+) -> None:
+    time = Time()
+    guard = Guard(time)
+    guesses: list[float] = []
+    for pause in pauses:
+        time.now += pause
+        if guard.delay(HERE) == 0:
+            guard.wrong(HERE)
+            guesses.append(time.now)
+
+    for start in guesses:
+        assert sum(start <= one < start + 60 for one in guesses) <= 10
+
+
+@given(st.lists(st.ip_addresses(), max_size=200))
+def test_no_address_has_to_wait_for_anothers_few_wrong_keys(
+    others: list[ipaddress.IPv4Address | ipaddress.IPv6Address],
+) -> None:
+    guard = Guard(Time())
+    for address in others[: guarding.TOTAL_A_MINUTE - 1]:
+        guard.wrong(str(address))
+
+    strangers = {counted_as(str(one)) for one in others}
+    assert HERE in strangers or guard.delay(HERE) == 0

@@ -1,0 +1,86 @@
+"""A person's words to a session, whoever holds it: they arrive, and it is said where."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from podiumd.runtime.errors import NotFound
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Machine, running
+
+DELIVER = "deliver"
+
+
+async def test_words_for_a_recipe_go_into_its_running_turn(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        session = turn.request.session_id
+        went = await daemon.prompt("Mind the tests.", session_id=session, if_busy=DELIVER)
+        assert (went["run_id"], went["delivery"]) == (run_id, "steered")
+        assert list(turn.steers.values()) == ["Mind the tests."]
+
+
+async def test_words_for_a_recipe_that_waits_for_a_person_go_through_as_an_aside(
+    machine: Machine, gated: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, session = await daemon.waiting(gated)
+        went = await daemon.prompt("By the way", session_id=session, if_busy=DELIVER)
+        assert went["run_id"] != run_id and went["delivery"] == "sent"
+        assert (await daemon.turn()).prompt == "By the way"
+
+
+async def test_words_for_a_session_that_a_prompt_holds_wait_in_line(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        first = await daemon.prompt("one")
+        turn = await daemon.turn()
+        session = turn.request.session_id
+        went = await daemon.prompt("two", session_id=session, if_busy=DELIVER)
+        assert went["delivery"] == "queued" and first["delivery"] == "sent"
+        turn.end(done())
+        assert (await daemon.turn()).prompt == "two"
+
+
+async def test_a_new_session_has_the_id_that_was_asked_for(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        mine, other = str(uuid.uuid4()), str(uuid.uuid4())
+        await daemon.prompt("Hello", new_session_id=mine)
+        turn = await daemon.turn()
+        assert turn.request.session_id == mine and turn.request.session_mode == "new"
+        turn.end(done())
+        _, turn = await daemon.begun(one, new_session_id=other)
+        assert turn.request.session_id == other
+
+
+async def test_a_system_prompt_reaches_the_agent_beside_the_words(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        await daemon.prompt("Hello", system_prompt="Answer in French.")
+        turn = await daemon.turn()
+        assert (turn.prompt, turn.request.system_prompt) == ("Hello", "Answer in French.")
+
+
+async def test_the_turn_of_a_prompt_is_waited_for_by_its_run(machine: Machine) -> None:
+    async with running(machine) as daemon:
+        went = await daemon.prompt("Hello")
+        (await daemon.turn()).end(done(text="Bonjour."))
+        turn = await daemon.service.ended_turn(went["run_id"])
+        assert (turn["status"], turn["text"]) == ("ended", "Bonjour.")
+        await daemon.forgotten(went["run_id"])
+        assert await daemon.service.ended_turn(went["run_id"]) == turn
+        await daemon.service.run_gone(went["run_id"])
+        with pytest.raises(NotFound):
+            await daemon.service.ended_turn(str(uuid.uuid4()))
+
+
+async def test_stored_events_are_read_by_type_and_page(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        turn.complete()
+        await daemon.ended(run_id)
+        kinds = frozenset({"run.started", "run.ended"})
+        both = await daemon.service.events_page(kinds, 0, 10)
+        assert [each["type"] for each in both] == ["run.started", "run.ended"]
+        assert await daemon.service.events_page(kinds, both[0]["pos"], 10) == both[1:]
+        assert await daemon.service.events_page(kinds, 0, 1) == both[:1]

@@ -1,0 +1,229 @@
+"""A recipe that does not check clean is never begun: what only its whole graph shows counts too."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, NotFound, RecipeRefused
+from tests.core.recipe_files import AGENTS, FAULTY, SOUND, WARNINGS, load, marks
+from tests.runtime.fake_agent import FakeDriver
+from tests.runtime.harness import Daemon, Machine, running
+
+LOOP = """
+format = 1
+id = "loop"
+initial = "work"
+{limits}
+[steps.work]
+{work}
+[steps.work.on]
+{on}
+"""
+
+TURN = 'prompt = "Work."'
+COMMAND = 'run = ["false"]'
+ENDLESS = 'good = { exit = "task-committed" }\nbad = { to = "work" }'
+ENDLESS_COMMAND = 'passed = { exit = "task-committed" }\nfailed = { to = "work" }'
+
+
+def loop(machine: Machine, work: str = TURN, on: str = ENDLESS, limits: str = "") -> str:
+    return machine.recipe(LOOP.format(work=work, on=on, limits=limits), "loop")
+
+
+async def refusal(daemon: Daemon, recipe: str) -> RecipeRefused:
+    """Start a recipe that must be refused; nothing is held, stored or asked then."""
+    with pytest.raises(RecipeRefused) as raised:
+        await daemon.start(recipe)
+    assert daemon.machine.agent.turns == []
+    assert await daemon.service.locks() == []
+    assert await daemon.service.list_runs(None, 10) == []
+    return raised.value
+
+
+async def test_a_refusal_names_code_file_line_step_and_what_to_do(machine: Machine) -> None:
+    recipe = loop(machine)
+    async with running(machine) as daemon:
+        said = await refusal(daemon, recipe)
+    message = (
+        "nothing bounds the cycle of step 'work' with itself: set max_step_visits or "
+        "max_total_steps in [limits]"
+    )
+    assert said.message == f"Recipe 'loop' cannot run: {message}"
+    assert said.data["findings"] == [
+        {
+            "code": "unbounded-cycle",
+            "level": "error",
+            "step": "work",
+            "line": 6,
+            "message": message,
+            "file": str(machine.recipes / "loop.toml"),
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ('bad = { to = "work" }', "trapped-cycle"),
+        ('bad = { to = "@restart" }', "no-exit"),
+        (ENDLESS + '\n[steps.lost]\nprompt = "x"\non.a.exit = "turn-complete"', "unreachable-step"),
+    ],
+)
+async def test_every_fault_of_the_graph_refuses_the_start(
+    machine: Machine, more: str, code: str
+) -> None:
+    recipe = loop(machine, on=more, limits="[limits]\nmax_total_steps = 3")
+    async with running(machine) as daemon:
+        said = await refusal(daemon, recipe)
+        assert code in [finding["code"] for finding in said.data["findings"]]
+
+
+async def test_a_cycle_of_commands_costs_no_turn_and_is_endless_all_the_same(
+    machine: Machine,
+) -> None:
+    """At worst it takes no turn at all, so the worst case says nothing about it."""
+    recipe = loop(machine, COMMAND, ENDLESS_COMMAND)
+    async with running(machine) as daemon:
+        assert (await daemon.service.recipes_get(recipe, None))["worst_case"]["turns"] == 0
+        said = await refusal(daemon, recipe)
+        assert [finding["code"] for finding in said.data["findings"]] == ["unbounded-cycle"]
+        loop(machine, COMMAND, ENDLESS_COMMAND, "[limits]\nmax_step_visits = 2")
+        run = await daemon.ended(await daemon.start(recipe))
+        assert run["exit"]["reason"] == "max-step-visits-exceeded:work"
+
+
+CALLING = """
+format = 1
+id = "calling"
+initial = "ship"
+{limits}
+[steps.ship]
+recipe = "loop"
+[steps.ship.on]
+task-committed = {{ exit = "changes-committed" }}
+"""
+
+
+async def test_a_called_cycle_is_bounded_by_the_callers_limits_and_by_no_others(
+    machine: Machine,
+) -> None:
+    """The called recipe may start by itself; called, its own limits do not hold."""
+    loop(machine, limits="[limits]\nmax_step_visits = 3")
+    recipe = machine.recipe(CALLING.format(limits=""), "calling")
+    async with running(machine) as daemon:
+        said = await refusal(daemon, recipe)
+        [finding] = said.data["findings"]
+        assert (finding["code"], finding["step"], finding["line"]) == ("unbounded-cycle", "ship", 6)
+        assert finding["file"] == str(machine.recipes / "calling.toml")
+        machine.recipe(CALLING.format(limits="[limits]\nmax_total_steps = 3"), "calling")
+        _, turn = await daemon.begun(recipe)
+        assert turn.prompt.startswith("Work.")
+
+
+async def test_the_steps_that_a_call_brings_in_are_not_called_unreachable(
+    machine: Machine,
+) -> None:
+    """They have names that no file has: faults are told of the steps that a person wrote."""
+    loop(machine, on='good = { exit = "task-committed" }')
+    recipe = machine.recipe(CALLING.format(limits=""), "calling")
+    async with running(machine) as daemon:
+        assert (await daemon.service.recipes_check(None, None, recipe, None))["ok"]
+        run_id, turn = await daemon.begun(recipe)
+        turn.complete("good")
+        run = await daemon.ended(run_id)
+        assert [visit["step"] for visit in run["history"]] == ["ship.work"]
+
+
+async def test_a_warning_holds_nothing_up(machine: Machine) -> None:
+    on = 'good = { exit = "task-committed" }'
+    recipe = loop(machine, on=on, limits="[limits]\nmax_step_visits = 3")
+    async with running(machine) as daemon:
+        answer = await daemon.service.recipes_check(None, None, recipe, None)
+        assert [finding["code"] for finding in answer["findings"]] == ["idle-limit"]
+        await daemon.begun(recipe)
+
+
+async def test_what_the_agent_cannot_do_refuses_the_start_and_another_agent_may_do_it(
+    machine: Machine,
+) -> None:
+    mode = 'session = "fork"\npermission_mode = "sleepy"\nprompt = "Work."'
+    recipe = loop(machine, mode, 'good = { exit = "task-committed" }')
+    machine.drivers["able"] = able = FakeDriver()
+    async with running(machine) as daemon:
+        said = await refusal(daemon, recipe)
+        [finding] = said.data["findings"]
+        assert (finding["code"], finding["step"]) == ("agent-capability", "work")
+        assert "has no permission mode 'sleepy'" in finding["message"]
+        await daemon.start(recipe, agent="able")  # modes are words of the step's own agent
+        (await able.next_turn()).complete("good")
+
+
+async def test_a_conversation_is_refused_with_its_place(machine: Machine) -> None:
+    recipe = loop(machine, "talk = true", 'good = { exit = "task-committed" }')
+    async with running(machine) as daemon:
+        said = await refusal(daemon, recipe)
+        [finding] = said.data["findings"]
+        assert (finding["step"], finding["line"]) == ("work", 7)
+        assert "which this release reads but does not run" in finding["message"]
+
+
+# -- the whole collection: a start and a check are of one mind -------------------------------------
+
+
+def provide(machine: Machine, path: Path) -> list[str]:
+    """Put a recipe among the person's own, with all that it may call; what it may be called."""
+    for sound in SOUND:
+        shutil.copy(sound, machine.recipes)
+    shutil.copytree(SOUND[0].parent / "prompts", machine.recipes / "prompts", dirs_exist_ok=True)
+    for file in (path, path.with_suffix(".md")):
+        if file.exists():
+            shutil.copy(file, machine.recipes)
+    machine.drivers["plain"] = plain = FakeDriver()
+    for name, driver in (("claude", machine.agent), ("plain", plain)):
+        driver.capabilities = AGENTS[name]  # type: ignore[assignment]
+    named = re.search(r'^id = "([a-z-]+)"', path.read_text(), re.MULTILINE)
+    return [*([named[1]] if named else []), path.stem]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FAULTY if any(mark.code not in WARNINGS for mark in marks(path))],
+    ids=lambda path: path.stem,
+)
+async def test_no_recipe_with_an_error_is_begun(machine: Machine, path: Path) -> None:
+    names = provide(machine, path)
+    expected = {mark.code for mark in marks(path) if mark.code not in WARNINGS}
+    async with running(machine) as daemon:
+        for name in names:
+            try:
+                await daemon.start(name)
+            except NotFound:
+                continue  # where the id is what is wrong it goes by its file's name
+            except RecipeRefused as refused:
+                codes = {finding["code"] for finding in refused.data["findings"]}
+                assert codes <= expected and codes
+                return
+            except AgentUnavailable:
+                assert expected == {"agent-capability"}
+                return
+    raise AssertionError(f"{names} was begun, or none of it was found")
+
+
+@pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)
+async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None:
+    """But for conversations, and for parameters that nobody gave."""
+    [name, _] = provide(machine, path)
+    recipe = load(path)
+    async with running(machine) as daemon:
+        if any(step.kind == "talk" for step in recipe.steps.values()):
+            with pytest.raises(RecipeRefused, match="is a conversation"):
+                await daemon.start(name)
+        elif any(param.default is None for param in recipe.params.values()):
+            with pytest.raises(InvalidParameter, match="param"):
+                await daemon.start(name)
+        else:
+            await daemon.service.cancel(await daemon.start(name))
