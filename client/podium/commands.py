@@ -5,10 +5,11 @@ from __future__ import annotations
 from podium.commands_table import Argument, Command
 from podium.commands_table_daemon import DAEMON, SERVICE
 from podium.commands_table_gateway import GATEWAY
+from podium.commands_table_phone import PHONE
 from podium.commands_table_recipes import RECIPES
 from podium.commands_table_runs import RUNS
 from podium.commands_table_sessions import SESSIONS
 
 __all__ = ["COMMANDS", "Argument", "Command"]
 
-COMMANDS = (*DAEMON, *SESSIONS, *RUNS, *RECIPES, *GATEWAY, *SERVICE)
+COMMANDS = (*DAEMON, *SESSIONS, *RUNS, *RECIPES, *GATEWAY, *PHONE, *SERVICE)

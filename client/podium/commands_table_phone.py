@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.commands_table import JSON, Command, option
+from podium.commands_table import Command, option
 
 PHONE = (
     Command(

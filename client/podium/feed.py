@@ -31,6 +31,10 @@ CUT_LOOSE = "feed.closed"
 """What the daemon sends before it closes a connection, to who reads too slowly for instance."""
 
 
+STOPPING = "daemon.stopping"
+"""What the daemon sends before it ends; ``turns`` says whether agents go on without it."""
+
+
 def wait_for_daemon(path: str, hope: str) -> Connection:
     """Connect to a daemon that is restarting; there is nothing to wait on but its socket.
 
@@ -61,6 +65,8 @@ def wait_for_daemon(path: str, hope: str) -> Connection:
 class Feed(ABC):
     """The items after ``after_seq``, as they come.
 
+    A daemon that a person has stopped is not waited for.
+
     ``connection`` is the present one; a lost one is replaced. ``rejoined`` counts how often.
     An item without a ``seq`` is handed out as it is and never asked for again.
     """
@@ -68,12 +74,16 @@ class Feed(ABC):
     hope: str
     """See ``wait_for_daemon``."""
 
+    again: str
+    """The command that follows the same once more."""
+
     def __init__(self, connection: Connection, after_seq: int) -> None:
         self.connection = connection
         self.rejoined = 0
         self._seq = after_seq
         self._fruitless = 0
         self._hole = -1
+        self._stopped = False
         self._ready: list[Json] = []
         try:
             self._ready = self._subscribe()
@@ -103,6 +113,8 @@ class Feed(ABC):
         try:
             for message in self.connection.notifications():
                 cut_loose |= message.get("method") == CUT_LOOSE
+                if message.get("method") == STOPPING:
+                    self._stopped = (message.get("params") or {}).get("turns") == "interrupt"
                 ready += self._items(message)
         except ConnectionLost:
             lost = True
@@ -150,6 +162,17 @@ class Feed(ABC):
             self._reconnect()
 
     def _reconnect(self) -> None:
+        """Wait for the next daemon and go on with it.
+
+        Raises:
+            Failure: none comes, or none is to come: this one was stopped with its agents.
+        """
+        if self._stopped:
+            raise Failure(
+                "The daemon was stopped. Nothing is lost: 'podium up' starts it, "
+                f"then {self.again} goes on.",
+                NOT_RUNNING,
+            )
         while True:
             self._count()
             self.connection = wait_for_daemon(self.connection.path, self.hope)

@@ -67,6 +67,7 @@ class RunFeed(feed.Feed):
 
     def __init__(self, connection: Connection, run_id: str, after_seq: int = 0) -> None:
         self.run_id = run_id
+        self.again = f"'podium attach {run_id}'"
         super().__init__(connection, after_seq)
 
     def _subscribe(self) -> list[Json]:

@@ -42,7 +42,8 @@ class SessionFeed(Feed):
     def __init__(self, connection: Connection, session_id: str, after_seq: int) -> None:
         self.session_id = session_id
         self.generation: object = None
-        self.hope = f"and 'podium show {session_id} --follow' goes on"
+        self.again = f"'podium show {session_id} --follow'"
+        self.hope = f"and {self.again} goes on"
         super().__init__(connection, after_seq)
 
     def _subscribe(self) -> list[Json]:

@@ -8,7 +8,8 @@
     ├── gateway                   a task a phone
     └── rpc                       a task a connection
 
-Leaving goes the other way round: no new clients, clients told, turns let go, everything stored.
+Leaving goes the other way round: no new clients, clients told, turns let go, everything stored,
+and told to those who follow.
 """
 
 from __future__ import annotations
@@ -172,9 +173,11 @@ class Daemon:
                 if stop.turns == "interrupt":
                     with trio.move_on_after(STOP_SECONDS):
                         await service.stop_turns()
-            context.bus.close()
-            server.stop()
+            server.stop(stop.turns)
             await runs.leave()
+            context.bus.close()  # after what runs have still to tell: now feeds come to their end
+            transcripts.end_feeds()
+            await server.wait_closed()
             nursery.cancel_scope.cancel()
 
     def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:

@@ -43,7 +43,7 @@ def test_what_cannot_be_written_whole_changes_nothing(
 ) -> None:
     old = tmp_path / "a.html"
     old.write_bytes(b"old")
-    monkeypatch.setattr(atomic.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     target = old if replace else tmp_path / "b.html"
     with pytest.raises(OSError, match="No space left"):
         atomic.write(str(target), b"page", replace=replace)
@@ -59,7 +59,7 @@ def test_what_is_there_is_kept_where_it_is_not_to_be_replaced(
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     if not links:
-        monkeypatch.setattr(atomic.os, "link", unsupported)
+        monkeypatch.setattr(os, "link", unsupported)
     atomic.write(str(tmp_path / "a"), b"first", replace=False)
     with pytest.raises(FileExistsError):
         atomic.write(str(tmp_path / "a"), b"second", replace=False)

@@ -153,10 +153,50 @@ def test_a_pause_waits_for_no_answer_and_an_answer_for_no_resume() -> None:
 def test_a_pause_lets_the_check_that_runs_end() -> None:
     play = Play(a_recipe({"work": a_step(checks=(a_check(), a_check()))}))
     play.say("complete")
+
+    assert play.do(c.Pause) == ["stop.intended"]
+    assert play.state.status == "running"
+    assert play.check() == ["check.ended", "run.paused"]
+    assert not play.state.ready
+
+
+def test_a_pause_of_a_check_taken_back_before_its_end_changes_nothing() -> None:
+    play = Play(a_recipe({"work": a_step(checks=(a_check(), a_check()))}))
+    play.say("complete")
     play.do(c.Pause)
 
+    assert play.do(c.Resume) == ["run.resumed"]
     assert play.check() == ["check.ended"]
-    assert not play.state.ready
+    assert play.state.ready
+
+
+def test_an_interrupted_check_pauses_once_it_lives_no_more_and_runs_again() -> None:
+    play = Play(a_recipe({"work": a_step(checks=(a_check(),))}))
+    play.say("complete")
+
+    assert play.do(c.Interrupt) == ["stop.intended"]
+    assert play.state.stopping and play.state.status == "running"
+    assert play.do(c.WorkStopped) == ["run.paused"]
+    assert play.last(f.RunPaused).why == "interrupted"
+    play.do(c.Resume)
+    assert play.state.ready and play.state.next == f.Move(kind="check")
+    assert play.check()[-1] == "run.ended"
+
+
+def test_a_check_that_ends_as_it_is_interrupted_counts_and_then_the_run_pauses() -> None:
+    play = Play(a_recipe({"work": a_step(checks=(a_check(), a_check()))}))
+    play.say("complete")
+    play.do(c.Interrupt)
+
+    assert play.check() == ["check.ended", "run.paused"]
+    assert play.do(c.WorkStopped) == []
+
+
+def test_a_turn_is_not_stopped_by_what_a_command_comes_to() -> None:
+    play = Play(a_recipe()).begin()
+    play.do(c.Interrupt)
+
+    assert play.do(c.WorkStopped) == []
 
 
 def test_a_turn_cut_off_under_a_pause_goes_on_after_it() -> None:

@@ -72,10 +72,67 @@ def test_its_time_counts_and_is_never_more_than_is_left() -> None:
     assert play.reason == "max-minutes"
 
 
-def test_a_tree_that_somebody_else_took_ends_the_run() -> None:
+@pytest.mark.parametrize("answer", ["retry", "stop"])
+def test_a_tree_that_somebody_else_took_from_a_run_that_has_begun_is_asked_about(
+    answer: str,
+) -> None:
     play = Play(a_recipe({"build": a_command()}))
-    play.go(locked="run 42")
-    assert (play.reason, play.all(f.CommandIntended)) == ("session-locked", [])
+    play.do(c.Proceed)
+    play.do(c.Proceed, locked="run 42")
+    assert (play.question.kind, play.question.detail) == ("recover", "run 42")
+    assert play.all(f.CommandIntended) == []
+    play.answer(answer)
+    if answer == "stop":
+        assert play.reason == "user-requested"
+        return
+    play.do(c.Proceed, locked="run 43")  # it still has it
+    play.answer("retry")
+    play.ran()
+    assert play.reason == "changes-committed"
+
+
+def test_a_tree_that_is_not_ours_any_more_keeps_a_command_that_was_cut_off_from_running() -> None:
+    play = Play(a_recipe({"build": a_command()}))
+    play.go().do(c.Proceed, locked="run 42")
+    assert play.question.about == "hindered" and not play.state.at_work
+    play.answer("retry")
+    assert play.state.at_work and play.do(c.Proceed) == []
+    play.ran()
+    assert play.reason == "changes-committed"
+
+
+def test_an_unattended_run_whose_tree_somebody_else_took_ends() -> None:
+    play = Play(a_recipe({"build": a_command()}), on_question="fail")
+    play.go().do(c.Proceed, locked="run 42")
+    assert play.reason == "session-locked"
+
+
+def test_an_interrupted_command_is_run_again() -> None:
+    play = Play(a_recipe({"build": a_command()}))
+    play.go()
+    assert play.do(c.Interrupt) == ["stop.intended"]
+    assert play.do(c.WorkStopped) == ["run.paused"]
+    assert play.do(c.Resume) == ["run.resumed"]
+    assert play.state.at_work
+    play.ran()
+    assert play.reason == "changes-committed"
+
+
+def test_one_that_must_not_be_repeated_is_asked_about_when_the_run_goes_on() -> None:
+    play = Play(a_recipe({"push": a_command("git", "push", irreversible=True)}))
+    play.go().do(c.Interrupt)
+    play.do(c.WorkStopped)
+    assert play.state.status == "paused"
+    assert play.do(c.Resume) == ["run.resumed", "question.opened"]
+    assert (play.question.about, play.question.detail) == ("irreversible", "git push")
+    play.answer("continue")
+    assert play.reason == "changes-committed"
+
+
+def test_a_pause_of_one_that_is_taken_back_in_time_asks_nothing() -> None:
+    play = Play(a_recipe({"push": a_command("git", "push", irreversible=True)}))
+    play.go().do(c.Pause)
+    assert play.do(c.Resume) == ["run.resumed"]
 
 
 def test_an_end_that_comes_too_late_is_dropped() -> None:

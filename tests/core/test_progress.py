@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podiumd.core import facts as f
-from podiumd.core.progress import comes_round
+from podiumd.core.progress import FOLDED_CHARACTERS, comes_round, standing
 from podiumd.core.recipe import Limits
 from tests.core.builders import (
     Play,
@@ -80,6 +80,25 @@ def test_outside_git_nothing_is_said() -> None:
 )
 def test_white_space_and_how_long_something_took_are_no_news(first: str, second: str) -> None:
     assert len(reviewed((first, TREE), (second, TREE)).all(f.ProgressStalled)) == 1
+
+
+def findings(detail: str) -> str:
+    """What of a visit's findings is compared."""
+    ended = standing(1, "bad", "text", detail, TREE)
+    assert ended is not None
+    return ended.findings
+
+
+def test_of_very_long_findings_the_rest_is_compared_as_it_is() -> None:
+    long = "x " * FOLDED_CHARACTERS
+
+    assert findings("1 s " + long) == findings("2 s " + long)
+    assert findings(long + "1 s") != findings(long + "2 s")
+    assert findings(long + "1 s") == findings(long + "1 s")
+
+
+def test_a_lone_surrogate_in_findings_does_no_harm() -> None:
+    assert findings("a\ud800") == findings(" a\ud800") != findings("a\ud801")
 
 
 def test_another_number_is_news() -> None:

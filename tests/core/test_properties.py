@@ -180,6 +180,7 @@ def disturbance(play: Play, pick: Pick) -> tuple[Any, dict[str, Any]]:
         (c.Answer, {"question_id": question, "answer": "always"}),
         (c.EffectOver, {"effect": effect, "state": pick.of(("queued", "too_late", "made"))}),
         (c.CheckOver, {"index": pick.of((0, 1)), "passed": True}),
+        (c.WorkStopped, {}),
         (c.AskRecovery, {"about": pick.of(("damage", "more")), "text": "How?"}),
         pick.of(LAST_WORDS),
     ]

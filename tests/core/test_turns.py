@@ -82,7 +82,7 @@ def test_a_plain_prompt_goes_out_byte_for_byte_and_ends_turn_complete() -> None:
     assert (play.reason, play.state.history) == ("turn-complete", ())
 
 
-def test_a_lost_session_ends_the_run() -> None:
+def test_a_session_lost_before_the_run_began_ends_it() -> None:
     play = Play(a_recipe()).go(locked="held by pid 7")
 
     assert (play.reason, detail_of(play)) == ("session-locked", "held by pid 7")

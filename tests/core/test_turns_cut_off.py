@@ -57,7 +57,7 @@ def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
 
     assert play.over("broken") == ["turn.ended", "question.opened"]
     assert play.question.text == "Step 'work' was cut off and must not be repeated unseen."
-    assert play.question.detail.startswith("The working directory is in no git repository")
+    assert play.question.detail.startswith("Git does not tell what has changed here")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_an_irreversible_step_that_was_cut_off_always_asks() -> None:
         (
             None,
             None,
-            "The working directory is in no git repository: look at it before you answer.",
+            "Git does not tell what has changed here: look at the directory before you answer.",
         ),
     ],
 )

@@ -25,7 +25,7 @@ max_step_visits = 2
 max_minutes = 60
 
 [steps.test]
-run = ["/bin/sh", "-c", "echo tests of $1; test -e fixed", "sh", "{{what}}"]
+run = ["/bin/sh", "-c", "echo \\"tests of $1\\"; test -e fixed", "sh", "{{what}}"]
 timeout_minutes = 1
 
 [steps.test.on]

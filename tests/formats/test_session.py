@@ -142,6 +142,14 @@ def test_the_tips_are_the_last_message_and_what_the_tree_grew_after_it() -> None
     assert cursor.tips == []
 
 
+def test_a_copy_of_a_cursor_moves_on_by_itself() -> None:
+    cursor = Cursor(["m"], ["m"])
+    other = cursor.copy()
+    assert other == cursor
+    other.extend("a", "m")
+    assert (cursor, other) == (Cursor(["m"], ["m"]), Cursor(["m", "a"], ["m", "a"]))
+
+
 def test_a_fork_is_traced_to_the_nearest_message() -> None:
     parents = {"hook": "date", "date": "m", "round": "about", "about": "round", "root": ""}
     known = {identity_of("m"), identity_of("n")}.__contains__

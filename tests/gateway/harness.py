@@ -19,6 +19,7 @@ from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import WebSocket
 
 WATCHDOG_SECONDS = 30
+_connected: list[trio.SocketStream] = []  # closed by ``served``, whatever a test left open
 SMALL = GatewayLimits(close_seconds=0.5, linger_seconds=0.2, drain_seconds=1)
 
 
@@ -60,20 +61,25 @@ class Apps:
 @asynccontextmanager
 async def served(apps: Apps | None = None, **options: Any) -> AsyncIterator[Gateway]:
     """A gateway on a free port of loopback; cancelled when the test is done with it."""
-    options = {"port": 0, "limits": SMALL} | options
+    settings: dict[str, Any] = {"port": 0, "limits": SMALL} | options
     given = apps or Apps()
     with trio.fail_after(WATCHDOG_SECONDS):
         async with trio.open_nursery() as nursery:
             gateway: Gateway = await nursery.start(
-                serve_gateway, GatewayOptions(**options), given, given, given
+                serve_gateway, GatewayOptions(**settings), given, given, given
             )
-            yield gateway
+            try:
+                yield gateway
+            finally:
+                while _connected:
+                    _connected.pop().socket.close()
             nursery.cancel_scope.cancel()
 
 
 async def connect(gateway: Gateway, tls: ssl.SSLContext | None = None) -> trio.abc.Stream:
     """A raw connection to it."""
     stream = await trio.open_tcp_stream("127.0.0.1", gateway.port)
+    _connected.append(stream)
     if tls is None:
         return stream
     return trio.SSLStream(stream, tls, server_hostname="localhost", https_compatible=True)
@@ -165,9 +171,10 @@ class Peer:
         return await self.message()
 
     async def closed(self) -> Close | None:
-        """Read to the end; with which code and reason the gateway closed."""
+        """Read to the end and hang up; with which code and reason the gateway closed."""
         while await self.frame() is not None:
             pass
+        await self.stream.aclose()
         return self.protocol.close_rcvd
 
     async def close(self) -> Close | None:

@@ -17,12 +17,12 @@ def read(data: bytes) -> Frame:
     reader.feed_data(data)
     reader.feed_eof()
     parsing = Frame.parse(reader.read_exact, mask=False)
-    try:
-        while True:
+    while True:
+        try:
             next(parsing)
-    except StopIteration as done:
-        frame: Frame = done.value
-    return frame
+        except StopIteration as done:
+            frame: Frame = done.value
+            return frame
 
 
 def sent(opcode: Opcode, data: bytes, fin: bool = True) -> bytes:

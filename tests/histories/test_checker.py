@@ -264,9 +264,9 @@ def test_a_row_that_is_missing_or_counts_wrongly_is_caught() -> None:
 
 @pytest.mark.parametrize("line", BROKEN, ids=range(len(BROKEN)))
 def test_wherever_a_broken_line_is_cut_the_model_and_the_reader_agree(line: bytes) -> None:
-    maker, format = Maker(), ClaudeSession()
+    maker, reader = Maker(), ClaudeSession()
     for size in range(len(line) + 1):
-        found, read = maker.line(line[:size]), format.message(line[:size])
+        found, read = maker.line(line[:size]), reader.message(line[:size])
         assert (read is not None) == bool(found.identity), line[:size]
         if read is not None:
             assert (identity_of(read.uuid), read.role) == (found.identity, found.role)

@@ -69,8 +69,24 @@ def _imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+# Module -> what it needs beyond the standard library. Nothing but `podium phone` imports it.
+FOREIGN = {"client/podium/phone/link.py": {"websockets"}}
+
+
 def test_the_client_imports_only_itself_and_the_standard_library() -> None:
     allowed = sys.stdlib_module_names | {"podium"}
     foreign = {name_of(path): _imported(path) - allowed for path in modules("client")}
 
-    assert {name: found for name, found in foreign.items() if found} == {}
+    assert {name: found for name, found in foreign.items() if found} == FOREIGN
+
+
+def test_nothing_but_the_simulated_phone_imports_the_simulated_phone() -> None:
+    outside = [path for path in modules("client") if "/podium/phone/" not in path.as_posix()]
+    found = [
+        name_of(path)
+        for path in outside
+        for node in tree(path).body  # within a function is the rule, at the top is not
+        if "podium.phone" in ast.unparse(node) and isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+    assert found == []

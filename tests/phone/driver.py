@@ -9,23 +9,23 @@ async with Phone(url, key, "ios") as phone:
 
 from __future__ import annotations
 
-import json
 import ssl
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import trio
 
-from podium.phone.fields import FRAME_DROPPED, Fault, Json
+from podium.phone.fields import Fault, Json
 from podium.phone.histories import Message
-from podium.phone.link import Link
 from podium.phone.model import PhoneModel
 from podium.phone.sessions import LegacySession, Session
 from podium.phone.variants import VARIANTS, Variant
+from tests.phone.carrier import AtOnce, Carrier, Retries
 
-CHUNK = 65536
+__all__ = ["AtOnce", "Phone", "Refused", "Retries"]
+
 PATIENCE_SECONDS = 10.0
 KEEPALIVE_SECONDS = 30.0
 
@@ -36,23 +36,6 @@ class Refused(Exception):
     """The phone was not let in; the words say why."""
 
 
-class Retries(Protocol):
-    """When to connect again: ``podium.phone.retry.Retry`` as the apps do, ``AtOnce`` for tests."""
-
-    def next(self) -> float | None: ...
-    def reset(self) -> None: ...
-
-
-class AtOnce:
-    """Connects again without delay, as often as it takes."""
-
-    def next(self) -> float:
-        return 0.0
-
-    def reset(self) -> None:
-        """Nothing was counted."""
-
-
 class Phone:
     """One phone on one gateway; ``async with`` connects it and takes it away again.
 
@@ -60,8 +43,7 @@ class Phone:
     connection is lost. ``wait`` false: entering does not wait for the connection. ``headers``
     replace those of the same name in the opening request.
 
-    ``model`` is what the app knows, ``ledger`` every message it ever took, in order of arrival,
-    ``connections`` how often a connection was opened, ``refusal`` why the last one was not.
+    ``model`` is what the app knows, ``ledger`` every message it ever took, in order of arrival.
     """
 
     def __init__(
@@ -81,23 +63,21 @@ class Phone:
         self.model = PhoneModel(key, VARIANTS[variant] if isinstance(variant, str) else variant)
         self.ledger: defaultdict[str, list[Message]] = defaultdict(list)
         self.model.sync.told = lambda session_id, one: self.ledger[session_id].append(one)
-        self.connections = 0
-        self.refusal = ""
-        self.close_code: int | None = None
-        self._retries = retries
-        self._keepalive_seconds = keepalive_seconds
+        self.carrier = Carrier(
+            url,
+            self.model,
+            hear=self._hear,
+            tell=self._tell,
+            retries=retries,
+            keepalive_seconds=keepalive_seconds,
+            connect_seconds=connect_seconds,
+            headers=headers,
+            tls=tls,
+        )
         self._connect_seconds = connect_seconds
         self._wait = wait
-        self._headers = headers
-        self._tls = tls
-        self._link: Link | None = None
-        self._stream: trio.abc.Stream | None = None
-        self._wanted = True
-        self._woken = trio.Event()
+        self._last_try = retries is None
         self._changed = trio.Event()
-        self._to_send = trio.Event()
-        self._reading = trio.Event()
-        self._reading.set()
         self._listeners: list[Callable[[Json], None]] = []
         self._life: AbstractAsyncContextManager[None] | None = None
 
@@ -123,6 +103,21 @@ class Phone:
     def faults(self) -> list[Fault]:
         """What the real app would have dropped or misread."""
         return self.model.faults
+
+    @property
+    def connections(self) -> int:
+        """How often a connection was opened."""
+        return self.carrier.connections
+
+    @property
+    def refusal(self) -> str:
+        """Why the last connection was not opened; empty: it was."""
+        return self.carrier.refusal
+
+    @property
+    def close_code(self) -> int | None:
+        """The code that the gateway closed the last connection with."""
+        return self.carrier.close_code
 
     @property
     def up(self) -> bool:
@@ -252,57 +247,38 @@ class Phone:
 
     def send_raw(self, data: str | bytes) -> None:
         """Put a message on its way that the model knows nothing of: text, or binary bytes."""
-        if self._link is not None:
-            if isinstance(data, str):
-                self._link.send(data)
-            else:
-                self._link.send_binary(data)
-            self._to_send.set()
+        self.carrier.send_raw(data)
 
     def flush(self) -> None:
         """Hand what the model has to send to the connection; lost without one, as in the apps."""
-        while self.model.out:
-            frame = self.model.out.popleft()
-            if self._link is not None:
-                self._link.send(json.dumps(frame, separators=(",", ":")))
-        self._to_send.set()
+        self.carrier.flush()
 
     def stop_reading(self) -> None:
         """Take no more bytes from the socket until ``go_on_reading``."""
-        self._reading = trio.Event()
+        self.carrier.stop_reading()
 
     def go_on_reading(self) -> None:
         """Take bytes from the socket again."""
-        self._reading.set()
+        self.carrier.go_on_reading()
 
     def cut(self) -> None:
         """Lose the connection without a word; what follows depends on ``retries``."""
-        if isinstance(self._stream, trio.SocketStream | trio.SSLStream):
-            bare = self._stream
-            while isinstance(bare, trio.SSLStream):
-                bare = bare.transport_stream
-            bare.socket.close()
+        self.carrier.cut()
 
     async def background(self) -> None:
         """Close the connection in order, and stay away until ``foreground``."""
-        self._wanted = False
-        if self._link is not None:
-            self._link.close()
-            self._to_send.set()
-        await self.until(lambda phone: phone._link is None)
+        self.carrier.hang_up()
+        await self.until(lambda phone: not phone.carrier.is_open)
 
     async def foreground(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Connect (again), and wait until let in."""
-        self._wanted = True
-        if self._retries is not None:
-            self._retries.reset()
-        self._woken.set()
+        self.carrier.come_back()
         await self._let_in(seconds)
 
     async def _let_in(self, seconds: float) -> None:
-        last_try = self._retries is None
         await self.until(
-            lambda phone: phone.up or phone.model.stopped or (last_try and phone.refusal), seconds
+            lambda phone: phone.up or phone.model.stopped or (phone._last_try and phone.refusal),
+            seconds,
         )
         if not self.up:
             raise Refused(self.model.stopped or self.refusal)
@@ -311,101 +287,13 @@ class Phone:
     @asynccontextmanager
     async def _living(self) -> AsyncIterator[None]:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._live)
+            nursery.start_soon(self.carrier.live)
             yield
             nursery.cancel_scope.cancel()
 
-    async def _live(self) -> None:
-        while True:
-            while not self._wanted:
-                self._woken = trio.Event()
-                await self._woken.wait()
-            await self._connect_once()
-            self._link = self._stream = None
-            self.model.closed()
-            delay = self._delay()
-            self._woken = trio.Event()
-            if delay is None:
-                self._wanted = False
-            self._tell()
-            with trio.move_on_after(delay or 0.0):
-                await self._woken.wait()
-            await trio.lowlevel.checkpoint()
-
-    def _delay(self) -> float | None:
-        if not self._wanted or self.model.stopped or self._retries is None:
-            return None
-        return self._retries.next()
-
-    async def _connect_once(self) -> None:
-        """One connection, from its first byte to its end."""
-        link = Link(self.url, self._headers)
-        self.refusal, self.close_code = "", None
-        try:
-            with trio.fail_after(self._connect_seconds):
-                stream = await self._dial(link)
-        except (OSError, trio.BrokenResourceError, trio.TooSlowError) as error:
-            self.refusal = f"no connection: {error}"
-            return
-        self._link, self._stream = link, stream
-        self._to_send = trio.Event()
-        self._to_send.set()
-        self.connections += 1
-        try:
-            async with stream, trio.open_nursery() as nursery:
-                nursery.start_soon(self._write, stream, link)
-                nursery.start_soon(self._keep_alive)
-                await self._read(stream, link)
-                nursery.cancel_scope.cancel()
-        except* (trio.BrokenResourceError, trio.ClosedResourceError, OSError):
-            pass  # the connection is gone: that is told by the state, not by an error
-        self.refusal, self.close_code = link.refusal, link.close_code
-        if link.violation:
-            self.faults.append(Fault("frame", "websocket", link.violation, FRAME_DROPPED))
-
-    async def _dial(self, link: Link) -> trio.abc.Stream:
-        stream: trio.abc.Stream = await trio.open_tcp_stream(link.host, link.port)
-        if link.secure:
-            context = self._tls or ssl.create_default_context()
-            secured = trio.SSLStream(
-                stream, context, server_hostname=link.host, https_compatible=True
-            )
-            await secured.do_handshake()
-            return secured
-        return stream
-
-    async def _read(self, stream: trio.abc.Stream, link: Link) -> None:
-        while data := await stream.receive_some(CHUNK):
-            await self._reading.wait()
-            for message in link.received(bytes(data)):
-                was_up = self.model.connected
-                frame = self.model.received(message)
-                if self.model.connected and not was_up and self._retries is not None:
-                    self._retries.reset()
-                if frame is not None:
-                    for hear in tuple(self._listeners):
-                        hear(frame)
-            self.flush()
-            self._tell()
-        link.ended()
-
-    async def _write(self, stream: trio.abc.Stream, link: Link) -> None:
-        while True:
-            await self._to_send.wait()
-            self._to_send = trio.Event()
-            for piece in link.output():
-                if piece:
-                    await stream.send_all(piece)
-                elif isinstance(stream, trio.abc.HalfCloseableStream):
-                    await stream.send_eof()
-
-    async def _keep_alive(self) -> None:
-        while True:
-            with trio.move_on_after(self._keepalive_seconds):
-                await trio.sleep_forever()
-            if self.model.connected:
-                self.model.sync.ping()
-                self.flush()
+    def _hear(self, frame: Json) -> None:
+        for hear in tuple(self._listeners):
+            hear(frame)
 
     def _tell(self) -> None:
         self._changed.set()

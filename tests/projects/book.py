@@ -81,9 +81,9 @@ class Bench:
 
     async def over(self, record: CommandRecord) -> CommandRecord:
         """The record of that run once it is complete."""
-        id = record.command_session_id
+        run_id = record.command_session_id
         event = await self.until(
-            lambda one: isinstance(one, CommandComplete) and one.record.command_session_id == id
+            lambda one: isinstance(one, CommandComplete) and one.record.command_session_id == run_id
         )
         assert isinstance(event, CommandComplete)
         return event.record
@@ -101,12 +101,12 @@ class Bench:
 
     def kinds(self, record: CommandRecord) -> list[type[CommandEvent]]:
         """The kinds of events of that run, in order."""
-        id = record.command_session_id
+        run_id = record.command_session_id
         return [
             type(event)
             for event in self.events
             if (event.command_session_id if isinstance(event, CommandOutput)
-                else event.record.command_session_id) == id
+                else event.record.command_session_id) == run_id
         ]  # fmt: skip
 
 

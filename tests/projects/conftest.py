@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import claude_binary
 from tests.projects.book import Bench
+
+__all__ = ["bench", "claude_binary"]
 
 
 @pytest.fixture

@@ -92,8 +92,8 @@ async def test_runs_older_than_seven_days_are_forgotten_at_the_start(bench: Benc
         await trio.testing.wait_all_tasks_blocked()
         assert [one.command_session_id[-1] for one in book.history()] == ["2"]
     async with bench.book():
-        names = sorted(path.name[-6:] for path in bench.state.iterdir())
-    assert names == ["2.json", "02.log"]
+        names = {path.name[-6:] for path in bench.state.iterdir()}
+    assert names == {"2.json", "02.log"}
 
 
 async def test_and_each_day(bench: Bench, mock_clock: trio.testing.MockClock) -> None:
@@ -128,7 +128,22 @@ def test_one_damaged_record_costs_no_other_and_half_made_files_are_cleared(tmp_p
     assert shelf.open() == [record(1), record(2)]
     left = {path.name for path in tmp_path.iterdir()}
     assert "notes.log" in left
-    assert not any(one.endswith(".new") or one.endswith("4.log") for one in left)
+    assert not any(one.endswith((".new", "4.log")) for one in left)
+
+
+def test_what_cannot_be_deleted_stays_for_another_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf = stored(tmp_path, record(1))
+
+    def busy(self: Path, missing_ok: bool = False) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "unlink", busy)
+    shelf.remove(record(1).command_session_id)
+    monkeypatch.undo()
+    assert "could not be deleted: Device or resource busy" in caplog.text
+    assert shelf.open() == [record(1)]
 
 
 def test_the_history_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -28,16 +28,15 @@ def labels(found: Offered) -> list[str]:
 
 def test_a_bare_directory_offers_git_and_no_command_of_a_missing_program(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
-    for name in ("git", "bd"):
+    path = {"PATH": str(tmp_path / "bin")}
+    git = ["git.status", "git.push", "git.worktree.list"]
+    for name, ids in (("git", git), ("bd", [*git, "bd.ready", "bd.list"])):
         program = tmp_path / "bin" / name
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
-        found = offered(tmp_path, {"PATH": str(tmp_path / "bin")})
-        general = [item.id for item in found.general]
+        found = offered(tmp_path, path)
         assert found.project == ()
-        assert general[:3] == ["git.status", "git.push", "git.worktree.list"]
-        assert ("bd.ready" in general) is (name == "bd")
-    assert [*found.table] == general
+        assert [item.id for item in found.general] == [*found.table] == ids
     assert offered(tmp_path, {"PATH": str(tmp_path)}).table == {}
 
 
@@ -50,7 +49,7 @@ def test_every_kind_of_project_is_offered_and_each_id_stands_for_an_argument_lis
     (tmp_path / "justfile").write_text("deploy:\n")
     found = offered(tmp_path)
     assert labels(found) == ["Docker", "Test.unit", "Npm", "yarn", "just deploy"]
-    assert {id: command.argv for id, command in found.table.items() if id[:3] != "git"} == {
+    assert {name: one.argv for name, one in found.table.items() if name[:3] != "git"} == {
         "docker.up": ("make", "docker-up"),
         "docker.down": ("make", "docker-down"),
         "test.unit": ("make", "test.unit"),

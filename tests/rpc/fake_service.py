@@ -35,6 +35,8 @@ class Feed:
                     yield event
                     if event["type"] == "run.ended":
                         return
+            if self._service.closed:
+                return
             await self._service.grown.park()
 
 
@@ -50,6 +52,7 @@ class FakeService:
         self.result: Any = []
         self.failure: BaseException | None = None
         self.open_feeds = 0
+        self.closed = False
         self.feed_failure: Exception | None = None
         self.feed_fault: Exception | None = None
 
@@ -64,6 +67,11 @@ class FakeService:
         self.events.append(event)
         self.grown.unpark_all()
         return event
+
+    def close(self) -> None:
+        """Have every feed end once it has told everything, as a daemon that stops."""
+        self.closed = True
+        self.grown.unpark_all()
 
     def break_feeds(self, fault: Exception | None) -> None:
         """Have every open feed raise, or, without a fault, give what is no JSON."""

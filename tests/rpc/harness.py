@@ -122,6 +122,7 @@ async def served(
             harness.shutdowns = shutdowns
             with trio.fail_after(30):
                 yield harness
+            service.close()
             server.stop()
             await server.wait_closed()
 

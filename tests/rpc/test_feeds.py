@@ -112,18 +112,46 @@ async def test_a_subscriber_that_vanishes_leaves_nothing_behind(tmp_path: Path) 
         assert daemon.service.open_feeds == 0
 
 
-async def test_a_half_closed_subscriber_that_vanishes_is_noticed_at_the_next_event(
-    tmp_path: Path,
-) -> None:
-    async with served(tmp_path) as daemon:
+async def test_a_subscriber_that_closes_its_side_is_let_go_at_once(tmp_path: Path) -> None:
+    """Whether it will ever read could not be told, and its place would be taken for good."""
+    async with served(tmp_path, RpcLimits(connections=1)) as daemon:
         async with daemon.client() as client:
             await client.result("events.subscribe")
             await client.stream.send_eof()
-            daemon.service.publish("run.started")
-            assert (await client.message())["method"] == "event"
-        daemon.service.publish("run.started")
+            assert await client.line() is None
         await wait_until(lambda: daemon.server.connections == 0)
         assert daemon.service.open_feeds == 0
+
+
+async def test_a_feed_that_is_opened_by_the_last_line_is_answered_and_not_begun(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        daemon.service.publish("run.started")
+        await client.send(b"[" + request("events.subscribe", 1, after=0) + b"]")
+        await client.stream.send_eof()
+        assert await client.message() == [{"jsonrpc": "2.0", "result": {"pos": 0}, "id": 1}]
+        assert await client.line() is None
+        assert daemon.service.open_feeds == 0
+
+
+async def test_a_daemon_that_stops_tells_followers_what_has_happened(tmp_path: Path) -> None:
+    """The last events of a feed are not lost with its connection."""
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.result("events.subscribe")
+        for _ in range(100):
+            daemon.service.publish("step.entered", text="x" * 20_000)
+        daemon.service.publish("run.ended")
+        daemon.service.close()
+        daemon.server.stop("interrupt")
+        told = []
+        while (line := await client.line()) is not None:
+            told.append(json.loads(line))
+        assert [one["params"]["pos"] for one in told if one["method"] == "event"] == [
+            *range(1, 102)
+        ]
+        (stopping,) = [one for one in told if one["method"] == "daemon.stopping"]
+        assert stopping["params"] == {"turns": "interrupt"}
 
 
 @pytest.mark.parametrize(

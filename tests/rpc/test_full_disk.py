@@ -22,7 +22,9 @@ async def broken(context: None, params: Nothing) -> None:
 
 
 ADAPTER: Adapter[None] = Adapter(
-    [Method("broken", Nothing, broken, ""), Method("full", Nothing, full, "")], 10
+    [Method("broken", Nothing, broken, ""), Method("full", Nothing, full, "")],
+    batch_entries=10,
+    batch_bytes=1000,
 )
 
 

@@ -14,7 +14,7 @@ import pytest
 from podiumd.instance import AlreadyRunning
 from podiumd.paths import PlaceError
 from podiumd.rpc.listener import listening
-from podiumd.rpc.peer import peer_is_gone, peer_uid
+from podiumd.rpc.peer import peer_uid
 from tests.rpc.harness import pair
 
 UID = os.getuid()
@@ -144,13 +144,3 @@ def test_the_credentials_of_macos_are_read() -> None:
 
     mac: Any = Mac()
     assert peer_uid(mac, "darwin") == 501
-
-
-def test_a_half_closed_peer_is_not_gone() -> None:
-    left, right = pair()
-    with left, right:
-        assert not peer_is_gone(left)
-        right.shutdown(socket.SHUT_WR)
-        assert not peer_is_gone(left)
-        right.close()
-        assert peer_is_gone(left)

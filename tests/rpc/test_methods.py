@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -166,18 +166,31 @@ async def test_a_refusal_of_the_service_reaches_the_client(
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [(params.RunStart, StartRun), (params.Prompt, SendPrompt)]
+    ("ours", "theirs", "for_gateways"),
+    [
+        (params.RunStart, StartRun, {"new_session_id"}),
+        (params.Prompt, SendPrompt, {"new_session_id", "system_prompt"}),
+    ],
 )
 def test_what_is_checked_here_is_what_the_service_takes(
-    ours: type[msgspec.Struct], theirs: type[msgspec.Struct]
+    ours: type[msgspec.Struct], theirs: type[msgspec.Struct], for_gateways: set[str]
 ) -> None:
-    """Same names, same defaults."""
+    """Same names, same defaults, but for what only a gateway may ask for."""
 
     def fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
         example = {field.name: "/x" for field in msgspec.structs.fields(kind) if field.required}
         return msgspec.structs.asdict(kind(**example))
 
-    assert fields(ours) == fields(theirs)
+    taken = fields(theirs)
+    assert for_gateways <= taken.keys()
+    assert fields(ours) == {name: taken[name] for name in taken.keys() - for_gateways}
+
+
+def test_a_prompt_over_the_socket_cannot_be_delivered_as_a_gateway_does() -> None:
+    """Each choice of the socket is one of the service's; ``deliver`` alone is the gateway's."""
+    ours, theirs = (get_type_hints(kind)["if_busy"] for kind in (params.Prompt, SendPrompt))
+    assert set(get_args(theirs)) - set(get_args(ours)) == {"deliver"}
+    assert set(get_args(ours)) <= set(get_args(theirs))
 
 
 def test_the_table_of_methods_is_sorted_and_documented() -> None:

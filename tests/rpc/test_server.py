@@ -196,6 +196,23 @@ async def test_a_client_that_does_not_read_bounds_the_memory_it_costs(tmp_path: 
                 assert (await client.message())["id"] == n
 
 
+async def test_refusals_and_waiting_answers_that_nobody_reads_are_bounded_too(
+    tmp_path: Path,
+) -> None:
+    limits = RpcLimits(outbox_bytes=10_000, requests=1)
+    async with served(tmp_path, limits) as daemon, daemon.client() as client:
+        async with trio.open_nursery() as nursery:
+            line = request("runs.cancel", "x" * 1000, run_id="run-1") + b"\n"
+            nursery.start_soon(client.send, line * 2000)
+            await trio.testing.wait_all_tasks_blocked()
+            (connection,) = daemon.server._connections
+            assert len(connection._outbox._pending) < 50_000
+            for _ in range(1999):
+                assert (await client.message())["error"]["code"] == -32008
+        daemon.service.gate.set()
+        assert "result" in await client.message()
+
+
 async def test_a_fault_in_a_connection_ends_it_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,8 +244,13 @@ async def test_stopping_tells_clients_and_finishes_requests_in_hand(tmp_path: Pa
         await client.send(request("runs.cancel", 7, run_id="run-1") + b"\n")
         assert await idle.result("events.subscribe") == {"pos": 0}
         await wait_until(lambda: daemon.service.calls)
+        daemon.service.close()
         daemon.server.stop()
-        assert await idle.message() == {"jsonrpc": "2.0", "method": "daemon.stopping", "params": {}}
+        assert await idle.message() == {
+            "jsonrpc": "2.0",
+            "method": "daemon.stopping",
+            "params": {"turns": "leave"},
+        }
         assert await idle.line() is None
         assert (await client.message())["method"] == "daemon.stopping"
         daemon.service.gate.set()
@@ -244,6 +266,28 @@ async def test_stopping_does_not_wait_for_ever(tmp_path: Path) -> None:
         daemon.server.stop()
         assert (await client.message())["method"] == "daemon.stopping"
         assert await client.line() is None
+
+
+async def test_a_feed_that_does_not_end_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    limits = RpcLimits(drain_seconds=0.01)
+    async with served(tmp_path, limits) as daemon, daemon.client() as client:
+        await client.result("events.subscribe")
+        daemon.server.stop()
+        assert (await client.message())["method"] == "daemon.stopping"
+        assert await client.line() is None
+
+
+async def test_nobody_is_let_in_while_the_daemon_stops(tmp_path: Path) -> None:
+    """Who comes then is told at once that nobody is there, and does not wait for an answer."""
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.send(request("runs.cancel", 7, run_id="run-1") + b"\n")
+        await wait_until(lambda: daemon.service.calls)
+        daemon.server.stop()
+        assert (await client.message())["method"] == "daemon.stopping"
+        with pytest.raises(OSError):
+            await trio.open_unix_socket(str(daemon.path))
+        daemon.service.gate.set()
+        assert (await client.message())["id"] == 7
 
 
 async def test_another_user_is_refused(tmp_path: Path) -> None:
@@ -292,6 +336,9 @@ async def test_a_process_out_of_descriptors_goes_on_accepting_later(
 
         def setblocking(self, flag: bool) -> None:
             self._socket.setblocking(flag)
+
+        def close(self) -> None:
+            self._socket.close()
 
         def accept(self) -> Any:
             if not self.failed:

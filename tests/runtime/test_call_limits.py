@@ -93,8 +93,8 @@ async def test_a_walk_without_an_agent_asks_at_a_limit_inside_a_call(machine: Ma
 
         async def end(*outcomes: str) -> Json:
             answer = await daemon.service.recipes_simulate(recipe, outcomes, None)
-            assert answer["exit"] is not None
-            return answer["exit"]
+            ending: Json = answer["exit"]
+            return ending
 
         assert (await end("complete", "bad"))["reason"] == "max-step-visits-exceeded:work.do"
         more = await end("complete", "bad", "more", "complete", "more", "good", "complete")

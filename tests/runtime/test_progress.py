@@ -140,7 +140,7 @@ async def test_a_git_that_never_answers_holds_a_turn_up_for_seconds_alone(
         work.complete(detail="Built.")
         await asked.wait()
         assert (await daemon.events(run_id, "turn.ended")) == []
-        mock_clock.jump(world.ROUND_MARK_SECONDS)
+        mock_clock.jump(world.MARK_SECONDS)
         monkeypatch.undo()
         (await daemon.turn()).complete("good")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"

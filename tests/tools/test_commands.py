@@ -37,8 +37,11 @@ async def shell(tmp_path: Path, script: str, **changes: Any) -> CommandResult:
 
 async def wait_for_file(path: Path) -> str:
     """What a command wrote when it was ready (its first line), through a FIFO: no polling."""
-    async with await trio.open_file(path) as fifo:
-        return (await fifo.readline()).strip()
+    line = ""
+    while not line:  # nothing: that was the end of whoever wrote before
+        async with await trio.open_file(path) as fifo:
+            line = await fifo.readline()
+    return line.strip()
 
 
 async def test_output_and_errors_are_logged_in_order_and_the_status_is_told(tmp_path: Path) -> None:

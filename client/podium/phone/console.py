@@ -11,12 +11,14 @@ import random
 import select
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
+from typing import TextIO
 
 from podium import text
 from podium.errors import ERROR, OK, Failure
 from podium.phone import show
 from podium.phone.fields import Json
+from podium.phone.histories import Message
 from podium.phone.lines import After, Person, Wait
 from podium.phone.model import PhoneModel
 from podium.phone.pump import CONNECT_SECONDS, Pump
@@ -47,7 +49,7 @@ class Console:
         self._ended = False
         self._after: After | None = None
         self._wait: Wait | None = None
-        self._frames_then = 0
+        self._counts_then: Counter[str] = Counter()
         self._pongs = 0
         self._deadline = 0.0
         self._next_ping = 0.0
@@ -79,13 +81,24 @@ class Console:
             return True
         if self.model.counts["pong"] < self._pongs:
             return True
-        if self._wait is not None and self.model.counts[self._wait.kind] <= self._frames_then:
+        if self._wait is not None and self._still_waits(self._wait):
             return True
         self._wait = None
         after, self._after = self._after, None
         if after is not None:
             self._say(after())
         return not self._lines and not self._ended
+
+    def _await_pong(self) -> None:
+        """Nothing more is done until the gateway has handled all that was sent."""
+        self.model.sync.ping()
+        self._pongs = self.model.counts["pong"] + self.model.sync.pongs_due
+        self._deadline = time.monotonic() + HANDLED_SECONDS
+        self._flush()
+
+    def _still_waits(self, wait: Wait) -> bool:
+        """What came since the line before was begun counts: it may have come with its pong."""
+        return self.model.counts[wait.kind] <= self._counts_then[wait.kind]
 
     def _next_line(self) -> None:
         if not self._lines:
@@ -94,6 +107,7 @@ class Console:
         line = self._lines.popleft()
         if not line.strip() or line.lstrip().startswith("#"):
             return
+        before = self.model.counts.copy()
         try:
             result = self._person.do(line)
         except Failure as failure:
@@ -107,14 +121,12 @@ class Console:
             self._connect()
             return
         if isinstance(result, Wait):
-            self._wait, self._frames_then = result, self.model.counts[result.kind]
+            self._wait = result
             self._deadline = time.monotonic() + result.seconds
             return
         self._after = result
-        self.model.sync.ping()
-        self._pongs = self.model.counts["pong"] + self.model.sync.pongs_due
-        self._deadline = time.monotonic() + HANDLED_SECONDS
-        self._flush()
+        self._counts_then = before
+        self._await_pong()
 
     def _read_lines(self) -> None:
         data = os.read(sys.stdin.fileno(), 65536)
@@ -145,7 +157,7 @@ class Console:
         if self._pump is None:
             self._try_again()
             return
-        sources: list[object] = [self._pump]
+        sources: list[Pump | TextIO] = [self._pump]
         if not self._ended:
             sources.append(sys.stdin)
         waited = 0.0 if self._pump.unread else self._patience()
@@ -182,6 +194,7 @@ class Console:
             self._flush()
 
     def _receive(self, pump: Pump) -> None:
+        was_connected = self.model.connected
         messages = pump.read()
         for data in messages or ():
             frame = self.model.received(data)
@@ -191,8 +204,9 @@ class Console:
         self._flush()
         if self.model.stopped:
             raise Failure(f"The gateway does not let this phone in: {self.model.stopped}.")
-        if self.model.connected:
+        if self.model.connected and not was_connected:
             self._retry.reset()
+            self._await_pong()  # the lists that follow the welcome come before it
         if messages is None:
             self._lost(pump)
 
@@ -232,9 +246,9 @@ class Console:
             self._say("\n".join(show.question(frame)))
         self._say(show.frame(frame))
 
-    def _told(self, session_id: str, message: object) -> None:
+    def _told(self, session_id: str, message: Message) -> None:
         if session_id == self.model.screen and not self._json:
-            self._say(show.message(message))  # type: ignore[arg-type]
+            self._say(show.message(message))
 
     def _say(self, words: str) -> None:
         if words and not self._json:

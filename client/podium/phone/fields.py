@@ -89,9 +89,9 @@ def require(holder: object, fields: Iterable[Field], where: str = "") -> Json:
         if value is None:
             if field.must:
                 found = "null" if field.name in holder else "missing"
-                raise Unusable(name, f"is {found}, a {field.kind} is needed")
+                raise Unusable(name, f"is {found}, {field.kind} is needed")
         elif not is_kind(value, field.kind):
-            raise Unusable(name, f"is {shown(value)}, a {field.kind} is needed")
+            raise Unusable(name, f"is {shown(value)}, {field.kind} is needed")
         elif field.filled and (value == "" or (field.kind == INT and value < 1)):
             raise Unusable(name, f"is {shown(value)}, which counts as missing")
     return holder

@@ -19,19 +19,19 @@ DEFAULT_WAIT_SECONDS = 120.0
 
 
 class Wait(NamedTuple):
-    """The next frame of a type is to come before anything else is done."""
+    """A frame of a type is to come, or to have come since the line before."""
 
     kind: str
     seconds: float
 
 
 class Line(NamedTuple):
-    """One command: how it is written, what it does, the function of ``Person``."""
+    """One command: how it is written, what it does, and how many words it needs, of which the
+    last takes the rest of the line."""
 
     usage: str
     help: str
     words: int
-    """How many words it needs; the last takes the rest of the line."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ LINES = (
     Line("compact", "compact this session", 0),
     Line("ping", "ask whether the gateway is there", 0),
     Line("send JSON", "send any frame", 1),
-    Line("wait [TYPE] [SECONDS]", "wait for a frame (turn_complete, 120)", 0),
+    Line("wait [TYPE] [SECONDS]", "wait for a frame since the line before (turn_complete, 120)", 0),
     Line("reconnect", "hang up and connect again", 0),
     Line("help", "this list", 0),
     Line("quit", "leave", 0),
@@ -161,9 +161,7 @@ class Person:
 
     def _answer(self, question: str, answer: str) -> None:
         question_id = self._named(question, list(self._model.board.questions))
-        self._model.send(
-            {"type": "answer_question", "question_id": question_id, "answer": answer}
-        )
+        self._model.send({"type": "answer_question", "question_id": question_id, "answer": answer})
 
     def _commands(self) -> After:
         return lambda: show.commands(self._model)

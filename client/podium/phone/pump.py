@@ -1,4 +1,4 @@
-"""A phone's connection for a program without an event loop: one blocking socket, read when ready."""
+"""A phone's connection without an event loop: one blocking socket, read when it is ready."""
 
 from __future__ import annotations
 

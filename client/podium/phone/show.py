@@ -78,12 +78,10 @@ def sessions(model: PhoneModel) -> str:
 
 def recipes(model: PhoneModel) -> str:
     """The recipes that the server offered last."""
-    rows = [(str(one["id"]), f"{one['label']}: {one['description']}") for one in _recipes(model)]
+    rows = [
+        (str(one["id"]), f"{one['label']}: {one['description']}") for one in model.board.recipes
+    ]
     return text.table(("RECIPE", "WHAT IT DOES"), rows).rstrip("\n") if rows else "No recipes."
-
-
-def _recipes(model: PhoneModel) -> list[Json]:
-    return model.board.recipes
 
 
 def commands(model: PhoneModel) -> str:

@@ -17,6 +17,7 @@ from podium.phone.fields import (
     Json,
     Unusable,
     has_fraction,
+    is_kind,
     is_time,
     is_uuid,
     is_whole,
@@ -153,7 +154,7 @@ def _listed(row: object, kind: str, faults: list[Fault], where: str) -> Json:
         except Unusable as bad:
             wrong(field.name, f"{bad.reason}; {_INSTEAD[field.name]}")
     stamp = read.get("last_modified")
-    if isinstance(stamp, int | float) and 0 < stamp < _OLDEST_MS:
+    if is_kind(stamp, NUMBER) and 0 < read["last_modified"] < _OLDEST_MS:
         wrong("last_modified", f"is {shown(stamp)}, read as milliseconds that is 1970")
     return read
 

@@ -46,17 +46,20 @@ class Start(Command, frozen=True):
 class Proceed(Command, frozen=True):
     """Do what is next. Carries what the runtime saw of the world just before.
 
-    ``dirty``: paths with uncommitted changes (``None`` outside git). ``tree``: HEAD and digest,
-    for a step that must not be repeated. ``foreign_rows``: rows that somebody else wrote into
-    the session since our last turn. ``problem``: why the agent cannot be run. ``locked``: who
-    holds the session instead of us.
+    ``dirty``: paths with uncommitted changes. ``unversioned``: there is no git repository.
+    ``tree``: HEAD and digest, for a step that must not be repeated. ``foreign_rows``: rows that
+    somebody else wrote into the session since our last turn. ``problem``: why the agent cannot
+    be run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why
+    the working tree cannot be looked at.
     """
 
     dirty: tuple[str, ...] | None = None
+    unversioned: bool = False
     tree: TreeMark | None = None
     foreign_rows: int = 0
     problem: str | None = None
     locked: str | None = None
+    trouble: str | None = None
 
 
 class TurnStartedSeen(Command, frozen=True):
@@ -101,6 +104,10 @@ class CommandOver(Command, frozen=True):
     tree: TreeMark | None = None
 
 
+class WorkStopped(Command, frozen=True):
+    """The command or check that was to be stopped lives no more, and has not come to its end."""
+
+
 class EffectOver(Command, frozen=True):
     """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``."""
 
@@ -137,7 +144,7 @@ class Answer(Command, frozen=True):
 
 
 class Pause(Command, frozen=True):
-    """Stand still at the end of the turn."""
+    """Stand still at the end of the turn, command or check."""
 
 
 class Resume(Command, frozen=True):
@@ -149,7 +156,7 @@ class LimitReset(Command, frozen=True):
 
 
 class Interrupt(Command, frozen=True):
-    """Stop the turn and pause."""
+    """Stop the turn, command or check, and pause."""
 
 
 class Cancel(Command, frozen=True):
@@ -193,6 +200,7 @@ AnyCommand = (
     | TurnOver
     | CheckOver
     | CommandOver
+    | WorkStopped
     | EffectOver
     | ApprovalSeen
     | ApprovalGone

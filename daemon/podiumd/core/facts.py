@@ -302,10 +302,10 @@ class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
 
 
 class StopIntended(Fact, frozen=True, kw_only=True, tag="stop.intended"):
-    """What is to come after the running turn. Stored before the agent is told.
+    """What is to come after the running turn, command or check. Stored before it is told.
 
-    ``pause`` and ``end`` let the turn come to its own end, then pause the run or end it;
-    ``interrupt`` and ``cancel`` stop the turn first, and do the same.
+    ``pause`` and ``end`` let it come to its own end, then pause the run or end it; ``interrupt``
+    and ``cancel`` stop it first, and do the same.
     """
 
     how: StopKind

@@ -170,28 +170,28 @@ def steer(d: Decision, command: c.Steer) -> None:
 
 
 def pause(d: Decision) -> None:
-    """Stand still: now, or when the turn that is running has ended."""
+    """Stand still: now, or when the turn, command or check that is running has ended."""
     if d.state.paused or d.state.stop is not None:
         return
-    if d.state.turn is None:
+    if d.state.turn is None and not d.state.at_work:
         d.emit(f.RunPaused())
     else:
         d.emit(f.StopIntended(how="pause"))
 
 
 def hold(d: Decision) -> None:
-    """A pause that was asked for while a turn ran takes hold now."""
+    """A pause that was asked for while something ran takes hold now."""
     stop = d.state.stop
-    if stop is not None and stop.how == "pause":
-        d.emit(f.RunPaused())
+    if stop is not None and stop.how in ("pause", "interrupt"):
+        d.emit(f.RunPaused(why="requested" if stop.how == "pause" else "interrupted"))
 
 
 def interrupt(d: Decision) -> None:
-    """Stop the turn and pause. A plain prompt has nothing to come back to: it is cancelled."""
+    """Stop what runs and pause. A plain prompt has nothing to come back to: it is cancelled."""
     stop = d.state.stop
     if d.state.start.kind == "prompt":
         d.give_up("user-requested")
-    elif d.state.turn is None:
+    elif d.state.turn is None and not d.state.at_work:
         pause(d)
     elif stop is None or stop.how == "pause":
         d.emit(f.StopIntended(how="interrupt"))

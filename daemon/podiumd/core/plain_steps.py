@@ -5,9 +5,8 @@ from __future__ import annotations
 import shlex
 
 from podiumd.core import commands as c
-from podiumd.core import edges, limits, prompts
+from podiumd.core import edges, kernel, limits, prompts
 from podiumd.core import facts as f
-from podiumd.core.exits import classify
 from podiumd.core.kernel import CHOICES, Decision
 from podiumd.core.recipe import Step
 from podiumd.core.state import Claim, Question, RunState
@@ -43,13 +42,10 @@ def chosen(d: Decision, step: Step, command: c.Answer) -> None:
     edges.take(d, edges.edge_for(step, command.answer), claim)
 
 
-def intend_command(d: Decision, seen: c.Proceed) -> None:
-    """Decide to run the step's command, unless somebody has the tree or a limit is reached."""
+def intend_command(d: Decision) -> None:
+    """Decide to run the step's command, unless a limit is reached."""
     state, step = d.state, d.state.current
     assert step is not None and state.step is not None
-    if seen.locked is not None:
-        d.end(classify("session-locked"), detail=seen.locked)
-        return
     if limits.spent(d):
         return
     seconds = (step.timeout_minutes or COMMAND_MINUTES) * 60.0
@@ -96,12 +92,32 @@ def command_over(d: Decision, command: c.CommandOver) -> None:
     failure = None if command.passed else how_it_failed(run, command.exit_status)
     claim = Claim(outcome=outcome, source="command", description=failure, detail=command.tail)
     edges.take(d, edges.edge_for(step, outcome), claim)
+    kernel.hold(d)
 
 
 def how_it_failed(run: tuple[str, ...], exit_status: int | None) -> str:
     """A command that failed, and how, in a line."""
     how = "did not end" if exit_status is None else f"exit status {exit_status}"
     return f"{shlex.join(run)}: {how}"
+
+
+def cut_off_question(state: RunState) -> tuple[str, str] | None:
+    """What to ask, and to show, before a command is run that was cut off and must not be repeated
+    unseen: that its end is not recorded does not tell how far it came. ``None``: run it."""
+    step = state.current
+    if step is None or not step.irreversible or state.next != f.Move(kind="run"):
+        return None
+    text = f"The command of step '{state.step}' was cut off and must not be repeated unseen."
+    return text, shlex.join(command_line(state, step))
+
+
+def resume(d: Decision) -> None:
+    """Go on after a pause; before a command that was interrupted perhaps ask."""
+    paused = d.state.paused
+    kernel.resume(d)
+    question = cut_off_question(d.state) if paused and d.state.ready else None
+    if question is not None:
+        d.ask("recover", question[0], about="irreversible", detail=question[1])
 
 
 def accept_command(d: Decision, question: Question) -> None:

@@ -18,11 +18,15 @@ import re
 from typing import Final
 
 from podiumd.core import facts as f
-from podiumd.core.recipe import Recipe
-from podiumd.core.recipe_graph import RecipeGraph
+from podiumd.core.recipe import RESTART, Recipe
 from podiumd.core.state import Claim, RunState, Standing
 
-_DURATION: Final = re.compile(r"\b\d+(?:\.\d+)?\s?(?:[mµn]?s|sec|secs|seconds?|mins?|minutes?)\b")
+_DURATION: Final = re.compile(
+    r"\b\d++(?:\.\d++)?+\s?+(?:[mµn]?s|sec|secs|seconds?|mins?|minutes?)\b"
+)
+
+FOLDED_CHARACTERS: Final = 16 * 1024
+"""How much of the findings is compared by its words; what comes after is compared as it is."""
 
 
 def comes_round(recipe: Recipe, step: str) -> bool:
@@ -30,7 +34,16 @@ def comes_round(recipe: Recipe, step: str) -> bool:
 
     A restart begins anew, so the way by ``@restart`` does not count.
     """
-    return any(step in cycle for cycle in RecipeGraph(recipe).cycles())
+    met: set[str] = set()
+    todo = [step]
+    while todo:
+        for edge in recipe.steps[todo.pop()].on.values():
+            if edge.to == step:
+                return True
+            if edge.to is not None and edge.to != RESTART and edge.to not in met:
+                met.add(edge.to)
+                todo.append(edge.to)
+    return False
 
 
 def standing(
@@ -39,8 +52,9 @@ def standing(
     """How a visit ended, to be compared with others; ``None``: it cannot be compared."""
     if tree is None or source == "person":
         return None
-    words = " ".join(_DURATION.sub("", detail).split())
-    findings = hashlib.sha256(f"{outcome}\n{words}".encode("utf-8", "surrogatepass")).hexdigest()
+    words = " ".join(_DURATION.sub("", detail[:FOLDED_CHARACTERS]).split())
+    whole = f"{outcome}\n{words}\n{detail[FOLDED_CHARACTERS:]}"
+    findings = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
     return Standing(visit=visit, findings=findings, tree=tree)
 
 

@@ -177,8 +177,13 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stopping(self) -> bool:
-        """Whether the running turn is to be stopped before it comes to its own end."""
+        """Whether the turn, command or check that runs is to be stopped before its own end."""
         return self.stop is not None and self.stop.how in ("interrupt", "cancel")
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a command or check of the run may be going on now."""
+        return self.ready and self.next is not None and self.next.kind in ("check", "run")
 
     @property
     def ready(self) -> bool:

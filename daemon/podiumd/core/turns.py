@@ -37,12 +37,6 @@ FOREIGN = (
 def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     """Decide to send a prompt, unless the world says otherwise."""
     state = d.state
-    if seen.locked is not None:
-        d.end(classify("session-locked"), detail=seen.locked)
-        return
-    if seen.problem is not None:
-        d.end(classify("error"), detail=seen.problem)
-        return
     if seen.foreign_rows and not state.accepted_foreign:
         d.ask("recover", FOREIGN, about="foreign-rows", detail=f"{seen.foreign_rows} rows")
         return
@@ -159,7 +153,7 @@ def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
     if stop is not None and stop.how in ("cancel", "end"):
         d.end(classify(stop.reason), detail=stop.detail)
     elif stop is not None and stop.how == "interrupt":
-        d.emit(f.RunPaused(why="interrupted"))
+        kernel.hold(d)
     elif report.kind == "done":
         _done(d, intent, report)
     elif report.kind == "usage_limit" and report.resets_at is not None:
@@ -208,7 +202,7 @@ def _broken_off(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> Non
 def _tree_detail(before: f.TreeMark | None, now: f.TreeMark | None) -> str:
     """What a person needs to see before a step is repeated: the tree before it, and now."""
     if before is None or now is None:
-        return "The working directory is in no git repository: look at it before you answer."
+        return "Git does not tell what has changed here: look at the directory before you answer."
     heads = f"HEAD was {before.head or 'unborn'} before the step and is {now.head or 'unborn'} now."
     same = "is as it was" if before.digest == now.digest else "has changed"
     return f"{heads} The working tree {same}."

@@ -82,12 +82,34 @@ def _proceed(d: Decision, seen: c.Proceed) -> None:
     move = d.state.next
     if move is None or not d.state.ready:
         return
-    if move.kind == "enter":
+    if seen.problem is not None:
+        d.end(classify("error"), detail=seen.problem)
+    elif seen.locked is not None:
+        _hindered(d, "session-locked", LOCKED, seen.locked)
+    elif seen.trouble is not None:
+        _hindered(d, "error", TROUBLE, seen.trouble)
+    elif move.kind == "enter":
         _enter(d, move, seen)
     elif move.kind == "turn":
         turns.intend(d, move, seen)
     elif move.kind == "command":
-        plain_steps.intend_command(d, seen)
+        plain_steps.intend_command(d)
+
+
+LOCKED = "Somebody else has this run's session or working tree."
+TROUBLE = "Something keeps this run from going on."
+HINDERED = "hindered"
+"""What the question is about that is asked when a run cannot go on just now."""
+
+
+def _hindered(d: Decision, reason: str, text: str, detail: str) -> None:
+    """The world does not let the run go on. One that has begun waits for a person to put that
+    right; one that has not, or that nobody attends, ends with the reason."""
+    if not d.state.begun or d.state.start.on_question == "fail":
+        d.end(classify(reason), detail=detail)
+        return
+    choices = (("retry", "Try again"), ("stop", "Stop the run"))
+    d.ask("recover", text, about=HINDERED, detail=detail, choices=choices)
 
 
 def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
@@ -95,9 +117,10 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     assert recipe is not None
     first = state.step_count == 0 and state.restart == 0
     commits = any(step.commits for step in recipe.steps.values())
-    if first and commits and seen.dirty and not state.accepted_dirty:
-        shown = "\n".join(seen.dirty[:20])
-        text = "The working tree has uncommitted changes, and this recipe commits. Start anyway?"
+    if first and commits and not state.accepted_dirty and (seen.dirty or seen.unversioned):
+        shown = "\n".join((seen.dirty or ())[:20])
+        what = "has uncommitted changes" if seen.dirty else "is in no git repository"
+        text = f"The working tree {what}, and this recipe commits. Start anyway?"
         d.ask("gate", text, about="dirty-tree", detail=shown)
         return
     if limits.entry_refused(d, move.step):
@@ -176,6 +199,12 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
         edges.take(d, edges.edge_for(step, CHECKS_FAILED), failed)
     elif last:
         edges.take(d, edges.edge_for(step, claim.outcome), claim)
+    kernel.hold(d)
+
+
+def _work_stopped(d: Decision, _command: c.WorkStopped) -> None:
+    if d.state.turn is None:
+        kernel.hold(d)
 
 
 def _effect_over(d: Decision, command: c.EffectOver) -> None:
@@ -259,7 +288,7 @@ def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move 
     move = state.next
     if (
         answer == "stop"
-        or question.about == "foreign-rows"
+        or question.about in ("foreign-rows", HINDERED)
         or state.turn is not None
         or (move is not None and move.kind != "turn")
     ):
@@ -309,12 +338,13 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.TurnOver: turns.over,
     c.CheckOver: _check_over,
     c.CommandOver: plain_steps.command_over,
+    c.WorkStopped: _work_stopped,
     c.EffectOver: _effect_over,
     c.ApprovalSeen: asking.approval,
     c.ApprovalGone: _approval_gone,
     c.Answer: _answer,
     c.Pause: lambda d, _command: kernel.pause(d),
-    c.Resume: lambda d, _command: kernel.resume(d),
+    c.Resume: lambda d, _command: plain_steps.resume(d),
     c.LimitReset: _limit_reset,
     c.Interrupt: lambda d, _command: kernel.interrupt(d),
     c.Cancel: kernel.cancel,

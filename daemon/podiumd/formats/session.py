@@ -102,6 +102,10 @@ class Cursor(msgspec.Struct):
     tips: list[str] = msgspec.field(default_factory=list)
     turn: list[str] = msgspec.field(default_factory=list)
 
+    def copy(self) -> Cursor:
+        """The same once more: a scan moves on the one that it is given, even where it fails."""
+        return Cursor(list(self.tips), list(self.turn))
+
     def reach(self, uuid: str) -> None:
         """Note a message: the conversation goes on from it."""
         self.tips = [uuid] if uuid else []

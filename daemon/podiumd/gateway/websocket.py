@@ -143,6 +143,8 @@ class WebSocket:
         self._on_authenticated = on_authenticated
         self._authenticated = trio.Event()
         self._received = 0
+        self._close_begun = False
+        self._close_over = trio.Event()
 
     @property
     def pending(self) -> int:
@@ -191,11 +193,24 @@ class WebSocket:
         self._wire.message_bytes = min(message_bytes, self._limits.largest_message_bytes)
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Say goodbye and wait for the phone's answer, for at most ``close_seconds`` each."""
+        """Say goodbye and wait for the phone's answer, for at most ``close_seconds`` each.
+
+        Called again, it waits for the first call.
+        """
+        if self._close_begun:
+            await self._close_over.wait()
+            return
+        self._close_begun = True
+        try:
+            await self._close(code, reason)
+        finally:
+            self._close_over.set()
+
+    async def _close(self, code: int, reason: str) -> None:
         with trio.move_on_after(self._limits.close_seconds) as scope:
             self._wire.waiting_for_answer = scope
             await self._connection.aclose(code, reason)
-        await self._stream.aclose()
+        await self._wire.aclose()
 
     async def keep_time(self) -> None:
         """Close a stranger that does not authenticate, drop a phone that fell silent."""

@@ -37,7 +37,7 @@ def branch_name(session_name: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", session_name.casefold())
     kept = "".join(one for one in plain if not unicodedata.combining(one))
-    return _NOT_WORD.sub("-", kept.replace("'", ""))[: LONGEST_NAME + 1].strip("-_")[:LONGEST_NAME]
+    return _NOT_WORD.sub("-", kept.replace("'", "")).lstrip("-_")[:LONGEST_NAME].rstrip("-_")
 
 
 class Worktrees:

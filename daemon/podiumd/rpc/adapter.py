@@ -102,21 +102,34 @@ class Call(msgspec.Struct):
 
 
 class Batch(msgspec.Struct):
-    """Several requests of one line, answered together."""
+    """Several requests of one line, answered together.
+
+    ``most_bytes``: of answers; the requests after those that reach it are refused, not run.
+    """
 
     calls: list[Call]
+    most_bytes: int
     pace: Pace = "waiting"
 
     async def run(self, context: Any) -> bytes | None:
-        """Run them beside each other; the answer is like that of a ``Call``."""
+        """Run them in order, those that wait beside the others; the answer is like a ``Call``'s."""
         answers: list[bytes | None] = [None] * len(self.calls)
+        gathered = 0
 
         async def run_one(index: int, call: Call) -> None:
-            answers[index] = await call.run(context)
+            nonlocal gathered
+            answers[index] = answer = await call.run(context)
+            gathered += len(answer or b"")
 
         async with trio.open_nursery() as nursery:
             for index, call in enumerate(self.calls):
-                nursery.start_soon(run_one, index, call)
+                if call.pace == "waiting":
+                    nursery.start_soon(run_one, index, call)
+                elif gathered < self.most_bytes:
+                    await run_one(index, call)
+                    await trio.lowlevel.checkpoint()  # a long batch must not hold up everybody
+                elif call.id is not NOID:
+                    answers[index] = _failure(call.id, _batch_is_full(self.most_bytes))
         return _joined([answer for answer in answers if answer is not None])
 
 
@@ -143,9 +156,12 @@ _UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, Overf
 class Adapter(Generic[Context]):
     """Turns lines into calls and calls into answer lines, for one table of methods."""
 
-    def __init__(self, methods: Iterable[Method[Context]], batch_entries: int) -> None:
+    def __init__(
+        self, methods: Iterable[Method[Context]], batch_entries: int, batch_bytes: int
+    ) -> None:
         self._entries = {method.name: _Entry(method) for method in methods}
         self._batch_entries = batch_entries
+        self._batch_bytes = batch_bytes
 
     def read(self, line: bytes | bytearray) -> Call | Batch:
         """Decode one line; what is wrong with it becomes a call that answers so."""
@@ -185,7 +201,7 @@ class Adapter(Generic[Context]):
                 f"Invalid request: a batch of {len(value)} entries; at most {self._batch_entries} "
                 "are taken.",
             )
-        return Batch([self._read_item(item) for item in value])
+        return Batch([self._read_item(item) for item in value], self._batch_bytes)
 
     def _read_item(self, item: Any) -> Call:
         fault = _envelope_fault(item)
@@ -268,6 +284,14 @@ def _internal_error(method: str, error: Exception) -> Any:
 
 def _error(code: int, message: str, data: dict[str, Any] | None) -> Any:
     return Error(code, message, NODATA if data is None else data)
+
+
+def _batch_is_full(most_bytes: int) -> Any:
+    refusal = Overloaded(
+        f"Not done: the answers of this batch have reached {most_bytes} bytes; "
+        "send this request again in another one."
+    )
+    return _error(refusal.code, refusal.message, refusal.data)
 
 
 def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = None) -> Call:

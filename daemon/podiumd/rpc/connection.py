@@ -22,7 +22,6 @@ from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.lines import LineSplitter, LineTooLong
 from podiumd.rpc.outbox import Outbox
-from podiumd.rpc.peer import peer_is_gone
 from podiumd.runtime.api import Json, Service, Subscription
 from podiumd.runtime.errors import Overloaded, PodiumError
 
@@ -38,7 +37,9 @@ class Connection:
     """Serves one connected, non-blocking socket until its client or the daemon ends it.
 
     Quick requests are handled in order as they come; those that wait for an agent or a person
-    run beside them, so their answers may come later than those of later requests.
+    run beside them, so their answers may come later than those of later requests. A client that
+    closes its side still gets its answers, but no feed: whether it is there at all shows only
+    when something is sent to it.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Connection:
         self._feeds: dict[trio.CancelScope, tuple[str, str]] = {}
         self._waiting = 0
         self._closing = False
+        self._draining = False
+        self._feeds_over = False
 
     async def run(self) -> None:
         """Serve; returns when the client has everything it will get. The caller closes."""
@@ -66,19 +69,28 @@ class Connection:
             writing.start_soon(self._write)
             async with trio.open_nursery() as self._tasks:
                 await self._read()
-                if self._closing or peer_is_gone(self._socket):
+                if not self._draining:
                     self._cancel_feeds()
             with trio.move_on_after(self._limits.flush_seconds):
                 await self._outbox.flushed()
             writing.cancel_scope.cancel()
 
-    def stop(self, method: str, params: Json) -> None:
-        """Take no more requests, tell the client why, and end when those in hand are done."""
+    def drain(self, params: Json) -> None:
+        """The daemon stops: tell the client, take no more requests, and end when those in hand
+        are done and the feeds, which the service ends, have told everything."""
+        self._draining = self._feeds_over = True
+        self._take_no_more("daemon.stopping", params)
+
+    def _cut_loose(self, feed: str, reason: str) -> None:
+        """End a connection whose feed cannot go on, so that no hole in it is hidden."""
+        self._take_no_more("feed.closed", {"feed": feed, "reason": reason})
+        self._cancel_feeds()
+
+    def _take_no_more(self, method: str, params: Json) -> None:
         if self._closing:
             return
         self._closing = True
         self._outbox.put(notification(method, params))
-        self._cancel_feeds()
         try:
             self._socket.shutdown(socket.SHUT_RD)  # wakes the reader
         except OSError:
@@ -89,6 +101,7 @@ class Connection:
         self._cancel_feeds()  # the client has gone
 
     def _cancel_feeds(self) -> None:
+        self._feeds_over = True
         for scope in self._feeds:
             scope.cancel()
 
@@ -126,6 +139,8 @@ class Connection:
             work = self._adapter.read(line)
             if work.pace == "waiting":
                 self._run_beside(work)
+                if self._outbox.full:  # of refusals, or of answers that nobody reads
+                    await self._outbox.room()
                 continue
             if work.pace == "ordered":
                 self._outbox.wake()
@@ -213,12 +228,13 @@ class Connection:
                     self._feeds[scope] = (method, subscription.about)
                     task_status.started(subscription)
                     await answered.wait()
-                    await self._pass_on(subscription, method)
+                    if not self._feeds_over:
+                        await self._pass_on(subscription, method)
             finally:
                 del self._feeds[scope]
 
     async def _pass_on(self, subscription: Subscription, method: str) -> None:
-        """Send every event; a fault of the feed ends the connection, so that no hole is hidden."""
+        """Send every event; a fault of the feed ends the connection."""
         events = aiter(subscription)
         try:
             async for event in events:
@@ -227,12 +243,12 @@ class Connection:
                     with trio.fail_after(self._limits.slow_seconds):
                         await self._outbox.room()
         except trio.TooSlowError:
-            self.stop("feed.closed", {"feed": method, "reason": "slow"})
+            self._cut_loose(method, "slow")
         except PodiumError as refusal:
-            self.stop("feed.closed", {"feed": method, "reason": refusal.message})
+            self._cut_loose(method, refusal.message)
         except Exception as error:  # noqa: BLE001 - one feed's fault is that of one client
             log("Feed failed", "error", exception=error, feed=method)
-            self.stop("feed.closed", {"feed": method, "reason": "internal error"})
+            self._cut_loose(method, "internal error")
         finally:
             if isinstance(events, AsyncGenerator):
                 with trio.move_on_after(self._limits.flush_seconds, shield=True):

@@ -12,17 +12,19 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
         connections: at once; a person's shells, scripts and phones are far fewer.
         line_bytes: of one request line; beyond it the connection ends.
         batch_entries: requests in one batch; more would hold up everybody else.
+        batch_bytes: of answers that one batch may gather; its further requests are refused.
         requests: of one connection that may wait at once, each a task.
         feeds: of one connection.
         outbox_bytes: unread bytes of one client before it has to catch up.
         slow_seconds: that a subscriber with a full outbox gets before it is cut loose.
         flush_seconds: that a closing connection gets for its last bytes.
-        drain_seconds: that requests in hand get when the daemon stops.
+        drain_seconds: that requests in hand and feeds get when the daemon stops.
     """
 
     connections: int = 256
     line_bytes: int = 16 * 1024 * 1024
     batch_entries: int = 1000
+    batch_bytes: int = 16 * 1024 * 1024
     requests: int = 64
     feeds: int = 16
     outbox_bytes: int = 4 * 1024 * 1024

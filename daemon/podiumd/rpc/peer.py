@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 import sys
@@ -23,10 +22,3 @@ def peer_uid(sock: socket.socket, platform: str = sys.platform) -> int:
     option = getattr(socket, "SO_PEERCRED")  # noqa: B009 - absent from the types of other systems
     credentials = sock.getsockopt(socket.SOL_SOCKET, option, _LINUX_CREDENTIALS.size)
     return int(_LINUX_CREDENTIALS.unpack(credentials)[1])
-
-
-def peer_is_gone(sock: socket.socket) -> bool:
-    """Whether the peer closed both directions, not only its own."""
-    poll = select.poll()
-    poll.register(sock, 0)
-    return any(event & select.POLLHUP for _, event in poll.poll(0))

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 import trio
 
@@ -40,19 +40,27 @@ class RpcServer:
         self._listener = listener
         self._limits = limits
         self._own_uid = own_uid
-        self._adapter: Adapter[RequestContext] = Adapter(METHODS, limits.batch_entries)
+        self._adapter: Adapter[RequestContext] = Adapter(
+            METHODS, limits.batch_entries, limits.batch_bytes
+        )
         self._connections: set[Connection] = set()
         self._accepting = trio.CancelScope()
         self._over = trio.Event()
+        self._turns: Literal["leave", "interrupt"] = "leave"
 
     @property
     def connections(self) -> int:
         """How many clients are connected."""
         return len(self._connections)
 
-    def stop(self) -> None:
-        """Accept no more; tell clients ``daemon.stopping``; let requests in hand finish within
-        the drain time. ``serve_rpc`` returns when that is done."""
+    def stop(self, turns: Literal["leave", "interrupt"] = "leave") -> None:
+        """Close the listener; tell clients ``daemon.stopping``; let requests in hand finish and
+        feeds, which the service ends, tell everything, both within the drain time. ``serve_rpc``
+        returns when that is done.
+
+        ``turns`` is for the clients: what becomes of turns that run.
+        """
+        self._turns = turns
         self._accepting.cancel()
 
     async def wait_closed(self) -> None:
@@ -64,8 +72,9 @@ class RpcServer:
         async with trio.open_nursery() as nursery:
             with self._accepting:
                 await self._accept(nursery)
+            self._listener.close()  # whoever comes now is not kept waiting for an answer
             for connection in tuple(self._connections):
-                connection.stop("daemon.stopping", {})
+                connection.drain({"turns": self._turns})
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
         self._over.set()
 
@@ -133,7 +142,7 @@ async def serve_rpc(
     """Serve the service on a bound, listening Unix socket (made here or handed in).
 
     Ready when started, with the ``RpcServer`` as its value; returns after its ``stop``, or is
-    cancelled, which ends connections at once. The caller closes ``listener``.
+    cancelled, which ends connections at once. ``stop`` closes ``listener``.
     """
     listener.setblocking(False)
     server = RpcServer(service, info, listener, limits or RpcLimits(), own_uid())

@@ -86,7 +86,11 @@ class RunActor:
         return self.state
 
     async def submit(
-        self, command: c.AnyCommand, *, mark: tuple[str, bytes] | None = None
+        self,
+        command: c.AnyCommand,
+        *,
+        mark: tuple[str, bytes] | None = None,
+        token: tuple[str, str, str] | None = None,
     ) -> RunState:
         """Decide and store; returns the state after it.
 
@@ -98,7 +102,7 @@ class RunActor:
             facts = decide(self.state, command)
             if facts:
                 self.state = await store_facts(
-                    self.context, self.state, facts, command.at, mark=mark
+                    self.context, self.state, facts, command.at, mark=mark, token=token
                 )
                 self.poke()
             return self.state
@@ -138,19 +142,22 @@ class RunActor:
         at, mono = self.stamp()
         await self.report(c.Fault(at=at, mono=mono, detail=f"log entry {log_id}"))
 
-    async def agent_gone(self) -> RunState:
-        """Wait until no turn of the run is going on; of one that has ended, that all is free."""
-        await self.until(lambda state: state.turn is None or state.exit is not None)
+    async def stopped(self) -> RunState:
+        """Wait until no turn of the run is going on, and no command that is to be stopped; of a
+        run that has ended, that all is free."""
+        await self.until(
+            lambda state: state.exit is not None or (state.turn is None and not state.stopping)
+        )
         if self.state.exit is not None:
             await self.done.wait()
         return self.state
 
-    async def stop_turn(self) -> None:
-        """Interrupt the turn and wait until its agent is gone."""
+    async def interrupt(self) -> None:
+        """Interrupt the run and wait until what it had going on is gone."""
         at, mono = self.stamp()
         with suppress(c.CommandRefused):  # it has just ended
             await self.report(c.Interrupt(at=at, mono=mono))
-        await self.agent_gone()
+        await self.stopped()
 
     async def drive(self, effects: Effects) -> None:
         """Do what the state calls for until the run has ended and nothing of it lives."""

@@ -19,18 +19,32 @@ from podiumd.tools.process import sweep
 OUTPUT_CAP_BYTES = 16 * 1024 * 1024
 
 
-async def run_check(actor: RunActor) -> None:
-    """Run the check that is next. One that a crash cut off is ended first, then run again."""
+async def run_next(actor: RunActor) -> None:
+    """Run the check or command that is next, if the working tree is the run's.
+
+    One that a crash cut off is ended first, then run again; whether that is allowed was asked
+    before (``recovery.ask_about_command``).
+    """
+    await end_leftovers(actor)
+    seen = await _seen(actor)
+    state = actor.state
+    if seen is not None or state.next is None or not state.at_work:
+        if seen is not None and (seen.locked or seen.trouble):
+            await actor.report(seen)
+            return
+    run = _run_check if state.next.kind == "check" else _run_step
+    await run(actor)
+
+
+async def _run_check(actor: RunActor) -> None:
     state = actor.state
     move, step = state.next, state.current
     assert move is not None and step is not None
     check = step.checks[move.index]
     left = limits.seconds_left(state)
     limit = check.timeout_seconds if left is None else min(check.timeout_seconds, left)
-    marker = _marker(state, "check", move.index)
-    await sweep(marker)
     failpoint("check.before-run")
-    result, log_file = await _run(actor, prompts.fill_arguments(state, check.run), marker, limit)
+    result, log_file = await _run(actor, prompts.fill_arguments(state, check.run), limit)
     failpoint("check.after-run")
     at, mono = actor.stamp()
     over = c.CheckOver(

@@ -109,13 +109,30 @@ class Desk:
         """Whether an idle foreign program with the run's session open is no hindrance."""
         return run_id in self._tolerant
 
+    def tree(self, run_id: str) -> Lease | None:
+        """The lease of a recipe run's working tree, which what it starts is to inherit."""
+        return self._trees.get(run_id)
+
     def holds_tree(self, run_id: str) -> bool:
-        """Whether a recipe run has its working tree."""
-        return run_id in self._trees
+        """Whether this daemon itself holds the working tree of a recipe run."""
+        lease = self._trees.get(run_id)
+        return lease is not None and lease.held
 
     def take_tree(self, path: str, run_id: str) -> Holder | None:
         """Take a working tree for a recipe run; the present holder if it cannot be had."""
+        mine = self._trees.get(run_id)
+        if mine is not None and (mine.held or mine.reclaim()):
+            return None
         found = self._leases.try_tree(path, self.holder(run_id, "recipe"))
+        if isinstance(found, Holder):
+            return found
+        self._trees[run_id] = found
+        return None
+
+    def take_tree_back(self, path: str, run_id: str) -> Holder | None:
+        """Take a working tree again after a restart. What the run had started before may hold
+        it still: then the run has it, and takes it itself once that is gone."""
+        found = self._leases.adopt_tree(path, self.holder(run_id, "recipe"))
         if isinstance(found, Holder):
             return found
         self._trees[run_id] = found

@@ -15,7 +15,7 @@ from podiumd.core import commands as c
 from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.commands import run_check, run_step
+from podiumd.runtime.commands import end_leftovers, run_next
 from podiumd.runtime.turn_task import TurnTask
 from podiumd.runtime.world import look
 from podiumd.tools import git
@@ -44,14 +44,19 @@ class Effects:
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
         actor, state = self._actor, self._actor.state
-        if state.exit is not None and self._command_scope is not None:
+        over = state.exit is not None
+        if (over or state.stopping) and self._command_scope is not None:
             self._command_scope.cancel()
-        if state.exit is not None or actor.closing:
+        # What is to be stopped is stopped also while the daemon stops.
+        if over or actor.leaving or (actor.closing and not state.stopping):
             return
         if state.parked_until is not None:
             self._start(nursery, "parked", self._wait_for_reset)
         if state.turn is not None:
             self._start_turn(nursery, state)
+        elif state.stop is not None:
+            if "command" not in self._running:
+                self._start(nursery, "stop", self._stand_still)
         elif state.ready:
             if self._may_go_on(state):
                 self._start_next(nursery, state)
@@ -127,25 +132,42 @@ class Effects:
                 self._actor.closing = True
 
     async def _proceed(self) -> None:
-        if not self._actor.state.ready:  # it has changed since this was called for
-            return
-        seen = await look(self._actor)
+        actor = self._actor
+        while True:
+            if not actor.state.ready:  # it has changed since this was called for
+                return
+            try:
+                seen = await look(actor)
+                break
+            except OSError as error:
+                await actor.wait_for_room(error)
         if seen is None:  # somebody was quicker: it is in line for its session, without a slot
-            self._actor.context.slots.give_back(self._actor.run_id)
-            await self._actor.changed()
+            actor.context.slots.give_back(actor.run_id)
+            await actor.changed()
             return
-        await self._actor.report(seen)
+        await actor.report(seen)
 
     async def _command(self) -> None:
+        actor = self._actor
         with trio.CancelScope() as scope:
             self._command_scope = scope
             try:
-                state = self._actor.state
-                if state.ready and state.next is not None:
-                    run = run_check if state.next.kind == "check" else run_step
-                    await run(self._actor)
+                if actor.state.at_work and actor.state.stop is None:
+                    await run_next(actor)
             finally:
                 self._command_scope = None
+        if scope.cancelled_caught:
+            await self._tell_stopped()
+
+    async def _stand_still(self) -> None:
+        """A command or check was to be stopped, or to be the last thing, and does not run: the
+        daemon was started anew meanwhile, or the run is in line."""
+        await end_leftovers(self._actor)
+        await self._tell_stopped()
+
+    async def _tell_stopped(self) -> None:
+        at, mono = self._actor.stamp()
+        await self._actor.report(c.WorkStopped(at=at, mono=mono))
 
     async def _make_worktree(self) -> None:
         actor, plan = self._actor, self._actor.state.start.worktree

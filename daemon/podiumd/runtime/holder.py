@@ -32,10 +32,15 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     working_directory: str | None = None
     status: Literal["busy", "idle"] | None = None
 
+    def same_work(self, other: Holder) -> bool:
+        """Whether both are the same run of the same daemon's (the pid may differ)."""
+        mine = (self.state_directory, self.id)
+        return None not in mine and mine == (other.state_directory, other.id)
+
     def same_turn(self, other: Holder) -> bool:
-        """Whether both are the same turn of the same daemon's work (the pid may differ)."""
-        mine = (self.state_directory, self.id, self.turn_id)
-        return None not in mine and mine == (other.state_directory, other.id, other.turn_id)
+        """Whether both are the same turn of the same run."""
+        same = self.turn_id is not None and self.turn_id == other.turn_id
+        return same and self.same_work(other)
 
     def public(self) -> dict[str, Any]:
         """The ``holder`` object of the public contract: kind, id or pid, since."""

@@ -174,6 +174,18 @@ class LeaseBook:
             return Lease(path, found)
         return found
 
+    def adopt_tree(self, path: str | os.PathLike[str], holder: Holder) -> Lease | Holder:
+        """The lease of a working tree that a run has again after a restart.
+
+        ``holder`` is that run. Where what it started before lives on and holds the lock, the
+        result is a lease that is not ``held``, as from ``adopt_session``.
+        """
+        real = os.path.realpath(path)
+        found = self.try_tree(real, holder)
+        if isinstance(found, Holder) and found.same_work(holder):
+            return Lease(self._tree_path(real), found)
+        return found
+
     def peek(self, session_id: str) -> Holder | None:
         """Who holds a session; ``None`` if nobody does. ``kind`` ``foreign`` without ``pid``:
         held, but the record does not say by whom."""

@@ -32,9 +32,9 @@ from podiumd.runtime.errors import (
     PodiumError,
 )
 from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
-from podiumd.runtime.foreign import all_foreign
 from podiumd.runtime.housekeeping import tidy
 from podiumd.runtime.loading import summary
+from podiumd.runtime.locks import all_locks
 from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
 from podiumd.runtime.questions import find_question
 from podiumd.runtime.recipe_tools import RecipeTools
@@ -339,27 +339,7 @@ class DaemonService:
             await self.interrupt(user)
 
     async def locks(self) -> list[Json]:
-        held = [
-            {
-                "session_id": holder.session_id,
-                "working_directory": holder.working_directory,
-                "holder": holder.public(),
-            }
-            for holder in await self._context.leases.all_held()
-        ]
-        leased = {row["session_id"] for row in held if row["session_id"] is not None}
-        for agent in self._context.agents.values():
-            if agent.config_directory is not None:
-                held += [
-                    {
-                        "session_id": holder.session_id,
-                        "working_directory": holder.working_directory,
-                        "holder": holder.public(),
-                    }
-                    for holder in all_foreign(agent.config_directory)
-                    if holder.session_id not in leased
-                ]
-        return [{key: value for key, value in row.items() if value is not None} for row in held]
+        return await all_locks(self._context)
 
     # -- events ------------------------------------------------------------------------------
 
@@ -377,7 +357,8 @@ class DaemonService:
 
     async def events_page(self, types: frozenset[str], after: int, limit: int) -> list[Json]:
         store = self._context.store
-        return [await to_event(store, each) for each in await store.events_after(after, limit, types)]
+        page = await store.events_after(after, limit, types)
+        return [await to_event(store, each) for each in page]
 
     # -- helpers -----------------------------------------------------------------------------
 

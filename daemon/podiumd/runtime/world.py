@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,44 +12,51 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core import progress
-from podiumd.core.facts import TreeMark
+from podiumd.core.facts import RunStarted, TreeMark
 from podiumd.core.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.context import Agent
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import Holder
+from podiumd.runtime.lockfile import LeaseError
 from podiumd.tools import git
 
-ROUND_MARK_SECONDS = 10.0
-"""How long a look at the working tree may hold up the end of a turn."""
+MARK_SECONDS = 10.0
+"""How long a look at the working tree may hold up the end of a turn or command."""
 
 
 async def look(actor: RunActor) -> c.Proceed | None:
-    """Observe what the next move needs; ``None`` while a queued prompt's session is held."""
-    state = actor.state
-    move = state.next
-    assert move is not None
-    seen: dict[str, Any] = {}
-    if move.kind == "enter":
-        seen["dirty"] = await _dirty(state)
-    elif move.kind == "command":
-        holder = await _take_tree(actor)
-        seen["locked"] = None if holder is None else _in_words(holder)
-    else:
-        agent = agent_of(actor)
-        if agent is None:
-            at, mono = actor.stamp()
-            return c.Proceed(at=at, mono=mono, problem="its agent is not configured any more")
-        holder = _take_session(actor, agent) or await _take_tree(actor)
-        if holder is not None and not state.begun and _is_ours(actor):
-            actor.desk.stand_in_line(state.session_id, actor.run_id, actor.poke)
-            return None
-        seen["locked"] = None if holder is None else _in_words(holder)
-        seen["foreign_rows"] = await _foreign_rows(actor, agent)
-        seen["tree"] = await tree_mark(state)
+    """Observe what the next move needs; ``None`` while a queued prompt's session is held.
+
+    Raises ``OSError`` where the disk is full.
+    """
+    try:
+        seen = await _seen(actor)
+    except (git.GitError, LeaseError) as error:
+        seen = {"trouble": str(error)}
+    if seen is None:
+        return None
     at, mono = actor.stamp()
     return c.Proceed(at=at, mono=mono, **seen)
+
+
+async def _seen(actor: RunActor) -> dict[str, Any] | None:
+    state = actor.state
+    assert state.next is not None
+    if state.next.kind == "enter":
+        return await _cleanness(state)
+    if state.next.kind != "turn":
+        return _locked(await take_tree(actor))
+    agent = agent_of(actor)
+    if agent is None:
+        return {"problem": "its agent is not configured any more"}
+    holder = _take_session(actor, agent) or await take_tree(actor)
+    if holder is not None and not state.begun and _is_ours(actor):
+        actor.desk.stand_in_line(state.session_id, actor.run_id, actor.poke)
+        return None
+    foreign = await _foreign_rows(actor, agent)
+    return _locked(holder) | {"foreign_rows": foreign, "tree": await _tree_before(state)}
 
 
 def agent_of(actor: RunActor) -> Agent | None:
@@ -59,37 +67,50 @@ def agent_of(actor: RunActor) -> Agent | None:
     return actor.context.agents.get(name or state.start.agent)
 
 
-async def _dirty(state: RunState) -> tuple[str, ...] | None:
+async def _cleanness(state: RunState) -> dict[str, Any]:
+    """Only the start of a run that commits wants a clean tree."""
     recipe = state.recipe
     if recipe is None or state.step_count or state.restart or state.accepted_dirty:
-        return None  # only the start of a run that commits wants a clean tree
+        return {}
     if not any(step.commits for step in recipe.steps.values()):
-        return None
+        return {}
     if await git.top_level(state.start.working_directory) is None:
-        return None
-    return tuple(await git.dirty(state.start.working_directory))
+        return {"unversioned": True}
+    return {"dirty": tuple(await git.dirty(state.start.working_directory))}
 
 
-async def tree_mark(state: RunState) -> TreeMark | None:
-    """The working tree as it is, for a step that must not be repeated unseen."""
+async def _tree_before(state: RunState) -> TreeMark | None:
+    """The working tree before a step that must not be repeated unseen."""
     step = state.current
     if step is None or not step.irreversible:
         return None
     return await _mark(state.start.working_directory)
 
 
-async def round_mark(state: RunState) -> TreeMark | None:
-    """The working tree that a turn or command has left, in a step that can come round again.
+async def tree_mark(state: RunState) -> TreeMark | None:
+    """The working tree that such a step has left, if git tells in time: a person is asked about
+    it anyway."""
+    step = state.current
+    if step is None or not step.irreversible:
+        return None
+    return await _mark_in_time(state.start.working_directory)
 
-    It serves a notice alone: a git that fails, or takes too long, must not cost the run anything.
-    """
+
+async def round_mark(state: RunState) -> TreeMark | None:
+    """The working tree that a turn or command has left, in a step that can come round again."""
     if state.recipe is None or state.step is None:
         return None
     if not progress.comes_round(state.recipe, state.step):
         return None
+    return await _mark_in_time(state.start.working_directory)
+
+
+async def _mark_in_time(where: str) -> TreeMark | None:
+    """What a notice or a question shows. That something has ended is more than how it left the
+    tree: a git that fails, or takes too long, must not cost the run its end."""
     mark: TreeMark | None = None
-    with trio.move_on_after(ROUND_MARK_SECONDS), suppress(git.GitError, OSError):
-        mark = await _mark(state.start.working_directory)
+    with trio.move_on_after(MARK_SECONDS), suppress(git.GitError, OSError):
+        mark = await _mark(where)
     return mark
 
 
@@ -121,13 +142,31 @@ def _is_ours(actor: RunActor) -> bool:
     return actor.desk.user(session) != actor.run_id and actor.desk.held_here(session)
 
 
-async def _take_tree(actor: RunActor) -> Holder | None:
-    """Make sure that a recipe holds its working tree: after a restart it may be another's."""
+async def take_tree(actor: RunActor) -> Holder | None:
+    """Make sure that a recipe holds its working tree: after a restart it may be another's.
+
+    Returns who has it instead. Raises ``GitError`` where it cannot be said which tree that is,
+    ``LeaseError``, and ``OSError`` where the disk is full.
+    """
     start = actor.state.start
     if start.kind != "recipe" or actor.desk.holds_tree(actor.run_id):
         return None
+    return actor.desk.take_tree(await tree_of(start), actor.run_id)
+
+
+async def tree_of(start: RunStarted) -> str:
+    """The working tree of a recipe run: the checkout around its directory, or that alone.
+
+    Raises ``GitError``.
+    """
     where = start.working_directory
-    return actor.desk.take_tree(await git.top_level(where) or where, actor.run_id)
+    if start.worktree is not None or not os.path.isdir(where):  # not made yet, or gone
+        return where
+    return await git.top_level(where) or where
+
+
+def _locked(holder: Holder | None) -> dict[str, Any]:
+    return {"locked": None if holder is None else _in_words(holder)}
 
 
 def _in_words(holder: Holder) -> str:
@@ -146,14 +185,14 @@ async def _foreign_rows(actor: RunActor, agent: Agent) -> int:
     )
     if path is None:
         return 0
-    lines = await trio.to_thread.run_sync(_lines_after, path, int(mark.get("size", 0)))
-    return len(foreign_user_rows(lines, frozenset()))
+    return await trio.to_thread.run_sync(_foreign_after, path, int(mark.get("size", 0)))
 
 
-def _lines_after(path: Path, offset: int) -> list[bytes]:
+def _foreign_after(path: Path, offset: int) -> int:
+    """Count them, a line at a time: since the mark a transcript may have grown by any length."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return file.read().splitlines()
+            return len(foreign_user_rows(file, frozenset()))
     except OSError:
-        return []
+        return 0

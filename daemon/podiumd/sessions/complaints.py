@@ -21,7 +21,10 @@ class Complaints:
     @classmethod
     async def load(cls, index: Index) -> Self:
         """What was told in earlier lives. Raises ``sqlite3.Error``."""
-        return cls(index, await index.write_aside(_load))
+        told = await index.ask(_read)
+        if told:
+            await index.write_aside(_prune, told)
+        return cls(index, told)
 
     async def tell(self, path: str, problem: str) -> None:
         """Tell what is wrong with a file or directory. Raises ``sqlite3.Error``."""
@@ -37,19 +40,22 @@ class Complaints:
         Raises ``sqlite3.Error``.
         """
         for path in [path for path in paths if path in self._told]:
-            del self._told[path]
+            self._told.pop(path, None)
             await self._index.write(_drop, path)
 
 
-def _load(connection: sqlite3.Connection) -> dict[str, set[str]]:
-    """What was told of files that are still there; the rest is dropped, so that it ends."""
+def _read(connection: sqlite3.Connection) -> dict[str, set[str]]:
     told: dict[str, set[str]] = {}
     for path, problem in connection.execute("SELECT path, problem FROM complaints"):
         told.setdefault(os.fsdecode(path), set()).add(problem)
+    return told
+
+
+def _prune(connection: sqlite3.Connection, told: dict[str, set[str]]) -> None:
+    """Drop what was told of files that are gone, so that it does not pile up."""
     for path in [path for path in told if not os.path.lexists(path)]:
         del told[path]
         _drop(connection, path)
-    return told
 
 
 def _save(connection: sqlite3.Connection, path: str, problem: str) -> None:

@@ -196,7 +196,7 @@ class Logs:
         return OpenLog(log, reads, row.path, LogState(0, _UNPLACED, Cursor()))
 
     async def _catch_up(self, opened: OpenLog, row: Row) -> None:
-        cursor = opened.state.cursor
+        cursor = opened.state.cursor.copy()
         entries = await trio.to_thread.run_sync(
             scan.entries, opened.format, row, opened.state.offset, cursor
         )

@@ -154,6 +154,10 @@ class Transcripts:
             self._follower.someone_follows.set()
             yield MessageFeed(self, opened, first)
 
+    def end_feeds(self) -> None:
+        """The daemon stops: every feed comes to its end. What is asked is still answered."""
+        self._logs.close()
+
     async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
         """See ``Reader``. Raises ``Unsettled``."""
         for _ in range(_ATTEMPTS):
@@ -260,8 +264,9 @@ async def open_transcripts(
             complaints = await Complaints.load(index)
             follower = Follower(roots, formats, index, logs, watch, complaints)
             nursery.start_soon(follower.run)
-            yield Transcripts(index, logs, follower)
-            logs.close()
+            transcripts = Transcripts(index, logs, follower)
+            yield transcripts
+            transcripts.end_feeds()
             nursery.cancel_scope.cancel()
     finally:
         connection.close()

@@ -170,9 +170,7 @@ class _Reader:
         else:
             self._trail = trail
             self._summary = msgspec.structs.replace(row.summary)
-            self._cursor = (
-                Cursor() if cursor is None else Cursor(list(cursor.tips), list(cursor.turn))
-            )
+            self._cursor = Cursor() if cursor is None else cursor.copy()
             self._generation = row.generation
             searched = row.size if row.size < status.st_size else 0
         self._chunks = Chunks(descriptor, self._trail.offset, status.st_size, searched)

@@ -300,14 +300,20 @@ def test_a_long_message_is_cut_to_20_kb() -> None:
 def test_a_persons_words_are_cut_only_where_no_frame_holds_them() -> None:
     """P-7.6"""
     typed = [a_message(1, "a" * 60_000, role="user", typed=True)]
-    for build in (
-        lambda size: history.delta(a_log(1), typed, 0, size),
-        lambda size: history.window(a_log(1), typed, size),
-    ):
-        assert read(build(100 * KB).frame)["messages"][0]["text"] == typed[0].text
-        cut = build(50 * KB)
-        assert 50 * KB - 16 < len(cut.frame) <= 50 * KB
-        assert "[truncated ~" in read(cut.frame)["messages"][0]["text"]
+    whole = [
+        history.delta(a_log(1), typed, 0, 100 * KB),
+        history.window(a_log(1), typed, 100 * KB),
+    ]
+    cut = [
+        history.delta(a_log(1), typed, 0, 50 * KB),
+        history.window(a_log(1), typed, 50 * KB),
+    ]
+
+    for reply in whole:
+        assert read(reply.frame)["messages"][0]["text"] == typed[0].text
+    for reply in cut:
+        assert 50 * KB - 16 < len(reply.frame) <= 50 * KB
+        assert "[truncated ~" in read(reply.frame)["messages"][0]["text"]
 
 
 @pytest.mark.parametrize(("length", "older"), [(15_000, 6 * KB), (5_000, 2 * KB)])

@@ -32,6 +32,7 @@ def test_what_is_no_text_is_told_as_a_question_mark() -> None:
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**53), 2**53) | ANY_TEXT,
         lambda inner: st.lists(inner) | st.dictionaries(ANY_TEXT, inner),
+        max_leaves=8,
     )
 )
 def test_whatever_is_told_is_json(value: object) -> None:

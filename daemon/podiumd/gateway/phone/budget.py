@@ -31,12 +31,34 @@ def cut(text: str, limit: int) -> str:
 
     A notice stands in the gap, unless there is no room for one. No character is split.
     """
-    # A text has at least as many bytes as characters, so most are measured without a copy.
+    # A character has at most four bytes, so most texts are measured without a copy.
     if 4 * len(text) <= limit:
         return text
     data = text.encode("utf-8", "replace")
-    if len(data) <= limit:
-        return text
+    return text if len(data) <= limit else _without_middle(data, limit)
+
+
+def fit(build: Callable[[str], bytes], text: str, budget: int) -> bytes:
+    """Return the frame that ``build`` makes of the text, cut so that it has ``budget`` bytes.
+
+    With a budget that not even an empty text fits into, it is the frame of the empty text.
+    """
+    if len(text) <= budget and len(whole := build(text)) <= budget:
+        return whole
+    data = text.encode("utf-8", "replace")
+    best, least, most = build(""), 0, min(budget, len(data) - 1)
+    while least < most:  # how much JSON a text becomes depends on what is in it
+        limit = (least + most + 1) // 2
+        tried = build(_without_middle(data, limit))
+        if len(tried) <= budget:
+            best, least = tried, limit
+        else:
+            most = limit - 1
+    return best
+
+
+def _without_middle(data: bytes, limit: int) -> str:
+    """The text of ``data``, which has more than ``limit`` bytes."""
     limit = max(0, limit)
     notice = f"\n[truncated ~{max(1, round((len(data) - limit) / KB))} KB]\n"
     room = limit - len(notice)
@@ -45,25 +67,6 @@ def cut(text: str, limit: int) -> str:
     tail = room // 2
     head = data[: room - tail].decode("utf-8", "ignore")
     return head + notice + data[len(data) - tail :].decode("utf-8", "ignore")
-
-
-def fit(build: Callable[[str], bytes], text: str, budget: int) -> bytes:
-    """Return the frame that ``build`` makes of the text, cut so that it has ``budget`` bytes.
-
-    With a budget that not even an empty text fits into, it is the frame of the empty text.
-    """
-    whole = build(text)
-    if len(whole) <= budget:
-        return whole
-    best, least, most = build(""), 0, budget
-    while least < most:  # how much JSON a text becomes depends on what is in it
-        limit = (least + most + 1) // 2
-        tried = build(cut(text, limit))
-        if len(tried) <= budget:
-            best, least = tried, limit
-        else:
-            most = limit - 1
-    return best
 
 
 def shrink(message: Json, budget: int, spare: Sequence[str] = ()) -> bytes:

@@ -8,7 +8,7 @@ later.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -243,15 +243,21 @@ class Phone:
         with self._scope:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self._read_on)
-                while True:
-                    data = await self._socket.receive()
-                    await self._confirm()
-                    try:
-                        message = await _decoded(data)
-                    except incoming.Refusal as refusal:
-                        self.send(refusal.frame)
-                        continue
-                    await self._guarded(handle(self, message))
+                with suppress(Closed):
+                    await self._listen()
+                self._nursery.cancel_scope.cancel()
+
+    async def _listen(self) -> None:
+        """Handle each message before the next is read. Raises ``Closed``."""
+        while True:
+            data = await self._socket.receive()
+            await self._confirm()
+            try:
+                message = await _decoded(data)
+            except incoming.Refusal as refusal:
+                self.send(refusal.frame)
+            else:
+                await self._guarded(handle(self, message))
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         """What is refused is said; what goes wrong is logged, and the phone stays."""
@@ -356,12 +362,13 @@ class Phone:
 
     async def _read_on(self) -> None:
         """Bring subscriptions that are behind to the end of their logs, as the socket takes it."""
-        while True:
-            await self._behind.wait()
-            self._behind = trio.Event()
-            for subscription in tuple(self.subscriptions.values()):
-                while subscription.behind and not subscription.over:
-                    await self._read_page(subscription)
+        with suppress(Closed):
+            while True:
+                await self._behind.wait()
+                self._behind = trio.Event()
+                for subscription in tuple(self.subscriptions.values()):
+                    while subscription.behind and not subscription.over:
+                        await self._read_page(subscription)
 
     async def _read_page(self, subscription: Subscription) -> None:
         session_id = subscription.session_id

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import msgspec
 
 from podiumd.projects.commands import CommandBook
+from podiumd.projects.errors import BadPlace
 from podiumd.projects.menu import Offered
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
@@ -27,8 +29,9 @@ class Workshop(msgspec.Struct, frozen=True):
         return self.home + path[1:] if path == "~" or path.startswith("~/") else path
 
     async def offer(self, directory: str | None) -> Offered:
-        """What can be run in a directory; ``None``: only what can be run anywhere."""
-        if directory is None:
-            offered = await self.commands.offer(self.home)
-            return Offered((), offered.general, offered.table)
-        return await self.commands.offer(directory)
+        """What can be run in a directory; only what can be run anywhere where there is none."""
+        if directory is not None:
+            with suppress(BadPlace):  # a session outlives the directory it was in
+                return await self.commands.offer(directory)
+        offered = await self.commands.offer(self.home)
+        return Offered((), offered.general, offered.table)

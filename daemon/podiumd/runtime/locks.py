@@ -1,0 +1,28 @@
+"""Who holds which session and working tree, over all daemons of this user and other programs."""
+
+from __future__ import annotations
+
+from podiumd.runtime.api import Json
+from podiumd.runtime.context import Context
+from podiumd.runtime.foreign import all_foreign
+from podiumd.runtime.holder import Holder
+
+
+async def all_locks(context: Context) -> list[Json]:
+    """The result of ``sessions.locks``."""
+    held = list(await context.leases.all_held())
+    leased = {holder.session_id for holder in held if holder.session_id is not None}
+    for agent in context.agents.values():
+        if agent.config_directory is not None:
+            found = all_foreign(agent.config_directory)
+            held += [holder for holder in found if holder.session_id not in leased]
+    return [_row(holder) for holder in held]
+
+
+def _row(holder: Holder) -> Json:
+    row = {
+        "session_id": holder.session_id,
+        "working_directory": holder.working_directory,
+        "holder": holder.public(),
+    }
+    return {key: value for key, value in row.items() if value is not None}

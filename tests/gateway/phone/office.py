@@ -1,0 +1,208 @@
+"""A gateway without its sockets, in the test's own process: a daemon, the hub, phones on it."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import trio
+
+from podiumd.gateway.devices import Devices
+from podiumd.gateway.guard import Guard
+from podiumd.gateway.phone.hub import Hub
+from podiumd.gateway.phone.workshop import Workshop
+from podiumd.gateway.websocket import Closed, WebSocket
+from podiumd.projects.commands import CommandEvent, open_command_book
+from podiumd.projects.resources import Resources
+from podiumd.projects.worktrees import Worktrees
+from tests.runtime.harness import Daemon, Machine, environment, running
+
+Json = dict[str, Any]
+
+
+class Line:
+    """Stands in for a phone's WebSocket: what is sent is at hand, what it takes is up to it."""
+
+    def __init__(self, peer: str = "192.0.2.7") -> None:
+        self.peer = peer
+        self.secure = False
+        self.pending = 0
+        self.known = False
+        self.limit = 0
+        self.closed: tuple[int, str] | None = None
+        self.sent: list[Json] = []
+        self._incoming: deque[str | bytes] = deque()
+        self._news = trio.Event()
+        self._gone = False
+
+    # -- the gateway's side ------------------------------------------------------------------
+
+    async def receive(self) -> str | bytes:
+        while not self._incoming:
+            if self._gone or self.closed is not None:
+                raise Closed
+            await self._news.wait()
+        await trio.lowlevel.checkpoint()
+        return self._incoming.popleft()
+
+    def send(self, text: bytes) -> None:
+        if self.closed is None and not self._gone:
+            self.sent.append(json.loads(text))
+            self._ring()
+
+    def send_frame(self, frame: bytes) -> None:
+        size = frame[1]
+        self.send(frame[{126: 4, 127: 10}.get(size, 2) :])
+
+    async def room(self) -> None:
+        while self.pending > 256 * 1024 and not self._gone:
+            await self._news.wait()
+        if self._gone:
+            raise Closed
+
+    def authenticated(self) -> None:
+        self.known = True
+
+    def allow(self, message_bytes: int) -> None:
+        self.limit = message_bytes
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        await trio.lowlevel.checkpoint()
+        self.closed = (code, reason)
+        self._ring()
+
+    # -- the test's side ---------------------------------------------------------------------
+
+    def _ring(self) -> None:
+        self._news.set()
+        self._news = trio.Event()
+
+    def say(self, type: str, /, **fields: Any) -> None:
+        """The phone sends a message."""
+        self.write(json.dumps({"type": type, **fields}))
+
+    def write(self, data: str | bytes) -> None:
+        """The phone sends whatever this is."""
+        self._incoming.append(data)
+        self._ring()
+
+    def take(self, pending: int) -> None:
+        """So many bytes are now waiting for the phone."""
+        self.pending = pending
+        self._ring()
+
+    def hang_up(self) -> None:
+        """The phone has gone."""
+        self._gone = True
+        self._ring()
+
+    def of(self, type: str) -> list[Json]:
+        """Every message of a type that was sent."""
+        return [each for each in self.sent if each["type"] == type]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, looking whenever anything was sent."""
+        while not condition():
+            await self._news.wait()
+
+    async def hears(self, type: str, count: int = 1) -> Json:
+        """Wait for the ``count``-th message of a type, and return it."""
+        await self.until(lambda: len(self.of(type)) >= count)
+        return self.of(type)[count - 1]
+
+    async def caught_up(self) -> None:
+        """Wait until everything that was said before is handled."""
+        count = len(self.of("pong"))
+        self.say("ping")
+        await self.hears("pong", count + 1)
+
+    def forget(self) -> None:
+        """Look only at what is sent from now on."""
+        self.sent.clear()
+
+
+class Office:
+    """The gateway, and the daemon below it."""
+
+    def __init__(
+        self, daemon: Daemon, hub: Hub, devices: Devices, guard: Guard, nursery: trio.Nursery
+    ) -> None:
+        self.daemon = daemon
+        self.hub = hub
+        self.devices = devices
+        self.guard = guard
+        self._nursery = nursery
+
+    def dial(self, peer: str = "192.0.2.7") -> Line:
+        """A phone opens a connection."""
+        line = Line(peer)
+        self._nursery.start_soon(self.hub.serve, cast("WebSocket", line))
+        return line
+
+    async def record(self, session_id: str, *records: bytes) -> None:
+        """The agent writes into its session's file; returns once the daemon knows of it."""
+        folder = self.daemon.machine.roots[0].directory / "-project"
+        folder.mkdir(parents=True, exist_ok=True)
+        with self.daemon.service.sessions_changed() as changes:
+            with (folder / f"{session_id}.jsonl").open("ab") as file:
+                file.write(b"".join(records))
+            while session_id not in await changes.changed():
+                pass
+
+    async def connected(
+        self, key: str | None = None, *, version: str | None = "0.5.0", **fields: Any
+    ) -> Line:
+        """A phone connects, and is let in; a new device unless it has a key."""
+        if key is None:
+            _, key = await self.devices.pair(None)
+        line = self.dial()
+        if version is not None:
+            fields["protocol_version"] = version
+        line.say("connect", api_key=key, **fields)
+        await line.hears("available_commands")
+        await line.caught_up()
+        line.forget()
+        return line
+
+
+@asynccontextmanager
+async def open_office(machine: Machine, home: Path) -> AsyncIterator[Office]:
+    """A daemon with a hub; phones that are still there at the end are cut off."""
+    listeners: list[Callable[[CommandEvent], None]] = []
+
+    def tell(event: CommandEvent) -> None:
+        listeners[0](event)
+
+    async def name_of(words: str) -> str:
+        await trio.lowlevel.checkpoint()
+        return words.split(maxsplit=1)[0].title()
+
+    async with (
+        running(machine) as daemon,
+        open_command_book(
+            machine.state / "commands",
+            environment=lambda marker: environment("commands", marker),
+            tell=tell,
+            home=home,
+        ) as book,
+        trio.open_nursery() as nursery,
+    ):
+        devices = Devices(daemon.store, daemon.context.clock.now)
+        await devices.load()
+        guard = Guard(trio.current_time)
+        workshop = Workshop(
+            commands=book,
+            resources=Resources(home),
+            worktrees=Worktrees(home),
+            infer_name=name_of,
+            home=str(home),
+        )
+        hub = Hub(daemon.service, devices, guard, workshop)
+        listeners.append(hub.command_event)
+        await nursery.start(hub.run)
+        yield Office(daemon, hub, devices, guard, nursery)
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,238 @@
+"""A phone follows sessions: one window at first, then what is new, without hole or repeat."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.gateway.phone import channels
+from tests.gateway.phone.office import Line, Office
+from tests.sessions.support import line as record
+from tests.sessions.support import lines
+
+MANY = 300 * 1024
+
+
+def seqs(line: Line) -> list[int]:
+    """The numbers of every message that the phone was sent, in order."""
+    return [m["seq"] for each in line.of("session_history") for m in each["messages"]]
+
+
+@pytest.fixture
+def session() -> str:
+    return str(uuid.uuid4())
+
+
+async def test_a_fresh_phone_gets_the_newest_messages_whole_and_then_each_new_one(
+    office: Office, session: str
+) -> None:
+    await office.record(session, lines(1, 70))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    first = await line.hears("session_history")
+    assert seqs(line) == list(range(21, 71))
+    assert first["is_complete"] is first["end_of_file"] is True
+    assert (first["next_seq"], first["next_offset"]) == (71, 70)
+    await office.record(session, record(71), record(72))
+    await line.until(lambda: seqs(line)[-1] == 72)
+    assert seqs(line) == list(range(21, 73))
+
+
+async def test_the_commands_of_the_sessions_directory_come_before_its_messages(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    kinds = [each["type"] for each in line.sent]
+    assert kinds.index("available_commands") < kinds.index("session_history")
+
+
+@pytest.mark.parametrize("cursor", [{"last_seq": 5}, {"from_offset": 5}])
+async def test_a_phone_that_was_here_before_gets_exactly_what_it_lacks(
+    office: Office, session: str, cursor: dict[str, int]
+) -> None:
+    await office.record(session, lines(1, 9))
+    line = await office.connected()
+    line.say("subscribe", session_id=session, **cursor)
+    await line.hears("session_history")
+    assert seqs(line) == [6, 7, 8, 9]
+
+
+async def test_a_long_delta_comes_in_answers_that_the_phone_asks_for_one_by_one(
+    office: Office, session: str
+) -> None:
+    await office.record(session, *(record(n, "x" * 1000) for n in range(1, 200)))
+    line = await office.connected()
+    line.say("set_max_message_size", size_kb=50)
+    cursor, asked = 1, 0
+    while True:
+        line.say("subscribe", session_id=session, last_seq=cursor)
+        asked += 1
+        answer = await line.hears("session_history", asked)
+        cursor = answer["next_seq"] - 1
+        if answer["is_complete"]:
+            break
+    assert seqs(line) == list(range(2, 200)) and asked > 3
+
+
+async def test_nothing_is_pushed_into_an_answer_that_is_not_complete(
+    office: Office, session: str
+) -> None:
+    await office.record(session, *(record(n, "x" * 1000) for n in range(1, 200)))
+    line = await office.connected()
+    line.say("set_max_message_size", size_kb=50)
+    line.say("subscribe", session_id=session, last_seq=1)
+    answer = await line.hears("session_history")
+    await office.record(session, record(200))
+    await line.caught_up()
+    assert len(line.of("session_history")) == 1 and not answer["is_complete"]
+
+
+async def test_after_the_pong_nothing_comes_of_a_session_that_was_left(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    line, other = await office.connected(), await office.connected()
+    for each in (line, other):
+        each.say("subscribe", session_id=session)
+        await each.hears("session_history")
+    line.say("unsubscribe", session_id=session)
+    await line.caught_up()
+    await office.record(session, record(2))
+    await other.until(lambda: seqs(other) == [1, 2])
+    assert seqs(line) == [1]
+
+
+async def test_a_slow_phone_falls_behind_alone_and_catches_up_without_a_hole(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    slow, quick = await office.connected(), await office.connected()
+    for each in (slow, quick):
+        each.say("subscribe", session_id=session)
+        await each.hears("session_history")
+    slow.take(MANY)
+    for number in range(2, 6):
+        await office.record(session, record(number))
+        await quick.until(lambda number=number: seqs(quick)[-1] == number)
+    assert seqs(slow) == [1]
+    slow.take(0)
+    await slow.until(lambda: seqs(slow)[-1] == 5)
+    await office.record(session, record(6))
+    await slow.until(lambda: seqs(slow)[-1] == 6)
+    assert seqs(slow) == seqs(quick) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_phones_with_different_frames_each_get_their_own(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    small, large = await office.connected(), await office.connected()
+    small.say("set_max_message_size", size_kb=4)
+    for each in (small, large):
+        each.say("subscribe", session_id=session)
+        await each.hears("session_history")
+    await office.record(session, record(2, "é" * 3000), record(3, "ü" * 3000))
+    for each in (small, large):
+        await each.until(lambda each=each: seqs(each)[-1] == 3)
+        assert seqs(each) == [1, 2, 3]
+    assert all(m["is_complete"] for m in small.of("session_history"))
+
+
+async def test_an_older_app_is_not_sent_its_own_words_again(office: Office, session: str) -> None:
+    await office.record(session, record(1))
+    line = await office.connected(version=None)
+    line.say("subscribe", session_id=session, last_message_id=None)
+    first = await line.hears("session_history")
+    assert first["total_count"] == 1 and first["messages"][0]["id"]
+    await office.record(session, record(2))
+    pushed = await line.hears("session_history", 2)
+    assert pushed["messages"] == [] and pushed["next_seq"] == 3
+
+
+async def test_an_older_app_goes_on_after_the_message_that_it_names(
+    office: Office, session: str
+) -> None:
+    await office.record(session, lines(1, 5))
+    line = await office.connected(version=None)
+    named = "00000000-0000-4000-8000-000000000003"
+    line.say("subscribe", session_id=session, last_message_id=named)
+    await line.hears("session_history")
+    assert seqs(line) == [4, 5]
+
+
+async def test_a_session_that_does_not_exist_yet_is_followed_from_its_first_line(
+    office: Office, session: str
+) -> None:
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    assert session in (await line.hears("error"))["message"]
+    await office.record(session, record(1))
+    await line.hears("session_history")
+    assert seqs(line) == [1]
+
+
+async def test_a_session_that_its_person_deleted_on_the_phone_is_quiet_until_it_is_opened_again(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    line.say("session_deleted", session_id=session)
+    await line.caught_up()
+    await office.record(session, record(2))
+    await line.caught_up()
+    assert seqs(line) == [1]
+    line.say("subscribe", session_id=session)
+    await line.until(lambda: seqs(line)[-1] == 2)
+
+
+async def test_one_feed_serves_every_phone_and_ends_with_the_last(
+    office: Office, session: str
+) -> None:
+    await office.record(session, record(1))
+    phones = [await office.connected() for _ in range(3)]
+    for each in phones:
+        each.say("subscribe", session_id=session)
+        await each.hears("session_history")
+    channel = office.hub.channels.get(session)
+    assert channel is not None and len(channel.subscriptions) == 3
+    for each in phones:
+        each.hang_up()
+    while office.hub.phones:
+        await wait_all_tasks_blocked()
+    assert office.hub.channels.get(session) is None
+
+
+async def test_a_feed_that_breaks_is_opened_again_and_nothing_is_missed(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    channel = office.hub.channels.get(session)
+    assert channel is not None
+
+    def broken(*_: object) -> None:
+        monkeypatch.undo()
+        monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(channels.Channel, "deliver", broken)
+    await office.record(session, record(2))
+    await line.until(lambda: seqs(line)[-1] == 2)
+    assert seqs(line) == [1, 2]
+
+
+async def test_lists_are_sent_again_when_a_session_changes(office: Office, session: str) -> None:
+    line = await office.connected(recent_sessions_limit=7)
+    await office.record(session, record(1))
+    recent = await line.hears("recent_sessions")
+    assert recent["limit"] == 7 and recent["sessions"][0]["session_id"] == session

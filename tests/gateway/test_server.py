@@ -1,0 +1,538 @@
+"""The whole gateway over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import trio
+from websockets.exceptions import InvalidStatus
+
+from podiumd.config import GatewaySettings
+from podiumd.gateway.certificate import make_tls
+from podiumd.gateway.http import Request, Response
+from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.server import GatewayOptions, serve_gateway
+from podiumd.gateway.websocket import Closed, WebSocket, text_frame
+from tests.gateway.harness import (
+    SMALL,
+    Apps,
+    connect,
+    echo,
+    phone,
+    read_all,
+    served,
+    talk,
+    wait_until,
+)
+
+KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
+
+
+def get(path: bytes = b"/", *headers: bytes, host: bytes = b"localhost") -> bytes:
+    lines = b"".join(header + b"\r\n" for header in headers)
+    return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (path, host, lines)
+
+
+def upgrade(*headers: bytes, host: bytes = b"localhost", path: bytes = b"/") -> bytes:
+    return get(
+        path,
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Version: 13",
+        b"Sec-WebSocket-Key: " + KEY,
+        *headers,
+        host=host,
+    )
+
+
+def status(answer: bytes) -> int:
+    assert answer.startswith(b"HTTP/1.1 "), answer
+    return int(answer[9:12])
+
+
+async def test_one_port_serves_websocket_on_any_path_and_http() -> None:
+    async with served() as gateway:
+        for path in (b"/", b"/ws", b"/any/thing?x=1"):
+            answer = await talk(gateway, upgrade(path=path))
+            assert answer.startswith(b"HTTP/1.1 101 ")
+            assert b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in answer  # RFC 6455, section 1.3
+        assert b'{"path":"/x"}' in await talk(gateway, get(b"/x"))
+
+
+async def test_a_message_of_two_mebibytes_comes_back() -> None:
+    async with served() as gateway:
+        peer = await phone(gateway)
+        text = "x" * (2 << 20)
+
+        assert await peer.ask(text) == text.encode()
+        closed = await peer.close()
+        assert closed is not None and closed.code == 1000
+
+
+async def test_a_handshake_split_at_every_byte_is_the_same() -> None:
+    async with served() as gateway:
+        stream = await connect(gateway)
+        for byte in upgrade() + b"\x81\x82\x00\x00\x00\x00hi":
+            await stream.send_all(bytes([byte]))
+        received = b""
+        while b"\x81\x02hi" not in received:
+            received += await stream.receive_some(1000)
+
+        assert received.startswith(b"HTTP/1.1 101 ")
+        await stream.aclose()
+
+
+@pytest.mark.parametrize(
+    "host", [b"evil.com", b"localhost.evil.com", b"evil.ts.net.attacker.io", b"user@localhost", b""]
+)
+@pytest.mark.parametrize("make", [get, upgrade])
+async def test_a_foreign_host_is_refused_and_the_log_names_the_remedy(
+    make: object, host: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served() as gateway:
+        assert callable(make)
+        answer = await talk(gateway, make(host=host))
+
+    assert status(answer) == 421
+    assert b"127.0.0.1" not in answer
+    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
+    assert [fields["host"] for fields in told] == [host.decode()]
+    assert "add it to [gateway] allowed_hosts" in told[0]["advice"]
+
+
+async def test_an_absolute_target_cannot_smuggle_a_host_past_the_guard() -> None:
+    async with served() as gateway:
+        assert status(await talk(gateway, get(b"http://evil.com/"))) == 421
+        assert status(await talk(gateway, get(b"http://localhost/", host=b"evil.com"))) == 421
+        assert status(await talk(gateway, get(b"http://localhost/"))) == 200
+
+
+async def test_allowed_hosts_and_own_names_are_served() -> None:
+    async with served(names=("tower",), allowed_hosts=("*.example.com",)) as gateway:
+        for host in (b"tower", b"a.example.com", b"127.0.0.1", b"x.local", b"x.ts.net"):
+            assert status(await talk(gateway, get(host=host))) == 200
+        assert status(await talk(gateway, get(host=b"example.com"))) == 421
+
+
+async def test_a_host_that_is_no_international_name_does_not_break_the_handshake() -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, upgrade(host=b"xn--99999999.local"))
+
+    assert status(answer) == 101
+
+
+@pytest.mark.parametrize("origin", [b"http://evil.com", b"null", b"https://localhost", b"file://"])
+@pytest.mark.parametrize("path", [b"/upload", b"websocket"])
+async def test_a_foreign_origin_is_refused(
+    path: bytes, origin: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = b"Origin: " + origin
+    async with served() as gateway:
+        raw = upgrade(header) if path == b"websocket" else get(path, header)
+        answer = await talk(gateway, raw)
+
+    assert status(answer) == 403
+    assert "Origin refused" in caplog.text
+
+
+async def test_the_gateways_own_origin_is_let_in() -> None:
+    async with served() as gateway:
+        own = b"localhost:%d" % gateway.port
+        answer = await talk(gateway, upgrade(b"Origin: http://" + own, host=own))
+
+    assert status(answer) == 101
+
+
+async def test_every_request_of_a_connection_is_judged() -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, get() + get(host=b"evil.com") + get())
+
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert answer.count(b"HTTP/1.1 421") == 1
+    assert answer.count(b"HTTP/1.1 ") == 2
+
+
+async def test_a_websocket_may_be_opened_after_a_request() -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, get() + upgrade())
+
+    assert answer.count(b"HTTP/1.1 200") == 1
+    assert answer.count(b"HTTP/1.1 101") == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"\x00\xff" * 100, 400),
+        (b"hello\r\n\r\n", 400),
+        (get(b"/", b"X: " + b"x" * 65536), 431),
+        (upgrade().replace(b"13", b"12"), 426),
+        (upgrade().replace(KEY, b"short"), 400),
+    ],
+)
+async def test_garbage_is_answered_and_the_gateway_serves_on(raw: bytes, expected: int) -> None:
+    async with served() as gateway:
+        answer = await talk(gateway, raw)
+        assert status(answer) == expected
+        assert b"application/problem+json" in answer
+        assert status(await talk(gateway, get())) == 200
+
+
+async def test_a_slow_head_is_cut_off() -> None:
+    limits = GatewayLimits(head_seconds=0.05, linger_seconds=0.05)
+    async with served(limits=limits) as gateway:
+        stream = await connect(gateway)
+        await stream.send_all(b"GET / HT")
+
+        assert status(await read_all(stream)) == 408
+        await stream.aclose()
+
+
+async def test_an_idle_connection_is_ended_without_a_word() -> None:
+    limits = GatewayLimits(idle_seconds=0.05)
+    async with served(limits=limits) as gateway:
+        stream = await connect(gateway)
+        await stream.send_all(get())
+        answer = await read_all(stream)
+
+        assert answer.count(b"HTTP/1.1 ") == 1 and b"Connection: close" not in answer
+        await stream.aclose()
+
+
+async def test_a_half_open_phone_is_told_from_one_that_is_there() -> None:
+    """Of two silent phones, the one whose system does not answer pings is dropped."""
+    limits = GatewayLimits(ping_seconds=0.2, pong_seconds=0.2)
+    async with served(limits=limits) as gateway:
+        dead, alive = await phone(gateway), await phone(gateway)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(alive.closed)
+            await wait_until(lambda: gateway.clients == 1)
+
+            assert await dead.closed() is None
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_client_that_never_reads_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    sockets: list[WebSocket] = []
+
+    async def listen(socket: WebSocket) -> None:
+        socket.authenticated()
+        sockets.append(socket)
+        await socket.receive()
+
+    apps = Apps()
+    apps.phone = listen
+    async with served(apps) as gateway:
+        readers = [await phone(gateway) for _ in range(3)]
+        deaf = await phone(gateway)
+        await wait_until(lambda: len(sockets) == 4)
+        frame = text_frame(b"x" * 200_000)
+        for _ in range(100):
+            for one in sockets:
+                one.send_frame(frame)
+            for reader in readers:
+                assert await reader.message() == b"x" * 200_000
+        await wait_until(lambda: gateway.clients == 3)
+
+        await deaf.stream.aclose()
+    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
+    assert {"peer": "127.0.0.1", "reason": "the client does not read what it is sent"} in told
+
+
+async def test_a_fault_in_one_handler_ends_that_connection_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def handler(socket: WebSocket) -> None:
+        socket.authenticated()
+        if await socket.receive() == "fail":
+            raise RuntimeError("the secret is 42")
+        await echo(socket)
+
+    apps = Apps()
+    apps.phone = handler
+    async with served(apps) as gateway:
+        good, bad = await phone(gateway), await phone(gateway)
+        await good.send("stay")
+        await bad.send("fail")
+        closed = await bad.closed()
+
+        assert closed is not None and (closed.code, closed.reason) == (1011, "")
+        assert await good.ask("still there?") == b"still there?"
+    assert "Connection failed" in caplog.text
+
+
+async def test_strangers_are_limited_to_sixty_four_in_all() -> None:
+    async with served() as gateway:
+        silent = [await connect(gateway) for _ in range(64)]
+        await wait_until(lambda: len(gateway._links) == 64)
+        one_more = await connect(gateway)
+
+        assert status(await read_all(one_more)) == 503
+        await silent[0].aclose()
+        await wait_until(lambda: len(gateway._links) == 63)
+        assert status(await talk(gateway, get())) == 200
+        for stream in (*silent, one_more):
+            await stream.aclose()
+
+
+async def test_phones_that_have_authenticated_make_room_for_others() -> None:
+    limits = GatewayLimits(strangers=2, strange_phones_on_loopback=1, close_seconds=0.5)
+    async with served(limits=limits) as gateway:
+        peers = []
+        for _ in range(5):
+            peers.append(await phone(gateway))
+            assert await peers[-1].ask("hello") == b"hello"
+
+        assert gateway.clients == 5
+        for peer in peers:
+            await peer.close()
+        await wait_until(lambda: gateway.clients == 0)
+
+
+async def test_strange_phones_are_limited() -> None:
+    async def wait(socket: WebSocket) -> None:
+        await socket.receive()
+
+    apps = Apps()
+    apps.phone = wait
+    limits = GatewayLimits(strange_phones_on_loopback=1, linger_seconds=0.05, close_seconds=0.5)
+    async with served(apps, limits=limits) as gateway:
+        stranger = await phone(gateway)
+        with pytest.raises(InvalidStatus) as refused:
+            await phone(gateway)
+
+        assert refused.value.response.status_code == 503
+        assert refused.value.response.headers["Retry-After"] == "10"
+        await stranger.close()
+
+
+async def test_an_address_that_is_shut_out_opens_no_websocket() -> None:
+    apps = Apps()
+    apps.delays["127.0.0.1"] = 2.5
+    async with served(apps) as gateway:
+        answer = await talk(gateway, upgrade())
+
+        assert status(answer) == 429
+        assert b"retry-after: 3" in answer.lower()
+        assert status(await talk(gateway, get())) == 200
+
+
+async def test_a_request_that_authenticates_is_no_stranger() -> None:
+    apps = Apps()
+    started = trio.Event()
+    finish = trio.Event()
+
+    async def handler(request: Request) -> Response:
+        request.authenticated()
+        started.set()
+        await finish.wait()
+        return Response(200, request.peer.encode())
+
+    apps.http = handler
+    limits = GatewayLimits(strangers=1, close_seconds=0.5)
+    async with served(apps, limits=limits) as gateway, trio.open_nursery() as nursery:
+        nursery.start_soon(talk, gateway, get())
+        await started.wait()
+        stream = await connect(gateway)
+        await stream.send_all(get())
+        await trio.testing.wait_all_tasks_blocked()
+        finish.set()
+
+        assert b"127.0.0.1" in await stream.receive_some(1000)
+        await stream.aclose()
+
+
+async def test_stopping_says_goodbye_and_lets_requests_finish() -> None:
+    apps = Apps()
+    started = trio.Event()
+    finish = trio.Event()
+
+    async def handler(request: Request) -> Response:
+        started.set()
+        await finish.wait()
+        return Response(200, b"finished")
+
+    apps.http = handler
+    answers = []
+    async with served(apps) as gateway, trio.open_nursery() as nursery:
+        peer = await phone(gateway)
+        idle = await connect(gateway)
+
+        async def ask() -> None:
+            answers.append(await talk(gateway, get()))
+
+        nursery.start_soon(ask)
+        await started.wait()
+        await wait_until(lambda: gateway.clients == 1 and len(gateway._links) == 3)
+        gateway.stop()
+        closed = await peer.closed()
+        assert closed is not None and closed.code == 1001
+        assert await read_all(idle) == b""
+        finish.set()
+        await gateway.wait_closed()
+
+    assert answers[0].endswith(b"finished") and b"Connection: close" in answers[0]
+    await idle.aclose()
+
+
+async def test_stopping_does_not_wait_for_those_who_never_end() -> None:
+    apps = Apps()
+    started = trio.Event()
+
+    async def forever(request: Request) -> Response:
+        started.set()
+        await trio.sleep_forever()
+        raise AssertionError
+
+    apps.http = forever
+    limits = GatewayLimits(drain_seconds=0.05, close_seconds=0.05)
+    async with served(apps, limits=limits) as gateway, trio.open_nursery() as nursery:
+        nursery.start_soon(talk, gateway, get())
+        await started.wait()
+        gateway.stop()
+        await gateway.wait_closed()
+
+
+async def test_ready_made_sockets_are_used_and_stay_open() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        async with served(sockets=[sock], host="localhost", port=1) as gateway:
+            assert gateway.port == sock.getsockname()[1]
+            assert gateway.url == f"ws://localhost:{gateway.port}"
+            peer = await phone(gateway)
+            assert await peer.ask("hello") == b"hello"
+            await peer.close()
+        assert sock.fileno() >= 0
+
+
+async def test_own_sockets_are_closed_when_it_has_stopped() -> None:
+    async with served() as gateway:
+        gateway.stop()
+        await gateway.wait_closed()
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(OSError, match="all attempts"):
+            await trio.open_tcp_stream("127.0.0.1", gateway.port)
+
+
+async def test_the_url_of_an_ipv6_address_has_brackets() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        async with served(sockets=[sock], host="::1") as gateway:
+            assert gateway.url == f"ws://[::1]:{gateway.port}"
+
+
+# -- TLS
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """The gateway's context and one of a client that trusts it."""
+    directory: Path = tmp_path_factory.mktemp("tls")
+    tls = make_tls(GatewaySettings(tls="auto"), directory, (), (), datetime.now(UTC))
+    client = ssl.create_default_context()
+    client.check_hostname = False
+    client.verify_mode = ssl.CERT_NONE
+    assert tls is not None
+    return tls.context, client
+
+
+async def test_websocket_and_http_work_over_tls(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    ours, theirs = contexts
+    seen = []
+
+    async def handler(socket: WebSocket) -> None:
+        seen.append(socket.secure)
+        await echo(socket)
+
+    apps = Apps()
+    apps.phone = handler
+    async with served(apps, tls=ours) as gateway:
+        assert gateway.url.startswith("wss://")
+        peer = await phone(gateway, theirs)
+        text = "x" * (2 << 20)
+        assert await peer.ask(text) == text.encode()
+        closed = await peer.close()
+        assert closed is not None and closed.code == 1000
+        stream = await connect(gateway, theirs)
+        await stream.send_all(get(b"/", b"Connection: close"))
+        assert status(await read_all(stream)) == 200
+    assert seen == [True]
+
+
+async def test_plain_http_on_a_tls_port_ends_cleanly(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(tls=contexts[0]) as gateway:
+        await talk(gateway, get())
+        await wait_until(lambda: not gateway._links)
+
+    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
+    assert [fields["reason"] for fields in told] == ["HTTP_REQUEST"]
+    assert "wss://" in told[0]["advice"]
+
+
+async def test_a_tls_handshake_on_a_plain_port_ends_cleanly(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served() as gateway:
+        stream = await connect(gateway, contexts[1])
+        with pytest.raises(trio.BrokenResourceError):
+            await stream.send_all(b"x")
+        await stream.aclose()
+        assert status(await talk(gateway, get())) == 200
+
+    assert "Connection closed" in caplog.text
+    assert "Connection failed" not in caplog.text
+
+
+async def test_a_slow_tls_handshake_is_cut_off(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    async with served(tls=contexts[0], limits=GatewayLimits(tls_seconds=0.05)) as gateway:
+        stream = await connect(gateway)
+        await stream.send_all(b"\x16\x03")
+
+        assert await read_all(stream) == b""
+        await stream.aclose()
+
+
+async def test_a_client_that_never_reads_over_tls_is_dropped(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
+) -> None:
+    over = trio.Event()
+
+    async def flood(socket: WebSocket) -> None:
+        socket.authenticated()
+        for _ in range(400):
+            socket.send(b"x" * 100_000)
+            await trio.lowlevel.checkpoint()
+        with pytest.raises(Closed):
+            await socket.receive()
+        over.set()
+
+    apps = Apps()
+    apps.phone = flood
+    async with served(apps, tls=contexts[0]) as gateway:
+        await phone(gateway, contexts[1])
+        await over.wait()
+        await wait_until(lambda: gateway.clients == 0)
+
+    assert "does not read" in str([record.podium for record in caplog.records])  # type: ignore[attr-defined]
+
+
+async def test_cancelling_the_gateway_ends_everything_at_once() -> None:
+    apps = Apps()
+    async with trio.open_nursery() as nursery:
+        options = GatewayOptions(port=0, limits=SMALL)
+        gateway = await nursery.start(serve_gateway, options, apps, apps, apps)
+        peer = await phone(gateway)
+        nursery.cancel_scope.cancel()
+
+    with trio.fail_after(5):
+        closed = await peer.closed()
+    assert closed is not None and closed.code == 1001

@@ -1,0 +1,287 @@
+"""Uploads: whole or not at all, in their folder and nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from podiumd.projects import resources
+from podiumd.projects.errors import (
+    BadContent,
+    BadName,
+    BadPlace,
+    NoSuchFile,
+    StorageFailed,
+    TooLarge,
+)
+from podiumd.projects.resources import Resources, decoded
+from tests.projects.hostile_names import HARMLESS, REFUSED
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    path = tmp_path / "place"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Resources:
+    return Resources(tmp_path, wall=lambda: NOON)
+
+
+def folder(place: Path) -> Path:
+    return place / ".untethered" / "resources"
+
+
+def everything(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*")}
+
+
+async def test_a_file_is_stored_with_its_size_and_a_time_without_fraction(
+    files: Resources, place: Path
+) -> None:
+    stored = await files.put(str(place), "note.txt", b"hello")
+    path = folder(place) / "note.txt"
+    assert path.read_bytes() == b"hello"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert (stored.filename, stored.size) == ("note.txt", 5)
+    assert stored.path == str(path)
+    assert stored.relative_path == ".untethered/resources/note.txt"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", stored.timestamp)
+    assert await files.list(str(place)) == [stored]
+
+
+async def test_home_is_expanded_and_an_empty_file_is_a_file(files: Resources, place: Path) -> None:
+    stored = await files.put_base64("~/place", "empty", "")
+    assert stored.size == 0
+    assert (folder(place) / "empty").exists()
+
+
+async def test_a_taken_name_is_never_overwritten(files: Resources, place: Path) -> None:
+    names = [(await files.put(str(place), "a.txt", b"%d" % n)).filename for n in range(3)]
+    assert names == ["a.txt", "a-20260301120000.txt", "a-20260301120000-2.txt"]
+    assert [(folder(place) / name).read_bytes() for name in names] == [b"0", b"1", b"2"]
+
+
+async def test_a_link_or_directory_of_that_name_is_left_alone(
+    files: Resources, place: Path, tmp_path: Path
+) -> None:
+    await files.put(str(place), "first", b"")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (folder(place) / "a").symlink_to(victim)
+    (folder(place) / "b").symlink_to(tmp_path / "nowhere")
+    (folder(place) / "c").mkdir()
+    for name in "abc":
+        assert (await files.put(str(place), name, b"x")).filename == f"{name}-20260301120000"
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_no_hostile_name_leaves_a_trace_or_deletes_anything(
+    files: Resources, place: Path, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "victim.txt").write_text("precious")
+    (tmp_path / "x").write_text("precious")
+    before = everything(tmp_path)
+    for call in (
+        files.put(str(place), name, b"evil"),
+        files.put_base64(str(place), name, "ZXZpbA=="),
+        files.delete(str(place), name),
+    ):
+        with pytest.raises(BadName):
+            await call
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+async def test_an_odd_name_is_stored_in_the_folder_and_can_be_deleted(
+    files: Resources, place: Path, tmp_path: Path, name: str
+) -> None:
+    stored = await files.put(str(place), name, b"x")
+    inside = {".untethered", ".untethered/resources", f".untethered/resources/{stored.filename}"}
+    assert everything(place) == inside
+    assert {path.name for path in tmp_path.iterdir()} == {"place"}
+    assert (await files.delete(str(place), name)).filename == stored.filename
+    assert await files.list(str(place)) == []
+
+
+@pytest.mark.parametrize("above", [".untethered", ".untethered/resources"])
+async def test_a_link_in_the_way_is_never_followed(
+    files: Resources, place: Path, tmp_path: Path, above: str
+) -> None:
+    outside = tmp_path / "outside"
+    (outside / "resources").mkdir(parents=True)
+    for path in (outside / "victim", outside / "resources" / "victim"):
+        path.write_text("precious")
+    link = place / above
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    before = everything(tmp_path)
+    for call in (
+        files.put(str(place), "a", b"x"),
+        files.delete(str(place), "victim"),
+        files.list(str(place)),
+    ):
+        with pytest.raises(BadPlace, match="is a link"):
+            await call
+    assert everything(tmp_path) == before
+
+
+async def test_a_place_that_is_a_link_a_file_or_relative_is_refused(
+    files: Resources, place: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(place)
+    (tmp_path / "file").write_text("")
+    for name in ("link", "file", "missing"):
+        with pytest.raises(BadPlace):
+            await files.put(str(tmp_path / name), "a", b"")
+    with pytest.raises(BadPlace):
+        await files.put("place", "a", b"")
+    (place / ".untethered").write_text("a file")
+    with pytest.raises(BadPlace, match="is no directory"):
+        await files.put(str(place), "a", b"")
+    assert everything(place) == {".untethered"}
+
+
+async def test_a_folder_exchanged_for_a_link_in_mid_upload_takes_nothing_outside(
+    files: Resources, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    write = resources._write
+
+    def exchange(descriptor: int, name: str, content: bytes) -> None:
+        (place / ".untethered").rename(place / "moved")
+        (place / ".untethered").mkdir()
+        folder(place).symlink_to(outside)
+        write(descriptor, name, content)
+
+    monkeypatch.setattr(resources, "_write", exchange)
+    await files.put(str(place), "a", b"x")
+    assert list(outside.iterdir()) == []
+    assert (place / "moved" / "resources" / "a").read_bytes() == b"x"
+
+
+async def test_what_was_not_stored_here_is_not_deleted(
+    files: Resources, place: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(NoSuchFile):
+        await files.delete(str(place), "a")
+    await files.put(str(place), "first", b"")
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (folder(place) / "link").symlink_to(victim)
+    (folder(place) / "directory").mkdir()
+    os.mkfifo(folder(place) / "pipe")
+    for name in ("link", "directory", "pipe"):
+        with pytest.raises(BadName, match="is no file that was stored"):
+            await files.delete(str(place), name)
+    with pytest.raises(NoSuchFile, match="There is no file 'a'"):
+        await files.delete(str(place), "a")
+    assert victim.read_text() == "precious"
+    assert (folder(place) / "link").is_symlink()
+
+
+async def test_only_stored_files_are_listed_newest_first(
+    files: Resources, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await files.list(str(place)) == []
+    for at, name in enumerate(["old", "new", "middle"]):
+        await files.put(str(place), name, b"")
+        os.utime(folder(place) / name, (1000 + [0, 2, 1][at], 1000 + [0, 2, 1][at]))
+    (folder(place) / ".hidden").write_text("")
+    (folder(place) / "a\nb").write_text("")
+    (folder(place) / "link").symlink_to("old")
+    (folder(place) / "sub").mkdir()
+    os.close(os.open(os.fsencode(folder(place)) + b"/\xff", os.O_CREAT))
+    found = await files.list(str(place))
+    assert [one.filename for one in found] == ["new", "middle", "old"]
+    assert found[0].timestamp == "1970-01-01T00:16:42Z"
+    monkeypatch.setattr(resources, "MOST_LISTED", 2)
+    assert [one.filename for one in await files.list(str(place))] == ["new", "middle"]
+
+
+async def test_a_file_over_the_limit_is_refused_before_and_after_decoding(
+    files: Resources, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "MOST_BYTES", 9)
+    for size, taken in ((9, True), (10, False), (11, False), (100, False)):
+        content = base64.b64encode(bytes(size)).decode()
+        for call in (
+            files.put(str(place), "a", bytes(size)),
+            files.put_base64(str(place), "a", content),
+        ):
+            if taken:
+                assert (await call).size == 9
+            else:
+                with pytest.raises(TooLarge):
+                    await call
+
+
+@pytest.mark.parametrize("content", ["a", "ab=", "=", "a\nb=", "äöü=", "ab*=", "\ud800", "YQ==YQ="])
+async def test_what_is_no_base64_is_refused(files: Resources, place: Path, content: str) -> None:
+    with pytest.raises(BadContent, match="no valid base64"):
+        await files.put_base64(str(place), "a", content)
+    assert everything(place) == set()
+
+
+def test_base64_gives_its_bytes() -> None:
+    assert decoded(base64.b64encode(bytes(range(256))).decode()) == bytes(range(256))
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "link"])
+async def test_a_disk_that_refuses_leaves_nothing_half_made(
+    files: Resources, place: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    await files.put(str(place), "kept", b"")
+    if step == "write":
+        monkeypatch.setattr(resources, "_write", full)
+    else:
+        monkeypatch.setattr(os, step, full)
+    with pytest.raises(StorageFailed, match="No space left on device"):
+        await files.put(str(place), "a", b"x" * 100_000)
+    monkeypatch.undo()
+    assert [path.name for path in folder(place).iterdir()] == ["kept"]
+
+
+async def test_a_folder_that_may_not_be_entered_is_named(
+    files: Resources, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await files.put(str(place), "a", b"")
+    opened = os.open
+
+    def closed(path: str, *rest: int, dir_fd: int | None = None) -> int:
+        if path == "resources":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", closed)
+    with pytest.raises(StorageFailed, match=f"'{place}': Permission denied"):
+        await files.list(str(place))
+
+
+async def test_what_a_killed_daemon_left_is_removed_after_an_hour(
+    files: Resources, place: Path
+) -> None:
+    await files.put(str(place), "a", b"")
+    old, young = folder(place) / ".upload-old", folder(place) / ".upload-young"
+    old.write_text("half")
+    young.write_text("half")
+    os.utime(old, (0, 0))
+    await files.put(str(place), "b", b"")
+    assert not old.exists()
+    assert young.exists()
