@@ -28,6 +28,7 @@ HOT = {
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and return its exit code; never raises, never shows a traceback."""
     arguments = sys.argv[1:] if argv is None else argv
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A locale that lacks a character must cost that character, not the command.
         reconfigure = getattr(stream, "reconfigure", None)
@@ -35,8 +36,7 @@ def main(argv: list[str] | None = None) -> int:
             reconfigure(errors="backslashreplace")
     try:
         code = _dispatch(arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except errors.Failure as failure:
         _complain(failure.sentence, failure.details)
@@ -45,9 +45,10 @@ def main(argv: list[str] | None = None) -> int:
         return errors.INTERRUPTED
     except BrokenPipeError:
         # The reader has what it wanted (``podium runs | head``). Nothing may be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _let_go_of_output()
         return errors.OK
     except OSError as error:
+        _let_go_of_output()  # it may be what failed: a full disk
         where = f"{error.filename}: " if error.filename else ""
         _complain(f"{where}{error.strerror or error}.")
         return errors.ERROR
@@ -81,12 +82,24 @@ def _dispatch(arguments: list[str]) -> int:
 def _complain(sentence: str, details: Iterable[str] = ()) -> None:
     from podium import text
 
-    try:
-        text.tell(f"podium: {text.fold(sentence)}")
-        for line in details:
-            text.tell(f"  {text.fold(line)}")
-    except OSError:
-        pass  # standard error is closed: there is nobody to tell
+    text.tell(f"podium: {text.fold(sentence)}")
+    for line in details:
+        text.tell(f"  {text.fold(line)}")
+
+
+def _open_closed_streams() -> None:
+    """A stream that our caller closed (``>&-``) leads nowhere. Its number must be taken, or the
+    next file or socket gets it, and with it what is written for people."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115
+
+
+def _let_go_of_output() -> None:
+    from podium import text
+
+    text.let_go(1)
 
 
 if __name__ == "__main__":

@@ -70,13 +70,11 @@ def _require_known(arguments: list[str]) -> None:
             from difflib import get_close_matches
 
             named = " ".join([*path, text.fold(word, 40)])
-            (near,) = get_close_matches(word, below, n=1, cutoff=0.0)
-            nearest = " ".join([*path, near])
+            near = get_close_matches(word, below, n=1)
+            nearest = f"the nearest is '{' '.join([*path, *near])}', and " if near else ""
             more = " ".join(["podium", *path, "--help"])
             raise Failure(
-                f"There is no command '{named}': the nearest is '{nearest}', "
-                f"and '{more}' lists them all.",
-                USAGE,
+                f"There is no command '{named}': {nearest}'{more}' lists them all.", USAGE
             )
         path = (*path, word)
 

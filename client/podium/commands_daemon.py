@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, Any
 
-from podium import paths, text, wire
+from podium import paths, stray, text, wire
 from podium.connection import Connection, call
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
 
@@ -182,26 +183,45 @@ def down(json: bool) -> int:
     try:
         connection = Connection()
     except DaemonDown:
-        if json:
-            text.emit_json({"stopped": False, "pid": None})
-        else:
-            text.emit("The daemon was not running.\n")
-        return OK
+        return _down_without_socket(json)
     pid = int(connection.call("daemon.status")["pid"])
     gone = _Exit(pid)
     try:
         connection.call("daemon.shutdown", {"turns": "interrupt"})
     except ConnectionLost:
         pass  # it may be gone before its answer: what counts is that it goes
+    return _wait_until_gone(gone, json, "")
+
+
+def _down_without_socket(json: bool) -> int:
+    """A daemon that does not answer is known by its lock, and told by a signal."""
+    pid = stray.daemon_pid()
+    gone = None if pid is None else _Exit(pid)
+    if gone is None or stray.daemon_pid() != gone.pid:  # still the one that is watched
+        if json:
+            text.emit_json({"stopped": False, "pid": None})
+        else:
+            text.emit("The daemon was not running.\n")
+        return OK
+    gone.terminate()
+    return _wait_until_gone(
+        gone,
+        json,
+        f"Nothing answered at {paths.socket_path()}, so it was stopped by a signal: "
+        "agents at work go on, and 'podium up' takes their runs up again.\n",
+    )
+
+
+def _wait_until_gone(gone: _Exit, json: bool, how: str) -> int:
     if not gone.wait(GONE_SECONDS):
         raise Failure(
-            f"The daemon (pid {pid}) is still stopping after {GONE_SECONDS:g} s: "
+            f"The daemon (pid {gone.pid}) is still stopping after {GONE_SECONDS:g} s: "
             f"see its log {paths.log_file()}."
         )
     if json:
-        text.emit_json({"stopped": True, "pid": pid})
+        text.emit_json({"stopped": True, "pid": gone.pid})
     else:
-        text.emit(f"Podium has stopped (pid {pid}).\n")
+        text.emit(f"Podium has stopped (pid {gone.pid}).\n{how}")
     return OK
 
 
@@ -209,11 +229,21 @@ class _Exit:
     """The end of a process that is not our child. Made before it is asked to end."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
+        self.pid = pid
         try:
             self._watch: int | None = os.pidfd_open(pid) if sys.platform == "linux" else None
         except OSError:
             self._watch = None
+
+    def terminate(self) -> None:
+        """Ask it to end by SIGTERM; one that has ended since is left alone."""
+        try:
+            if self._watch is not None:
+                signal.pidfd_send_signal(self._watch, signal.SIGTERM)
+            else:
+                os.kill(self.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
 
     def wait(self, seconds: float) -> bool:
         """Whether it is gone within ``seconds``."""
@@ -222,7 +252,7 @@ class _Exit:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
-                os.kill(self._pid, 0)
+                os.kill(self.pid, 0)
             except ProcessLookupError:
                 return True
             time.sleep(0.05)

@@ -50,7 +50,8 @@ def show(run_id: str, json: bool) -> int:
     if run.get("exit"):
         shown.append(f"\n{end_line(run, style)}\n")
         if run["exit"].get("detail"):
-            shown.append(f"{text.clean(run['exit']['detail'])}\n")
+            lines = text.clean(run["exit"]["detail"]).strip("\n").splitlines()
+            shown += [f"    {line}\n" for line in lines]
     shown += [f"  {line}\n" for line in advice(run, history)]
     text.emit("".join(shown))
     return 0

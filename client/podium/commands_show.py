@@ -8,6 +8,7 @@ from typing import Any
 from podium import conversation, text, wire
 from podium.commands_sessions import recipe_words, whole_number
 from podium.connection import Connection
+from podium.errors import NOT_FOUND, Failure, Refusal
 from podium.feed import guarded
 from podium.session_feed import SessionFeed, last_messages
 from podium.views import holder_words, home_relative
@@ -21,7 +22,7 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
     """``podium show``."""
     wanted = whole_number("-n", count, SHOWN, least=0)
     connection = Connection()
-    row: Json = connection.call("sessions.get", {"session_id": session})
+    row = _row(connection, session)
     session_id = str(row["session_id"])
     page = last_messages(connection, session_id, wanted)
     if json and not follow_on:
@@ -52,6 +53,30 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
                 feed.wait()
 
     return guarded(following, f": 'podium show {session_id} --follow' follows it again.")
+
+
+def _row(connection: Connection, named: str) -> Json:
+    """The session.
+
+    Raises:
+        Failure: there is none; of one that a run has and that has no transcript it says so.
+    """
+    try:
+        row: Json = connection.call("sessions.get", {"session_id": named})
+        return row
+    except Refusal as refusal:
+        if refusal.code != NOT_FOUND:
+            raise
+        runs: list[Json] = connection.call("runs.list", {"limit": 1000})
+        run = next((one for one in runs if str(one.get("session_id")).startswith(named)), None)
+        if run is None:
+            raise
+        kept = "the scripted agent keeps none" if run.get("agent") == "scripted" else "not yet"
+        run_id = text.short(run.get("run_id"))
+        raise Failure(
+            f"Session '{named}' has no transcript ({kept}): 'podium runs show {run_id}' and "
+            f"'podium runs log {run_id}' have what there is."
+        ) from refusal
 
 
 def _lines(messages: list[Json]) -> None:

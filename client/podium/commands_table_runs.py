@@ -50,7 +50,8 @@ RUNS = (
     Command(
         ("runs",),
         "list the active runs",
-        "The active runs, or with --all the latest of all. 'show' and 'log' look into one.",
+        "The active runs, or with --all the latest of all. 'show' and 'log' look into one, "
+        "'export' makes a page of it.",
         "podium runs --all",
         "views:runs",
         (option("--all", "ended runs too", dest="ended_too"), JSON),

@@ -22,6 +22,9 @@ ANSWER_SECONDS = 60.0
 
 MAX_LINE = 64 * 1024 * 1024
 
+MAX_REQUEST = 16 * 1024 * 1024
+"""The longest line that the daemon takes, in bytes."""
+
 
 class Connection:
     """A connected client.
@@ -58,7 +61,8 @@ class Connection:
         Raises:
             Refusal: the daemon answered with an error.
             ConnectionLost: it went away, or sent what is no answer.
-            Failure: no answer within ``seconds`` (``None``: wait without end).
+            Failure: the request is too long, or there was no answer within ``seconds``
+                (``None``: wait without end).
         """
         self._number += 1
         number = self._number
@@ -99,6 +103,11 @@ class Connection:
         return taken
 
     def _send(self, data: bytes) -> None:
+        if len(data) > MAX_REQUEST:
+            raise Failure(
+                f"The request has {len(data) / 2**20:.1f} MiB, and the daemon takes "
+                f"{MAX_REQUEST // 2**20} at most: save long texts as files and name the files."
+            )
         self._socket.settimeout(ANSWER_SECONDS)
         try:
             self._socket.sendall(data)

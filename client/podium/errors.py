@@ -63,6 +63,20 @@ class DaemonDown(Failure):
             f"The daemon is not running (nothing answers at {path}): start it with 'podium up'.",
             NOT_RUNNING,
         )
+        self._path = path
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told; of a daemon that lives all the same, its process."""
+        from podium.stray import daemon_pid
+
+        pid = daemon_pid()
+        if pid is None:
+            return super().sentence
+        return (
+            f"The daemon (pid {pid}) runs, but nothing answers at {self._path}: it is starting or "
+            "stopping just now, or its socket was removed. 'podium down' ends it."
+        )
 
 
 class ConnectionLost(Failure):

@@ -77,8 +77,9 @@ text-decoration:none;line-height:1.35;color:var(--ink)}
 table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:right;padding:6px 10px;border-bottom:1px solid var(--rule);
 font-variant-numeric:tabular-nums;vertical-align:middle}
-th{color:var(--soft);font-weight:500;font-size:12px}
-th:first-child,td:first-child{text-align:left;font-weight:600;overflow-wrap:anywhere}
+th{color:var(--soft);font-weight:500;font-size:12px;white-space:nowrap}
+th:first-child,td:first-child{text-align:left;font-weight:600;min-width:7em}
+td:first-child{overflow-wrap:anywhere}
 tr:last-child td{border-bottom:0}
 td.share{width:34%}td.share svg{display:block;width:100%;height:10px}
 .share rect{fill:var(--onward)}
@@ -104,5 +105,6 @@ footer{margin-top:34px;color:var(--soft);font-size:13px}
 h2,h3{break-after:avoid}svg.time{min-width:0}.picture{overflow:visible}
 svg *,.way *,section,header{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 details.prompt:not([open]){display:none}}
-@media (max-width:640px){main{padding:14px 10px 40px}.card{padding:14px}dl .wide{grid-column:auto}}
+@media (max-width:640px){main{padding:14px 10px 40px}.card{padding:14px}dl .wide{grid-column:auto}
+th,td{padding:6px 5px}th:last-child,td.share{display:none}}
 """

@@ -6,7 +6,6 @@ has handed out.
 
 from __future__ import annotations
 
-import os
 import select
 import time
 from abc import ABC, abstractmethod
@@ -207,6 +206,6 @@ def guarded(following: Callable[[], int], parting: str) -> int:
     except KeyboardInterrupt:
         pass
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        text.let_go(1)
     text.tell(f"podium: following ended{parting}")
     return INTERRUPTED

@@ -246,9 +246,10 @@ class Narrator:
 
 def first_line(started: Json) -> str:
     """The first line about a run, from its ``run.started``."""
-    preview = " ".join(str(started.get("first_prompt") or "").split())[:PREVIEW_CHARACTERS]
+    first = started.get("first_prompt") or ""
     if started.get("kind") == "prompt":
-        return f"Prompt: {text.clean(preview)}..."
+        return f"Prompt: {text.fold(first, PREVIEW_CHARACTERS)}"
+    preview = " ".join(str(first).split())[:PREVIEW_CHARACTERS]
     label = text.fold(started.get("label") or started.get("recipe"))
     return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}..."
 

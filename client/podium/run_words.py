@@ -95,7 +95,7 @@ def advice(run: Json, history: History) -> list[str]:
             "running": f"Follow it: podium attach {run_id}",
         }
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines
-    if kind in ("needs-user", "blocked") and run.get("session_id"):
+    if kind in ("needs-user", "blocked") and run.get("session_id") and run.get("turns"):
         lines.append(f"Talk to the agent: podium prompt --session {run['session_id']} TEXT")
     failed = [one for step in history.steps[-1:] for one in step.commands if one.passed is False]
     lines += [f"The whole output: {text.fold(one.log)}" for one in failed if one.log]

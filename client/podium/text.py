@@ -221,6 +221,17 @@ def emit_json(value: object) -> None:
 
 
 def tell(words: str) -> None:
-    """A word to the person on standard error."""
-    sys.stderr.write(words + "\n")
-    sys.stderr.flush()
+    """A word to the person on standard error; nothing where that takes none."""
+    try:
+        sys.stderr.write(words + "\n")
+        sys.stderr.flush()
+    except OSError:
+        let_go(2)
+
+
+def let_go(descriptor: int) -> None:
+    """Have all that is still written to an output that takes no more go nowhere: what is left of
+    it would fail once more at exit, with words and a status of Python's own."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

@@ -195,7 +195,10 @@ class Daemon:
 
     def _agents(self, watch: SpoolWatch) -> dict[str, Agent]:
         settings = self._config.agents
-        drivers = make_drivers(watch, script=settings.scripted.script)
+        try:
+            drivers = make_drivers(watch, script=settings.scripted.script)
+        except ScriptError as error:
+            raise ScriptError(f"agents.scripted.script: {error}") from None
         claude = settings.claude
         return {
             "claude": Agent(

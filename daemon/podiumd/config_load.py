@@ -23,6 +23,7 @@ from podiumd.wording import convert, quoted, shown
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
 _LISTED_FAULTS: Final = 20
+_SENTENCE_CHARACTERS: Final = 200  # of the parser's; some repeat a key of the file, however long
 _SWITCH: Final = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
 
 KeyPath = tuple[str, ...]
@@ -174,7 +175,8 @@ def _syntax_fault(file: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
     sentence, _, place = str(error).rpartition(" (at ")
     line = place.removeprefix("line ").partition(",")[0]
     number = line if line.isdigit() else str(text.count("\n") + 1)
-    return f"{file}:{number}: not valid TOML: {quoted(sentence)[1:-1]}"
+    said = sentence[:_SENTENCE_CHARACTERS].encode("unicode_escape").decode("ascii")
+    return f"{file}:{number}: not valid TOML: {said}"
 
 
 def _from_text(text: str, base: type) -> Any:

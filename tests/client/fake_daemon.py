@@ -75,6 +75,13 @@ class FakeDaemon:
             self.path.unlink()
         self.drop()
 
+    def leave(self, turns: str) -> None:
+        """Tell the followers that the daemon stops, and end."""
+        with self._changed:
+            for follower in (*self._followers, *self._readers):
+                self.notify(follower, {"turns": turns}, "daemon.stopping")
+            self.stop()
+
     def drop(self) -> None:
         """Close every connection."""
         with self._changed:

@@ -117,6 +117,8 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
         (["sttaus"], "no command 'sttaus': the nearest is 'status', and 'podium --help'"),
         (["recipe", "lst"], "'recipe lst': the nearest is 'recipe list', and 'podium recipe --h"),
         (["runs", "shwo", "1a"], "no command 'runs shwo': the nearest is 'runs show'"),
+        (["frobnicate"], "no command 'frobnicate': 'podium --help' lists them all."),
+        (["recipe", "zzz"], "no command 'recipe zzz': 'podium recipe --help' lists them all."),
         (["help", "sttaus"], "no command 'sttaus'"),
         (["status", "--jsn"], "unrecognized arguments: --jsn"),
         (["runs", "--al"], "unrecognized arguments: --al"),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from podium.export_axis import TICK_ROOM, Axis, Span, union, without
 from podium.export_page import page
+from podium.export_style import CSS
 from podium.export_timeline import LABELS, MARGIN, WIDTH, Timeline
 from podium.export_tone import tone
 from podium.history import told
@@ -128,6 +129,15 @@ def test_a_run_that_has_only_begun_has_a_page_without_a_picture() -> None:
     whole = page(journey.run(exit=None, status="queued"), told(journey.events), BEGAN + 5)
 
     assert "<svg" not in whole and "queued" in whole
+
+
+def test_a_narrow_screen_keeps_the_heads_of_the_table_whole() -> None:
+    """Only a step's name may be broken anywhere; the bars go first."""
+    assert re.search(r"\nth\{[^}]*white-space:nowrap", CSS)
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", CSS)
+    heads = [said for selector, said in rules if re.search(r"(^|[\s,])th\b", selector)]
+    assert len(heads) > 2 and not any("overflow-wrap" in said for said in heads)
+    assert "td.share{display:none}" in CSS.partition("@media (max-width:640px)")[2]
 
 
 def test_the_policy_admits_exactly_the_style_that_is_there() -> None:

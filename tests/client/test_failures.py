@@ -170,6 +170,16 @@ def test_a_call_waits_only_so_long(daemon: FakeDaemon) -> None:
         client.close()
 
 
+def test_a_request_that_the_daemon_would_not_read_is_not_sent(daemon: FakeDaemon) -> None:
+    done = podium(daemon, "prompt", "-", stdin=b"x" * (17 * 2**20))
+
+    assert (done.returncode, daemon.calls) == (1, [])
+    assert done.stderr == (
+        "podium: The request has 17.0 MiB, and the daemon takes 16 at most: save long texts as "
+        "files and name the files.\n"
+    )
+
+
 def test_a_closed_pipe_is_no_error(daemon: FakeDaemon) -> None:
     daemon.answers["runs.list"] = [{"run_id": "x" * 100_000}]
     with subprocess.Popen(

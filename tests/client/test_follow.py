@@ -8,7 +8,14 @@ from podium import feed
 from podium.ask import chosen
 from podium.errors import Failure
 from tests.client import stories
-from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, finish, start
+from tests.client.fake_daemon import (
+    QUESTION_ID,
+    RUN_ID,
+    SESSION_ID,
+    FakeDaemon,
+    finish,
+    start,
+)
 from tests.client.terminal import Terminal
 
 
@@ -21,6 +28,66 @@ def test_a_daemon_that_stays_away_is_given_up_with_the_command_that_helps(
         feed.wait_for_daemon(str(tmp_path / "podium.sock"), "and all is well")
 
     assert gone.value.exit_code == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        (["attach", RUN_ID], f"'podium attach {RUN_ID}'"),
+        (["prompt", "words"], f"'podium attach {RUN_ID}'"),
+        (["runs", "log", RUN_ID, "--follow"], f"'podium attach {RUN_ID}'"),
+        (["show", SESSION_ID, "--follow"], f"'podium show {SESSION_ID} --follow'"),
+    ],
+)
+def test_a_daemon_that_was_stopped_is_not_waited_for(
+    daemon: FakeDaemon, arguments: list[str], asked: str
+) -> None:
+    daemon.events = [stories.started()]
+    daemon.answers |= {
+        "sessions.prompt": {"run_id": RUN_ID, "turn_id": stories.TURN_ID, "session_id": "5e55"},
+        "sessions.get": {"session_id": SESSION_ID},
+    }
+    client = start(daemon, *arguments)
+    daemon.wait_for("sessions.subscribe" if arguments[0] == "show" else "runs.events")
+    daemon.leave("interrupt")
+    _, err = finish(client)
+
+    assert client.returncode == 6
+    assert err.endswith(
+        f"podium: The daemon was stopped. Nothing is lost: 'podium up' starts it, then {asked} "
+        "goes on.\n"
+    )
+    assert "went away" not in err
+
+
+def test_the_end_of_a_run_that_comes_after_the_news_of_the_stop_is_told(
+    daemon: FakeDaemon,
+) -> None:
+    daemon.events = [stories.started()]
+    client = start(daemon, "attach", RUN_ID)
+    daemon.wait_for("runs.events")
+    with daemon._changed:
+        for follower in daemon._followers:
+            daemon.notify(follower, {"turns": "interrupt"}, "daemon.stopping")
+        daemon.publish(stories.ended(2, "cancelled"))
+        daemon.stop()
+    out, err = finish(client)
+
+    assert client.returncode == 130
+    assert "stopped on request" in out and err == ""
+
+
+def test_a_daemon_that_leaves_its_agents_at_work_is_waited_for(daemon: FakeDaemon) -> None:
+    daemon.events = [stories.started()]
+    client = start(daemon, "attach", RUN_ID)
+    daemon.wait_for("runs.events")
+    daemon.leave("leave")
+    daemon.events.append(stories.ended(2))
+    daemon.listen()
+    _, err = finish(client)
+
+    assert client.returncode == 0
+    assert "the daemon is back" in err
 
 
 def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:

@@ -200,6 +200,15 @@ def test_what_to_do_next_depends_on_how_it_ended(kind: str, says: str) -> None:
     assert lines[-1].startswith("Run it again: podium run fix-it --cwd ")
 
 
+def test_nobody_is_sent_to_an_agent_that_was_never_there() -> None:
+    """A gate before the first turn was declined: its session was never begun."""
+    journey = Journey().over("needs-user")
+
+    lines = advice(journey.run("needs-user", turns=0), told(journey.events))
+
+    assert not any("--session" in line for line in lines)
+
+
 def test_a_run_that_ended_well_needs_nothing() -> None:
     journey = journeys.short()
 

@@ -50,6 +50,16 @@ def test_a_run_is_shown_with_its_steps_and_its_end(busy: FakeDaemon) -> None:
     assert lines[-1].startswith("✓ Task implementation committed successfully")
 
 
+def test_the_detail_of_an_end_stands_below_it(busy: FakeDaemon) -> None:
+    ending = ended_run("error")["exit"] | {"detail": "make: *** [all]\nError 2\x1b[2J\n"}
+    busy.answers["runs.get"] = ended_run(exit=ending)
+
+    lines = podium(busy, "runs", "show", RUN_ID).stdout.splitlines()
+
+    at = next(at for at, line in enumerate(lines) if line.startswith("✗ "))
+    assert lines[at + 1 : at + 3] == ["    make: *** [all]", "    Error 2\\x1b[2J"]
+
+
 def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:
     busy.answers["runs.get"] = ended_run(exit=None, status="waiting", questions=[QUESTION])
 

@@ -35,6 +35,41 @@ def body(daemon: FakeDaemon, *arguments: str) -> str:
     return done.stdout.partition("\n\n")[2]
 
 
+@pytest.mark.parametrize(
+    ("agent", "why"), [("scripted", "the scripted agent keeps none"), ("claude", "not yet")]
+)
+def test_a_session_without_a_transcript_is_looked_for_among_the_runs(
+    daemon: FakeDaemon, agent: str, why: str
+) -> None:
+    """Its id was told when the run began, so 'there is no such session' would be odd."""
+
+    def refuse(params: dict[str, Any]) -> None:
+        raise Refused(-32002, "There is no session '5e55'.", {"kind": "session", "id": "5e55"})
+
+    run = {"run_id": RUN_ID, "session_id": SESSION_ID, "agent": agent}
+    daemon.answers |= {"sessions.get": refuse, "runs.list": [{"session_id": None}, run]}
+
+    done = podium(daemon, "show", "5e55")
+
+    short = RUN_ID[:8]
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"podium: Session '5e55' has no transcript ({why}): 'podium runs show {short}' and "
+        f"'podium runs log {short}' have what there is.\n"
+    )
+
+
+def test_a_session_that_no_run_has_either_is_unknown(daemon: FakeDaemon) -> None:
+    def refuse(params: dict[str, Any]) -> None:
+        raise Refused(-32002, "There is no session '5e55'.", {"kind": "session", "id": "5e55"})
+
+    daemon.answers |= {"sessions.get": refuse, "runs.list": []}
+
+    assert podium(daemon, "show", "5e55").stderr == (
+        "podium: There is no session '5e55'. 'podium sessions' lists what there is.\n"
+    )
+
+
 def test_a_conversation_is_told_with_its_header(session: FakeDaemon) -> None:
     session.say(
         message(1, "Fix the pots.\r\n\r\n  Both.\n", role="user"),

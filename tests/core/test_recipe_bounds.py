@@ -76,4 +76,13 @@ def test_long_words_and_many_dots_in_a_prompt_are_no_key() -> None:
 def test_the_nearest_name_is_looked_for_among_a_bounded_number() -> None:
     known = [f"name-{number}" for number in range(10_000)]
     assert nearest("name-9999", known) == "the nearest known is 'name-99'"
-    assert nearest("x" * 10_000, ["y" * 10_000]).endswith(f"'{'y' * 100}'")
+    assert nearest("x" * 10_000, ["y" * 10_000]) == f"known here: '{'y' * 100}'"
+
+
+def test_a_name_that_is_like_none_is_not_guessed_at() -> None:
+    """A few names are listed instead; of many it is said that none is like it."""
+    few = ["pause", "resume", "mine"]
+    assert nearest("nope", few) == "known here: 'pause', 'resume', 'mine'"
+    assert nearest("nope", few * 3) == "none of those known here is like it"
+    assert nearest("nope", []) == "none is known here"
+    assert nearest("puase", few * 3) == "the nearest known is 'pause'"

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.claude
 SCRIPT = """
 [[turns]]
 times = 0
-delay_ms = 600000
+ask = { tool = "Bash" }
 text = "Never said."
 """
 
 
-def patient(machine: Machine, tmp_path: Path) -> PodiumDaemon:
-    """A daemon whose scripted agent takes ten minutes over everything."""
+def asking(machine: Machine, tmp_path: Path) -> PodiumDaemon:
+    """A daemon whose scripted agent asks before everything, and waits."""
     script = tmp_path / "script.toml"
     script.write_text(SCRIPT)
     return PodiumDaemon(machine, PODIUM_AGENTS_SCRIPTED_SCRIPT=str(script))
@@ -31,14 +31,14 @@ async def test_everyone_who_follows_is_told_what_down_has_ended(
     machine: Machine, tmp_path: Path
 ) -> None:
     """Four prompts, each followed by a client of its own: as many as run at once."""
-    async with patient(machine, tmp_path) as podium, AsyncExitStack() as stack:
+    async with asking(machine, tmp_path) as podium, AsyncExitStack() as stack:
         words = ["--agent", "scripted", "--json"]
         screens = [
             await stack.enter_async_context(podium.watching("prompt", f"Wait {n}.", *words))
             for n in range(4)
         ]
         for screen in screens:
-            await screen.until('"turn.started"')
+            await screen.until('"question.opened"')
         assert (await podium.cli("down")).code == 0
         for screen in screens:
             assert "user-requested" in await screen.until('"run.ended"')
@@ -47,7 +47,7 @@ async def test_everyone_who_follows_is_told_what_down_has_ended(
 async def test_a_daemon_without_its_socket_is_named_and_can_be_stopped(
     machine: Machine, repo: GitRepo, tmp_path: Path
 ) -> None:
-    async with patient(machine, tmp_path) as podium:
+    async with asking(machine, tmp_path) as podium:
         machine.socket.unlink()
         status = await podium.cli("status")
         up = await podium.cli("up")

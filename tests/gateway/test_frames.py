@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
-from podiumd.gateway.frames import PING, Meter, close_frame, is_close_frame, text_frame
+from podiumd.gateway.frames import (
+    FRAGMENT_BYTES,
+    PING,
+    Meter,
+    close_frame,
+    is_close_frame,
+    text_frame,
+)
 
 
 def read(data: bytes) -> Frame:
@@ -73,7 +80,15 @@ def test_the_meter_counts_messages_however_the_bytes_are_cut(
 
     assert meter.messages == len(messages)
     assert meter.begun == 0
-    assert max(largest) == max((size for size, _ in messages), default=0)
+    sizes = [size + FRAGMENT_BYTES * (fragments - 1) for size, fragments in messages]
+    assert max(largest) == max(sizes, default=0)
+
+
+def test_fragments_without_payload_add_up() -> None:
+    meter = Meter()
+    meter.feed(sent(Opcode.TEXT, b"", fin=False))
+
+    assert meter.feed(sent(Opcode.CONT, b"", fin=False) * 1000) == 1000 * FRAGMENT_BYTES
 
 
 def test_the_meter_believes_a_header_before_any_payload() -> None:

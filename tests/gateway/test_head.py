@@ -12,6 +12,9 @@ from tests.gateway.harness import outbox_pair
 
 LIMIT = 16 * 1024
 GET = b"GET /a%20b?x=1&y=&x=2 HTTP/1.1\r\nHost: localhost\r\nX-One: 1\r\nx-one: 2\r\n\r\n"
+BOTH_LENGTHS = (
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 
@@ -101,10 +104,7 @@ async def test_an_absolute_target_names_a_host_of_its_own() -> None:
         (b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-        (
-            b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-            400,
-        ),
+        (BOTH_LENGTHS, 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
         (b"\x00\x01\x02\x03\n\n", 400),
         (b'{"type":"connect"}\r\n\r\n', 400),

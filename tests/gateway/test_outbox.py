@@ -99,22 +99,23 @@ async def test_send_all_returns_when_its_bytes_are_taken_and_never_sends_half() 
 
 
 async def test_room_waits_until_the_client_has_read() -> None:
-    async with socket_pair() as (stream, _, client):
+    limits = GatewayLimits(room_bytes=1000)
+    async with socket_pair(limits) as (stream, _, client), trio.open_nursery() as nursery:
         fill(stream, b"a" * 5000)
-        async with trio.open_nursery() as nursery:
-            roomy = trio.Event()
+        stream.put(b"a" * 1000)
+        roomy = trio.Event()
 
-            async def wait_for_room() -> None:
-                await stream.room()
-                roomy.set()
+        async def wait_for_room() -> None:
+            await stream.room()
+            assert stream.pending < limits.room_bytes
+            roomy.set()
 
-            nursery.start_soon(wait_for_room)
-            await trio.testing.wait_all_tasks_blocked()
-            assert not roomy.is_set()
-            while not roomy.is_set():
-                await client.receive_some()
-
-        assert stream.pending < LIMITS.room_bytes
+        nursery.start_soon(wait_for_room)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not roomy.is_set()
+        nursery.start_soon(read_all, client)
+        await roomy.wait()
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_client_that_lets_too_much_wait_is_given_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def status(answer: bytes) -> int:
 
 
 async def test_one_port_serves_websocket_on_any_path_and_http() -> None:
+    """P-1.2."""
     async with served() as gateway:
         for path in (b"/", b"/ws", b"/any/thing?x=1"):
             answer = await talk(gateway, upgrade(path=path))
@@ -218,6 +220,7 @@ async def test_a_half_open_phone_is_told_from_one_that_is_there() -> None:
 
 
 async def test_a_client_that_never_reads_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """P-1.20."""
     sockets: list[WebSocket] = []
 
     async def listen(socket: WebSocket) -> None:
@@ -292,6 +295,52 @@ async def test_phones_that_have_authenticated_make_room_for_others() -> None:
         for peer in peers:
             await peer.close()
         await wait_until(lambda: gateway.clients == 0)
+
+
+async def test_a_full_house_says_so_over_http_and_hangs_up_on_tls(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
+) -> None:
+    limits = GatewayLimits(strangers=0)
+    async with served(limits=limits) as gateway:
+        stream = await connect(gateway)
+        assert status(await read_all(stream)) == 503
+    async with served(limits=limits, tls=contexts[0]) as gateway:
+        stream = await connect(gateway)
+        assert await read_all(stream) == b""
+
+    assert caplog.text.count("Connection refused") == 2
+
+
+async def test_a_connection_that_went_before_it_was_accepted_is_passed_over() -> None:
+    async with served() as gateway, trio.open_nursery() as nursery:
+        stale = socket.socket()
+        gateway._take(nursery, stale)
+
+        assert stale.fileno() == -1
+        assert status(await talk(gateway, get())) == 200
+
+
+async def test_a_client_that_resets_its_connection_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    apps = Apps()
+    started = trio.Event()
+
+    async def handler(request: Request) -> Response:
+        started.set()
+        return Response(200, await request.body(1000))
+
+    apps.http = handler
+    async with served(apps) as gateway:
+        stream = await trio.open_tcp_stream("127.0.0.1", gateway.port)
+        await stream.send_all(get().replace(b"GET", b"POST")[:-2] + b"Content-Length: 9\r\n\r\n")
+        await started.wait()
+        linger = struct.pack("ii", 1, 0)
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        await stream.aclose()
+        await wait_until(lambda: not gateway._links)
+
+    assert "failed" not in caplog.text
 
 
 async def test_strange_phones_are_limited() -> None:

@@ -12,12 +12,12 @@ import trio
 from trio.testing import MockClock
 from websockets.frames import Opcode
 
-from podiumd.gateway.frames import text_frame
+from podiumd.gateway.frames import close_frame, text_frame
 from podiumd.gateway.head import check_upgrade, read_head
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
-from podiumd.gateway.websocket import Closed, WebSocket, serve_websocket
-from tests.gateway.harness import Peer, echo, wait_until
+from podiumd.gateway.websocket import Closed, WebSocket, _Wire, serve_websocket
+from tests.gateway.harness import Peer, echo, outbox_pair, wait_until
 
 KIB = 1024
 LIMITS = GatewayLimits(
@@ -314,6 +314,7 @@ async def test_a_phone_that_answers_pings_stays(autojump_clock: MockClock) -> No
 
 
 async def test_a_phone_that_falls_silent_is_dropped(autojump_clock: MockClock) -> None:
+    """P-1.19."""
     async with served(stay) as phone:
         await phone.over.wait()
 
@@ -608,6 +609,58 @@ async def test_garbage_after_the_handshake_ends_the_connection_only() -> None:
             await phone.client.send_all(bytes(range(256)) * 40)
         except trio.BrokenResourceError:
             pass
+        await phone.client.aclose()
         await phone.over.wait()
 
     assert phone.faults is None
+
+
+async def test_after_our_own_close_frame_no_other_is_sent() -> None:
+    async with outbox_pair() as (stream, client):
+        wire = _Wire(stream, b"", LIMITS, trio.Semaphore(1))
+        wire.end(1009, "too big")
+        wire.end(1002)
+        with pytest.raises(trio.ClosedResourceError):
+            await wire.send_all(close_frame(1000))
+        await wire.wait_send_all_might_not_block()
+
+        assert await client.receive_some() == close_frame(1009, "too big")
+        await client.aclose()
+
+
+async def test_a_phone_that_goes_before_the_handshake_is_answered_is_no_fault() -> None:
+    async with outbox_pair() as (stream, _client):
+        stream.abort("the client has gone")
+        large = trio.Semaphore(1)
+        key = "dGhlIHNhbXBsZSBub25jZQ=="
+        await serve_websocket(stream, key, stay, limits=LIMITS, large=large, peer="", secure=False)
+
+
+async def test_what_is_pending_is_told_until_there_is_room() -> None:
+    async with served(stay) as phone:
+        assert phone.ours.pending == 0
+        phone.ours.send(b"x" * 300 * KIB)
+        assert phone.ours.pending > LIMITS.room_bytes
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(phone.peer.message)
+            await phone.ours.room()
+        assert phone.ours.pending == 0
+
+
+async def test_a_phone_that_is_being_sent_bulk_is_not_pinged(autojump_clock: MockClock) -> None:
+    """What waits would hold the ping up; the outbox watches whether the phone takes it."""
+    limits = GatewayLimits(stall_seconds=1000)
+    async with served(stay, limits) as phone:
+        release = trio.Event()
+
+        async def hold() -> None:
+            await release.wait()
+
+        server = phone.stream._transport
+        assert isinstance(server, trio.StapledStream)
+        server.send_stream.send_all_hook = hold
+        phone.ours.send(b"x" * 100)
+        await trio.sleep(300)
+
+        assert phone.stream.fault is None and not phone.over.is_set()
+        release.set()

@@ -215,5 +215,7 @@ class Carrier:
             with trio.move_on_after(self._keepalive_seconds):
                 await trio.sleep_forever()
             if self._model.connected:
+                if self._model.variant.socket_pings and self._link is not None:
+                    self._link.ping()
                 self._model.sync.ping()
                 self.flush()

@@ -8,9 +8,9 @@ what follows the cursor, and pushes what is added. Whatever else a test needs, i
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from uuid import UUID, uuid5
 
 import trio
@@ -85,13 +85,19 @@ def history(session_id: str, messages: list[Json], next_seq: int, *, complete: b
 class Visitor:
     """One connection: what it subscribed to, and up to where it was told."""
 
-    def __init__(self, stream: trio.SocketStream) -> None:
+    def __init__(self, stream: trio.abc.Stream) -> None:
         self.stream = stream
         self.protocol = ServerProtocol(max_size=None)
         self.negotiated = "0.4.0"
         self.legacy = False
         self.at: dict[str, int] = {}
         self.wake = trio.Event()
+        self.stray = b""
+
+    def stray_bytes(self, data: bytes) -> None:
+        """Bytes that are no frame of the protocol's making."""
+        self.stray += data
+        self.wake.set()
 
     def send(self, frame: Json) -> None:
         if self.protocol.state is State.OPEN:
@@ -107,6 +113,7 @@ class FakeGateway:
         self.hello = hello()
         self.logs: dict[str, list[Json]] = {SESSION: [], OTHER: []}
         self.heard: list[Json] = []
+        self.socket_pings = 0
         self.answers: dict[str, Callable[[Json], list[Json]]] = {}
         self.visitors: list[Visitor] = []
         self.url = ""
@@ -125,7 +132,13 @@ class FakeGateway:
         for visitor in self.visitors:
             visitor.send(frame)
 
-    async def _serve(self, stream: trio.SocketStream) -> None:
+    def hang_up(self) -> None:
+        """Close every connection in order."""
+        for visitor in self.visitors:
+            visitor.protocol.send_close(1001, "going away")
+            visitor.wake.set()
+
+    async def _serve(self, stream: trio.abc.Stream) -> None:
         visitor = Visitor(stream)
         try:
             async with trio.open_nursery() as nursery:
@@ -142,11 +155,12 @@ class FakeGateway:
         while True:
             await visitor.wake.wait()
             visitor.wake = trio.Event()
-            for piece in visitor.protocol.data_to_send():
+            stray, visitor.stray = visitor.stray, b""
+            for piece in [*visitor.protocol.data_to_send(), *([stray] if stray else [])]:
                 if piece:
                     await visitor.stream.send_all(piece)
                 else:
-                    await visitor.stream.send_eof()
+                    await visitor.stream.aclose()
 
     async def _read(self, visitor: Visitor) -> None:
         while data := await visitor.stream.receive_some(65536):
@@ -155,6 +169,8 @@ class FakeGateway:
                 if isinstance(event, Request):
                     visitor.protocol.send_response(visitor.protocol.accept(event))
                     visitor.send(self.hello)
+                elif isinstance(event, Frame) and event.opcode is Opcode.PING:
+                    self.socket_pings += 1
                 elif isinstance(event, Frame) and event.opcode is Opcode.TEXT:
                     self._hear(visitor, json.loads(bytes(event.data)))
             visitor.wake.set()
@@ -225,14 +241,18 @@ class FakeGateway:
 
 
 @asynccontextmanager
-async def fake_gateway(page: int = 20) -> AsyncIterator[FakeGateway]:
+async def fake_gateway(
+    page: int = 20, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[FakeGateway]:
     """A listening gateway with two empty sessions."""
     gateway = FakeGateway(page)
     async with trio.open_nursery() as nursery:
-        listeners = await nursery.start(
-            partial(trio.serve_tcp, gateway._serve, 0, host="127.0.0.1")
-        )
-        gateway.port = listeners[0].socket.getsockname()[1]
-        gateway.url = f"ws://127.0.0.1:{gateway.port}"
+        (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        gateway.port = listener.socket.getsockname()[1]
+        gateway.url = f"{'wss' if tls else 'ws'}://127.0.0.1:{gateway.port}"
+        served: trio.abc.Listener[trio.abc.Stream] = listener
+        if tls is not None:
+            served = trio.SSLListener(listener, tls, https_compatible=True)
+        await nursery.start(trio.serve_listeners, gateway._serve, [served])
         yield gateway
         nursery.cancel_scope.cancel()

@@ -1,17 +1,23 @@
 """``podium phone`` itself: the lines of a script against a gateway, what is shown, how it ends."""
 
 import json
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from podium.phone.fields import Json
 from podium.phone.lines import LINES, Person
 from tests.client.fake_daemon import FakeDaemon, environment, fake_daemon, podium
+from tests.client.terminal import Terminal
 from tests.phone.fake_gateway import KEY, OTHER, SESSION, FakeGateway, fake_gateway
 
 NOWHERE = "/nowhere/podium.sock"
@@ -224,7 +230,7 @@ async def test_hostile_words_cannot_drive_the_terminal() -> None:
         ("send {\n", "That is no JSON"),
         ("wait pong soon\n", "'soon' is no number of seconds."),
         ("upload /nowhere/at/all\n", "Cannot read /nowhere/at/all: No such file"),
-        ("wait pong 0.01\n", "No 'pong' came from the gateway in time."),
+        ("wait ack 0.01\n", "No 'ack' came from the gateway in time."),
     ],
 )
 async def test_a_script_ends_at_a_wrong_line(script: str, complaint: str) -> None:
@@ -250,8 +256,7 @@ async def test_a_gateway_that_hangs_up_ends_a_script() -> None:
     async with fake_gateway() as gateway:
 
         def hang_up(_: Json) -> list[Json]:
-            for visitor in gateway.visitors:
-                visitor.protocol.send_close(1001, "going away")
+            gateway.hang_up()
             return []
 
         gateway.answers["refresh_sessions"] = hang_up
@@ -272,6 +277,71 @@ def test_without_a_key_or_a_gateway_it_says_what_to_do(tmp_path: Path) -> None:
     assert "There is no gateway at ws://127.0.0.1:1: Connection refused." in no_gateway.stderr
     assert (no_address.returncode, "'ftp://a' is no address" in no_address.stderr) == (2, True)
     assert no_daemon.returncode == 6
+
+
+async def test_at_a_terminal_neither_a_wrong_line_nor_a_lost_connection_is_the_end(
+    daemon: FakeDaemon,
+) -> None:
+    def hands() -> int:
+        with Terminal(daemon, "phone", "--url", gateway.url, "--key", KEY) as terminal:
+            terminal.type("dance\n")
+            terminal.expect("There is no command 'dance'")
+            terminal.type("ping\n")
+            terminal.expect("pong")
+            trio.from_thread.run_sync(gateway.hang_up)
+            terminal.expect("going away")
+            terminal.expect("trying again in 1 s")
+            terminal.type("help\n")
+            terminal.expect("open ID")
+            terminal.type("quit\n")
+            return terminal.end()
+
+    async with fake_gateway() as gateway:
+        assert await trio.to_thread.run_sync(hands) == 0
+
+
+def certificate(folder: Path) -> tuple[ssl.SSLContext, str]:
+    """A server's context with a certificate of its own making, and its fingerprint."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "gateway")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "both.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(file)
+    return context, made.fingerprint(hashes.SHA256()).hex()
+
+
+async def test_a_certificate_of_ones_own_is_trusted_by_its_fingerprint(tmp_path: Path) -> None:
+    context, fingerprint = certificate(tmp_path)
+    colons = ":".join(fingerprint[at : at + 2] for at in range(0, 64, 2)).upper()
+    async with fake_gateway(tls=context) as gateway:
+        known = await played(gateway, "ping\n", "--fingerprint", colons)
+        other = await played(gateway, "ping\n", "--fingerprint", "00" * 32)
+        unknown = await played(gateway, "ping\n")
+
+    assert (known.returncode, known.stdout, known.stderr) == (0, "pong\n", "")
+    assert (other.returncode, other.stderr) == (
+        1,
+        f"podium: The gateway's certificate is another: its fingerprint is {fingerprint}.\n",
+    )
+    assert unknown.returncode == 1
+    assert "'podium pair' shows its fingerprint, --fingerprint trusts it." in unknown.stderr
 
 
 @pytest.fixture

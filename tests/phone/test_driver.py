@@ -160,12 +160,15 @@ async def test_a_phone_that_stops_reading_takes_it_all_when_it_reads_again() -> 
     assert phone.faults == []
 
 
-async def test_it_pings_of_itself() -> None:
+@pytest.mark.parametrize(("variant", "socket_pings"), [("ios", False), ("android", True)])
+async def test_it_pings_of_itself(variant: str, socket_pings: bool) -> None:
     async with (
         fake_gateway() as gateway,
-        Phone(gateway.url, KEY, keepalive_seconds=0.01) as phone,
+        Phone(gateway.url, KEY, variant, keepalive_seconds=0.01) as phone,
     ):
         await phone.until(lambda phone: phone.model.counts["pong"] >= 4)
+
+    assert (gateway.socket_pings > 0) is socket_pings
 
 
 async def test_leaving_a_session_ends_its_pushes() -> None:
@@ -180,3 +183,23 @@ async def test_leaving_a_session_ends_its_pushes() -> None:
 
     assert phone.texts(SESSION) == ["hello"]
     assert phone.faults == []
+
+
+async def test_a_breach_of_the_websocket_standard_is_a_fault() -> None:
+    async with fake_gateway() as gateway, Phone(gateway.url, KEY) as phone:
+        gateway.visitors[0].stray_bytes(b"\x80\x00")
+        await phone.until(lambda phone: not phone.up)
+
+    assert [fault.reason for fault in phone.faults] == ["unexpected continuation frame"]
+
+
+async def test_frames_of_ones_own_go_as_text_and_as_bytes() -> None:
+    async with fake_gateway() as gateway, Phone(gateway.url, KEY) as phone:
+        phone.send_raw('{"type": "odd"}')
+        phone.send_raw(b"\x00\x00\x00\x00voice")
+        await phone.barrier()
+        with phone.listening() as heard:
+            await phone.barrier()
+
+    assert {"type": "odd"} in gateway.heard
+    assert [one["type"] for one in heard] == ["pong"]

@@ -91,6 +91,29 @@ def test_a_reload_that_is_cut_off_is_made_good_at_the_next_connection() -> None:
     assert phone.sync.wanted == [SESSION]
 
 
+def test_a_reload_is_forgotten_when_another_session_is_opened() -> None:
+    phone = connected()
+    phone.sync.open(SESSION)
+    phone.sync.reload()
+    phone.sync.open(OTHER)
+    sent(phone)
+    assert feed(phone, PONG) == []
+
+    phone.closed()
+    assert [one.get("session_id") for one in feed(phone, hello(), CONNECTED)][-1] == OTHER
+    assert phone.sync.wanted == [OTHER]
+
+
+def test_a_session_opened_again_in_the_midst_of_its_reload_is_asked_for_once() -> None:
+    phone = connected()
+    phone.sync.open(SESSION)
+    phone.sync.reload()
+    phone.sync.open(SESSION)
+    sent(phone)
+
+    assert feed(phone, PONG) == []
+
+
 def test_a_session_opened_again_before_the_pong_stays_subscribed() -> None:
     phone = connected()
     phone.sync.open(SESSION)

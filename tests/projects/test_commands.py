@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
 import trio
@@ -209,7 +210,7 @@ async def test_bad_places_and_unknown_runs_are_refused_in_words(bench: Bench) ->
 
 
 async def test_a_flood_of_short_lines_leaves_others_their_turn(bench: Bench) -> None:
-    """10 MB of ``y``: the loop is never held for long, what is kept and told is bounded."""
+    """20 MB of ``y``: the loop is never held for long, what is kept and told is bounded."""
     bench.make(flood="yes | head -c 20000000")
     longest = 0.0
     async with bench.book() as book:
@@ -219,9 +220,9 @@ async def test_a_flood_of_short_lines_leaves_others_their_turn(bench: Bench) -> 
         async def beat() -> None:
             nonlocal longest
             while not done.is_set():
-                before = trio.current_time()
+                before = time.thread_time()  # of this thread alone, however busy the machine
                 await trio.lowlevel.checkpoint()
-                longest = max(longest, trio.current_time() - before)
+                longest = max(longest, time.thread_time() - before)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(beat)
@@ -231,4 +232,4 @@ async def test_a_flood_of_short_lines_leaves_others_their_turn(bench: Bench) -> 
     assert 10_000_000 < len(text) < 10.1 * 1024 * 1024
     assert "bytes of output are left out here]" in text
     assert len(bench.lines("stdout")) == 50_000
-    assert longest < 0.5
+    assert longest < 0.1

@@ -14,6 +14,7 @@ from podiumd.projects import worktrees
 from podiumd.projects.errors import WorktreeRefused
 from podiumd.projects.worktrees import Worktrees, branch_name
 from podiumd.tools.git import GitError
+from podiumd.tools.process import identity_of, wait_gone
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -147,7 +148,7 @@ async def test_what_is_given_up_in_the_middle_leaves_nothing(
     os.mkfifo(gate)
     hook = project / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\necho here > {gate}\nexec sleep 1000\n")
+    hook.write_text(f"#!/bin/sh\necho $$ > {gate}\nexec sleep 1000\n")
     hook.chmod(0o755)
     if end == "too slow":
         monkeypatch.setattr(worktrees, "LIMIT_SECONDS", 0.2)
@@ -156,8 +157,11 @@ async def test_what_is_given_up_in_the_middle_leaves_nothing(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(maker.create, "work", str(project))
             async with await trio.open_file(gate) as reached:
-                await reached.readline()
+                hook_process = identity_of(int(await reached.readline()))
             nursery.cancel_scope.cancel()
+        assert hook_process is not None
+        with trio.fail_after(10):
+            await wait_gone(hook_process)
     assert branches(project) == ["main"]
     assert not (tmp_path / "shop-work").exists()
 

@@ -284,7 +284,7 @@ async def test_nobody_is_let_in_while_the_daemon_stops(tmp_path: Path) -> None:
         await wait_until(lambda: daemon.service.calls)
         daemon.server.stop()
         assert (await client.message())["method"] == "daemon.stopping"
-        with pytest.raises(OSError):
+        with pytest.raises(ConnectionRefusedError):
             await trio.open_unix_socket(str(daemon.path))
         daemon.service.gate.set()
         assert (await client.message())["id"] == 7

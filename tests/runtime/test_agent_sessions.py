@@ -66,17 +66,21 @@ async def test_a_session_open_in_a_terminal_is_refused_and_taken_over_once_idle(
         mine.end(done())
 
 
-async def test_a_terminal_that_opened_the_session_of_a_waiting_run_ends_it(
+async def test_a_terminal_that_opened_the_session_of_a_waiting_run_is_asked_about(
     machine: Machine, gated: str
 ) -> None:
     machine.config_directory = machine.state.parent / "claude"
     async with running(machine) as daemon:
         run_id, session = await daemon.waiting(gated)
-        open_elsewhere(machine, session, "idle")
+        record = open_elsewhere(machine, session, "idle")
         await daemon.answer(run_id, "yes")
-        run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "session-locked"
-        assert f"pid {os.getpid()}" in run["exit"]["detail"]
+        question = await daemon.question(run_id)
+        assert question["kind"] == "recover"
+        assert f"pid {os.getpid()}" in question["detail"]
+        record.unlink()
+        await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
 
 
 async def test_a_queued_prompt_does_not_wait_for_a_terminal(machine: Machine) -> None:

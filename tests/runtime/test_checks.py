@@ -99,3 +99,22 @@ async def test_a_check_that_the_daemon_left_is_run_again_by_the_next(
     async with running(machine) as daemon:
         assert await marker_of(fifo) == marker
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_it_again(
+    machine: Machine, checked: Callable[..., str]
+) -> None:
+    fifo = machine.project / "said"
+    os.mkfifo(fifo)
+    command = "echo $PODIUM_TURN > said; test -e again || exec sleep 600"
+    async with running(machine) as daemon:
+        run_id = await daemon.start(checked(command))
+        (await daemon.turn()).complete()
+        marker = await marker_of(fifo)
+        run = await daemon.service.interrupt(run_id)
+        assert (run["status"], carriers(marker)) == ("paused", [])
+        (machine.project / "again").touch()
+        await daemon.service.resume(run_id)
+        await marker_of(fifo)
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert len(await daemon.events(run_id, "check.ended")) == 1

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from podiumd.core import commands as c
+from podiumd.runtime.errors import Busy
 from podiumd.tools.process import carriers
 from tests.runtime.harness import Machine, running
 
@@ -117,3 +119,96 @@ async def test_one_that_must_not_be_repeated_is_asked_about_instead(
             await daemon.answer(run_id, "stop")
         run = await daemon.ended(run_id)
         assert run["exit"]["reason"] == (reason or "left-alone")
+
+
+async def test_a_command_that_outlives_its_daemon_holds_the_tree(
+    machine: Machine, fifo: Path
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(plain(machine, BEGUN))
+        await marker_of(fifo)
+        lease = daemon.desk.tree(run_id)
+        assert lease is not None
+        lease.forget_fd()  # as if killed: what this process held is gone
+        found = daemon.context.leases.peek_tree(machine.project)
+        assert found is not None and found.id == run_id
+        await daemon.service.cancel(run_id)
+        assert daemon.context.leases.peek_tree(machine.project) is None
+
+
+async def test_an_interrupt_ends_a_command_with_all_its_processes_and_resume_runs_it_again(
+    machine: Machine, fifo: Path
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(plain(machine, BEGUN))
+        marker = await marker_of(fifo)
+        run = await daemon.service.interrupt(run_id)
+        assert (run["status"], carriers(marker)) == ("paused", [])
+        await daemon.service.resume(run_id)
+        marker = await marker_of(fifo)
+        assert len(await daemon.events(run_id, "command.intended")) == 1
+        await daemon.service.cancel(run_id)
+        assert not carriers(marker)
+
+
+async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_on_resume(
+    machine: Machine, fifo: Path
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(plain(machine, f"{BEGUN}\nirreversible = true"))
+        marker = await marker_of(fifo)
+        assert (await daemon.service.interrupt(run_id))["status"] == "paused"
+        assert not carriers(marker)
+    async with running(machine) as daemon:  # a restart in between asks nothing of its own
+        assert daemon.actor(run_id).state.status == "paused"
+        await daemon.service.resume(run_id)
+        question = await daemon.question(run_id)
+        assert (question["kind"], "sleep 600" in question["detail"]) == ("recover", True)
+        await daemon.answer(run_id, "stop")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "user-requested"
+
+
+async def test_a_pause_lets_a_command_end_and_no_aside_goes_beside_it(
+    machine: Machine, fifo: Path
+) -> None:
+    recipe = plain(machine, 'shell = "echo $PODIUM_TURN > fifo; read word < fifo"')
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        await marker_of(fifo)
+        assert (await daemon.service.pause(run_id))["status"] == "running"
+        session = daemon.actor(run_id).state.session_id
+        with pytest.raises(Busy):
+            await daemon.prompt("By the way", session_id=session)
+        await trio.to_thread.run_sync(fifo.write_text, "go on\n", abandon_on_cancel=True)
+        state = await daemon.status(run_id, "paused")
+        assert state.history[0].outcome == "passed"
+        assert (await daemon.prompt("By the way", session_id=session))["delivery"] == "sent"
+
+
+@pytest.mark.parametrize("wish", ["interrupt", "pause"])
+async def test_a_stop_that_a_crash_cut_off_holds_after_the_restart(
+    machine: Machine, fifo: Path, wish: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(plain(machine, BEGUN))
+        await marker_of(fifo)
+        actor = daemon.actor(run_id)
+        actor.leaving = True  # the daemon is gone before it can stop anything
+        at, mono = actor.stamp()
+        kind = c.Interrupt if wish == "interrupt" else c.Pause
+        await actor.submit(kind(at=at, mono=mono))
+    async with running(machine) as daemon:
+        await daemon.status(run_id, "paused")
+        assert await daemon.events(run_id, "command.ended") == []
+
+
+async def test_stopping_all_turns_ends_commands_too_and_pauses_their_runs(
+    machine: Machine, fifo: Path
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(plain(machine, BEGUN))
+        marker = await marker_of(fifo)
+        await daemon.service.stop_turns()
+        assert carriers(marker) == []
+    async with running(machine) as daemon:
+        assert daemon.actor(run_id).state.status == "paused"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
+import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.core.prompts import INTERRUPTED
 from podiumd.drivers.base import Settled
 from podiumd.runtime import recovery
 from podiumd.runtime.leases import Lease
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import Machine, running
+from tests.runtime.harness import Daemon, Machine, running
 
 
 async def test_a_queued_prompt_is_still_behind_its_run_after_a_restart(
@@ -74,7 +79,7 @@ async def test_an_aside_has_its_run_s_session_again_after_a_restart(
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
 
 
-async def test_a_session_that_somebody_took_meanwhile_ends_the_run(
+async def test_a_session_that_somebody_took_meanwhile_is_asked_about_and_nothing_is_lost(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
@@ -88,26 +93,123 @@ async def test_a_session_that_somebody_took_meanwhile_ends_the_run(
         assert isinstance(lease, Lease)
         with lease:
             await daemon.service.restore()
-            run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "session-locked"
-        assert "another" in run["exit"]["detail"]
+            question = await daemon.question(run_id)
+            assert "another" in question["detail"]
+        await daemon.answer(run_id, "retry")
+        second = await daemon.turn()
+        assert second.prompt.startswith(INTERRUPTED)
+        second.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
 
 
-async def test_a_tree_that_another_daemon_took_meanwhile_ends_the_run(
+def another_takes_the_tree(daemon: Daemon) -> Lease:
+    """A run of another daemon of the same user."""
+    other = replace(daemon.desk.holder("another", "recipe"), state_directory="/another")
+    lease = daemon.context.leases.try_tree(daemon.machine.project, other)
+    assert isinstance(lease, Lease)
+    return lease
+
+
+async def test_a_run_whose_tree_another_daemon_took_meanwhile_sends_nothing_before_it_has_it(
     machine: Machine, gated: str
 ) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(gated)
         await daemon.question(run_id)
     async with running(machine, restore=False) as daemon:
-        other = daemon.desk.holder("another", "recipe")
-        lease = daemon.context.leases.try_tree(machine.project, other)
-        assert isinstance(lease, Lease)
-        with lease:
+        with another_takes_the_tree(daemon):
             await daemon.service.restore()
             await daemon.answer(run_id, "yes")
-            assert (await daemon.ended(run_id))["exit"]["reason"] == "session-locked"
+            assert "another" in (await daemon.question(run_id))["detail"]
+            await daemon.answer(run_id, "retry")
+            assert "another" in (await daemon.question(run_id))["detail"]
         assert machine.agent.turns == []
+        await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_turn_that_never_began_does_not_begin_in_a_tree_that_another_daemon_took(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+    turn.complete()  # releases the leases, as a process that was never there
+    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    async with running(machine, restore=False) as daemon:
+        with another_takes_the_tree(daemon):
+            await daemon.service.restore()
+            assert "another" in (await daemon.question(run_id))["detail"]
+            assert len(machine.agent.turns) == 1
+        await daemon.answer(run_id, "retry")
+        second = await daemon.turn()
+        assert "Do the work." in second.prompt
+        second.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+@pytest.mark.parametrize("what", ["check", "command"])
+async def test_neither_check_nor_command_runs_in_a_tree_that_another_daemon_took(
+    machine: Machine, what: str
+) -> None:
+    said = machine.project / "said"
+    os.mkfifo(said)
+    script = "echo $PODIUM_TURN > said; test -e again || exec sleep 600"
+    step = f'run = ["/bin/sh", "-c", "{script}"]'
+    if what == "check":
+        recipe = machine.one_step("one", step=f"checks = [{{ {step} }}]")
+    else:
+        recipe = machine.recipe(COMMAND.format(step), "build")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(recipe)
+        if what == "check":
+            (await daemon.turn()).complete()
+        await marker_of(said)
+    (machine.project / "again").touch()
+    async with running(machine, restore=False) as daemon:
+        with another_takes_the_tree(daemon):
+            await daemon.service.restore()
+            assert "another" in (await daemon.question(run_id))["detail"]
+        await daemon.answer(run_id, "retry")
+        await marker_of(said)
+        assert (await daemon.ended(run_id))["exit"]["class"] == "completed"
+
+
+COMMAND = """
+format = 1
+id = "build"
+initial = "build"
+[steps.build]
+{}
+[steps.build.on]
+passed = {{ exit = "built", class = "completed" }}
+failed = {{ exit = "not-built", class = "error" }}
+"""
+
+
+async def marker_of(fifo: Path) -> str:
+    """The marker of a command that says it, once it has begun."""
+    return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
+
+
+async def test_what_a_run_started_keeps_its_tree_after_a_kill_and_the_run_has_it_again(
+    machine: Machine, one: str
+) -> None:
+    """As after kill -9 of the daemon: an agent lives, which inherited the tree's lease."""
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        assert turn.request.tree_fd is not None
+        agents = os.dup(turn.request.tree_fd)
+    async with running(machine) as daemon:
+        found = daemon.context.leases.peek_tree(machine.project)
+        assert found is not None and found.id == run_id
+        os.close(agents)
+        turn.end(done(text="no JSON"))
+        retry = await daemon.turn()
+        assert retry.request.tree_fd is not None
+        retry.complete()
+        await daemon.ended(run_id)
+        assert await daemon.service.locks() == []
 
 
 @pytest.fixture
@@ -140,13 +242,16 @@ async def test_a_lease_that_falls_free_late_is_waited_for(
         assert (await daemon.ended(run_id))["turns"] == 1
 
 
-async def test_a_lease_that_never_falls_free_ends_the_run(
+async def test_a_lease_that_never_falls_free_keeps_the_run_waiting(
     machine: Machine, one: str, impatient: None
 ) -> None:
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
     async with running(machine) as daemon:
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "session-locked"
-    assert len(machine.agent.turns) == 1
-    turn.complete()
+        assert (await daemon.question(run_id))["kind"] == "recover"
+        assert len(machine.agent.turns) == 1
+        turn.complete()
+        await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"

@@ -277,7 +277,6 @@ async def test_a_refusal_names_the_file_how_to_trust_it_and_what_it_shadows(
         )
         run_id = await daemon.start(name)
         assert (await daemon.service.get_run(run_id))["recipe"] == "implement-and-review"
-        await daemon.turn()
 
 
 async def test_a_broken_recipe_of_a_project_names_what_it_shadows(

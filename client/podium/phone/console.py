@@ -190,6 +190,8 @@ class Console:
             raise Failure(f"No '{wanted}' came from the gateway in time.")
         if self.model.connected and now >= self._next_ping:
             self._next_ping = now + KEEPALIVE_SECONDS
+            if self.model.variant.socket_pings and self._pump is not None:
+                self._pump.link.ping()
             self.model.sync.ping()
             self._flush()
 

@@ -7,9 +7,8 @@ The only module of the client that needs more than the standard library: it is i
 from __future__ import annotations
 
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidHandshake, InvalidStatus, PayloadTooBig, ProtocolError
+from websockets.exceptions import InvalidStatus, PayloadTooBig, ProtocolError
 from websockets.frames import Frame, Opcode
-from websockets.http11 import Response
 from websockets.protocol import State
 from websockets.uri import parse_uri
 
@@ -17,15 +16,11 @@ SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 
 
 class Link:
-    """One connection. The caller sends what ``output`` gives, and hands in what it receives.
-
-    ``refusal`` says why the server did not open a WebSocket; empty: nothing of the kind.
-    """
+    """One connection. The caller sends what ``output`` gives, and hands in what it receives."""
 
     def __init__(self, url: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
         uri = parse_uri(websocket_url(url))
         self.host, self.port, self.secure = uri.host, uri.port, uri.secure
-        self.refusal = ""
         self._protocol = ClientProtocol(uri, max_size=None)
         self._pieces: list[bytes] = []
         self._opcode = Opcode.TEXT
@@ -42,14 +37,27 @@ class Link:
         return self._protocol.state is State.OPEN
 
     @property
-    def close_code(self) -> int | None:
-        """The code the server closed with; 1006 without one; ``None`` while nothing is closed."""
-        return self._protocol.close_code
+    def refusal(self) -> str:
+        """Why the server did not open a WebSocket; empty: nothing of the kind."""
+        problem = self._protocol.handshake_exc
+        if isinstance(problem, InvalidStatus):
+            status = problem.response
+            return f"the server answered {status.status_code} {status.reason_phrase}"
+        if problem is not None and isinstance(problem.__cause__, EOFError):
+            return "the server closed the connection before it answered"
+        return "" if problem is None else str(problem)
 
     @property
-    def close_reason(self) -> str | None:
+    def close_code(self) -> int | None:
+        """The code the server closed with; 1006 without one; ``None`` while nothing is closed."""
+        said = self._protocol.close_rcvd
+        return self._protocol.close_code if said is None else said.code
+
+    @property
+    def close_reason(self) -> str:
         """The words the server closed with."""
-        return self._protocol.close_reason
+        said = self._protocol.close_rcvd
+        return "" if said is None else said.reason
 
     @property
     def violation(self) -> str:
@@ -82,32 +90,17 @@ class Link:
         self._protocol.receive_data(data)
         messages: list[str | bytes] = []
         for event in self._protocol.events_received():
-            if isinstance(event, Response):
-                self._answered(event)
-            elif isinstance(event, Frame):
+            if isinstance(event, Frame):
                 messages += self._assembled(event)
         return messages
 
     def ended(self) -> None:
         """The server will send no more bytes."""
-        connecting = self._protocol.state is State.CONNECTING
         self._protocol.receive_eof()
-        for event in self._protocol.events_received():
-            if isinstance(event, Response):
-                self._answered(event)
-        if connecting and not self.refusal:
-            self.refusal = "the server closed the connection before it answered"
 
     def output(self) -> list[bytes]:
         """What is to be sent now; an empty piece asks for the end of sending."""
         return self._protocol.data_to_send()
-
-    def _answered(self, response: Response) -> None:
-        problem = self._protocol.handshake_exc
-        if isinstance(problem, InvalidStatus):
-            self.refusal = f"the server answered {response.status_code} {response.reason_phrase}"
-        elif isinstance(problem, InvalidHandshake):
-            self.refusal = str(problem)
 
     def _assembled(self, frame: Frame) -> list[str | bytes]:
         if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from podium.phone import frames, requests
 from podium.phone.board import Board
-from podium.phone.fields import MISREAD, Fault, Json, shown
+from podium.phone.fields import INT, MISREAD, STR, Fault, Json, is_kind, shown
 from podium.phone.histories import Message
 from podium.phone.sessions import LegacySession, Session
 from podium.phone.sync import Sync
@@ -216,10 +216,14 @@ class PhoneModel:
         self._describe(frame)
 
     def _describe(self, row: Json) -> None:
+        """Note what a row of a list tells; a field of another type is as good as missing."""
         session = self.session(row["session_id"])
-        session.name = row.get("name") or session.name
-        session.directory = row.get("working_directory") or session.directory
-        session.message_count = row.get("message_count") or session.message_count
+        if is_kind(row.get("name"), STR):
+            session.name = row["name"]
+        if row.get("working_directory") and is_kind(row["working_directory"], STR):
+            session.directory = row["working_directory"]
+        if is_kind(row.get("message_count"), INT):
+            session.message_count = row["message_count"]
 
     def _on_session_ready(self, frame: Json) -> None:
         self.ready_sessions.append(frame["session_id"])

@@ -70,7 +70,8 @@ class Sync:
         self._left.clear()
         self._replies_due.clear()
         self._fresh.clear()
-        self.wanted += self._reloading  # their pong will not come
+        if self.screen in self._reloading:
+            self.wanted.append(self.screen)  # its pong will not come
         self._reloading.clear()
 
     def connected(self) -> None:
@@ -133,6 +134,7 @@ class Sync:
         if session_id not in self.wanted:
             self.wanted.append(session_id)
         self._left = [one for one in self._left if one != session_id]
+        self._reloading.discard(session_id)
         self._ask(session)
 
     def _ask(self, session: Session | LegacySession) -> None:
@@ -169,10 +171,9 @@ class Sync:
             self._faults.append(Fault("pong", "type", reason, MISREAD))
             return
         for session_id in self._pings.popleft():
-            if session_id in self._reloading:
-                self._reloading.discard(session_id)
-                if session_id == self.screen:
-                    self.subscribe(session_id)
+            if session_id in self._reloading and session_id == self.screen:
+                self.subscribe(session_id)
+            self._reloading.discard(session_id)
 
     def ready(self, session_id: str) -> None:
         """A session can be subscribed to: the app does when it shows it."""

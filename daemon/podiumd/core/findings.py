@@ -16,6 +16,8 @@ from podiumd.core.toml_lines import Path, TomlLines
 MOST_FINDINGS: Final = 100
 #: Among how many known names the nearest is looked for: each comparison has its price.
 _MOST_COMPARED: Final = 200
+_ALIKE: Final = 0.6  # of 1; below it a nearest name is a guess that helps nobody
+_MOST_LISTED: Final = 8
 
 Level = Literal["error", "warning"]
 
@@ -99,7 +101,12 @@ def dotted(path: Path) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known name is meant, or that there is none: ends a sentence of a finding."""
+    """Say which known name is meant, or which are known: ends a sentence of a finding."""
     some = [one[:100] for one in islice(known, _MOST_COMPARED)]
-    match = difflib.get_close_matches(name[:100], some, n=1, cutoff=0.0)
-    return f"the nearest known is '{match[0]}'" if match else "none is known here"
+    match = difflib.get_close_matches(name[:100], some, n=1, cutoff=_ALIKE)
+    if match:
+        return f"the nearest known is '{match[0]}'"
+    if len(some) > _MOST_LISTED:
+        return "none of those known here is like it"
+    listed = ", ".join(f"'{one}'" for one in some)
+    return f"known here: {listed}" if listed else "none is known here"

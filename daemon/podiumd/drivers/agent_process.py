@@ -87,22 +87,35 @@ async def spawn(request: TurnRequest, argv: list[str], prompt: bytes) -> AgentPr
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-    failpoint("turn.after-spawn")
-    with trio.CancelScope(shield=True):  # some 10 ms of the kernel's, then done
-        await trio.to_thread.run_sync(_group, request.turn_id, directory, child.pid)
-    start = start_of(child.pid)
-    # Nobody has collected it yet, so it has a start time even if it has ended already.
-    assert start is not None
+    try:
+        failpoint("turn.after-spawn")
+        with trio.CancelScope(shield=True):  # some 10 ms of the kernel's, then done
+            await trio.to_thread.run_sync(_group, request.turn_id, directory, child.pid)
+        start = start_of(child.pid)
+        # Nobody has collected it yet, so it has a start time even if it has ended already.
+        assert start is not None
+    except BaseException:  # nobody would look after it
+        with trio.CancelScope(shield=True):  # bounded: killed, it has ended at once
+            child.kill()
+            await trio.to_thread.run_sync(child.wait)
+            await end_leftovers(request.turn_id, directory)
+        raise
     return AgentProcess(Identity(child.pid, start), child.pid, child)
 
 
 def _group(turn_id: str, directory: Path, pid: int) -> None:
     """Move the agent into a group of its own, where that can be made. Blocks."""
     group = cgroup.create(turn_id)
-    if group is not None:
+    if group is None:
+        return
+    try:
         # Noted first: whoever recovers this turn finds the group even if we end here.
         (directory / GROUP).write_text(str(group))
-        cgroup.enter(group, pid)
+    except OSError:  # the disk is full: a group that nobody finds is worse than none
+        (directory / GROUP).unlink(missing_ok=True)
+        cgroup.remove(group)
+        return
+    cgroup.enter(group, pid)
 
 
 def _start(
@@ -116,7 +129,7 @@ def _start(
         cwd=request.working_directory,
         env={**request.environment, MARKER: request.turn_id},
         start_new_session=True,
-        pass_fds=() if request.lease_fd is None else (request.lease_fd,),
+        pass_fds=request.inherited,
     )
 
 

@@ -39,8 +39,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that a driver needs to run one turn.
 
     ``directory`` (STATE/turns/TURN_ID) exists and is empty; ``lease_fd`` is the locked descriptor
-    of the session's lock file which the agent process inherits; ``environment`` is the child's
-    whole environment, the marker ``PODIUM_TURN`` included.
+    of the session's lock file which the agent process inherits, ``tree_fd`` that of the working
+    tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
     """
 
     turn_id: str
@@ -55,6 +55,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     directory: str
     lease_fd: int | None = None
+    tree_fd: int | None = None
     schema: dict[str, Any] | None = None
     tools: str | tuple[str, ...] = "all"
     allow: tuple[str, ...] = ()
@@ -65,6 +66,11 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     known_cost_usd: float | None = None
     script: dict[str, Any] | None = None
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """The descriptors that what the turn starts inherits."""
+        return tuple(fd for fd in (self.lease_fd, self.tree_fd) if fd is not None)
 
 
 class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,7 +219,9 @@ class Driver(Protocol):
 
     def turn(self, request: TurnRequest) -> AbstractAsyncContextManager[Turn]:
         """Run one turn. Leaving the context tears down whatever still lives of it, in order and
-        within a bound (unless ``Turn.leave`` was called); nothing is left behind."""
+        within a bound (unless ``Turn.leave`` was called); nothing is left behind.
+
+        Entering it raises ``OSError`` where the disk is too full; nothing was started then."""
         ...
 
     def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[Turn]:

@@ -26,6 +26,7 @@ from podiumd.drivers.fifo import FifoError
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SpooledTurn, running
 from podiumd.drivers.stillborn import StillbornTurn
+from podiumd.tools.disk import is_full
 
 VERSION_SECONDS = 10.0
 
@@ -79,6 +80,8 @@ class ClaudeDriver:
                     dialect.prompt(request.prompt, request.prompt_uuid),
                 )
             except (OSError, FifoError, ValueError) as error:
+                if is_full(error):
+                    raise
                 failure = f"the agent cannot be run: {error}"
             if process is None:
                 yield StillbornTurn(TurnReport(kind="failed", detail=failure))
@@ -145,10 +148,7 @@ class ClaudeDriver:
         """
         program = shutil.which(command[0], path=environment.get("PATH"))
         if program is None:
-            return (
-                f"`{command[0]}` is no program on PATH: install Claude Code, or set "
-                "`command` under [agents.claude] to its path"
-            )
+            return f"`{command[0]}` is no program on PATH"
         try:
             with trio.fail_after(VERSION_SECONDS):
                 done = await trio.run_process(

@@ -117,8 +117,10 @@ def load_script(path: Path) -> Script:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScriptError(f"{path}: cannot be read: {error}") from None
+    except OSError as error:
+        raise ScriptError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ScriptError(f"{path}: cannot be read: it is not UTF-8 text") from None
     try:
         data: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except ValueError as error:

@@ -114,11 +114,12 @@ class ScriptedTurnRun:
 
     async def play(self) -> None:
         """Play the turn to its end; never raises but for faults of this module."""
-        report = self._ending("interrupted", "stopped on request")
+        report: TurnReport | None = None
         try:
             with self._scope, self._send:
                 report = await self._played()
         finally:
+            report = report or self._ending("interrupted", "stopped on request")
             self._report = replace(report, undelivered=tuple(self._waiting_steers))
             self.finished.set()
 
@@ -230,6 +231,7 @@ class ScriptedTurnRun:
                     stderr=subprocess.STDOUT,
                     check=False,
                     start_new_session=True,
+                    pass_fds=self._request.inherited,
                     deliver_cancel=_end_command,
                 )
         except OSError as error:

@@ -11,8 +11,12 @@ _CLOSE: Final = 0x88
 _TEXT: Final = 0x81
 _FINAL: Final = 0x80
 _CONTROL: Final = 0x08
+_OPCODE: Final = 0x0F
 _MASKED: Final = 0x80
 _REASON_BYTES: Final = 123
+FRAGMENT_BYTES: Final = 64
+"""What a fragment after the first is counted beside its payload, for it costs memory too: else a
+message of endlessly many empty ones would never be too large."""
 
 
 def text_frame(payload: bytes) -> bytes:
@@ -39,8 +43,9 @@ def is_close_frame(data: bytes) -> bool:
 class Meter:
     """Follows the frames of one client through their headers alone.
 
-    ``begun`` is how large the message in progress is by its own account, in bytes; ``messages``
-    how many have ended. Whether the frames are well formed is for the protocol's own parser.
+    ``begun`` is how large the message in progress is by its own account, in bytes, and so much
+    more for each of its fragments; ``messages`` is how many have ended. Whether the frames are
+    well formed is for the protocol's own parser.
     """
 
     def __init__(self) -> None:
@@ -85,7 +90,7 @@ class Meter:
         elif size == 127:
             size = int.from_bytes(self._header[2:10], "big")
         if not self._header[0] & _CONTROL:
-            self.begun += size
+            self.begun += size if self._header[0] & _OPCODE else size + FRAGMENT_BYTES
             self._ends_message = bool(self._header[0] & _FINAL)
         self._payload = size
         self._header.clear()

@@ -284,8 +284,9 @@ async def serve_websocket(
             begun.set()
             try:
                 connection = await request.accept()
-            except ConnectionClosed:
-                return  # before the handshake was answered
+            except ConnectionClosed:  # before the handshake was answered
+                nursery.cancel_scope.cancel()
+                return
             socket = WebSocket(connection, stream, wire, limits, peer, secure, on_authenticated)
             wire.open(lambda: connection.closed.code if connection.closed else None)
             on_open(socket)

@@ -7,7 +7,6 @@ in a command again. Both go on after a full disk: the command fails, the run sta
 
 from __future__ import annotations
 
-import errno
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,6 +26,7 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.store.errors import StoreError
 from podiumd.store.records import NewFact, RunRow
+from podiumd.tools.disk import is_full
 from podiumd.tools.failpoints import failpoint
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class RunActor:
 
         Raises ``error`` itself where it says anything else.
         """
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise error
         self.context.log("Disk full", "error", run_id=self.run_id, error=str(error))
         with trio.move_on_after(RETRY_SECONDS):

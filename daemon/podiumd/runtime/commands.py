@@ -11,7 +11,7 @@ from podiumd.core import limits, plain_steps, prompts
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.world import round_mark
+from podiumd.runtime.world import look, round_mark
 from podiumd.tools.commands import CommandResult, run_command
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process import sweep
@@ -26,14 +26,20 @@ async def run_next(actor: RunActor) -> None:
     before (``recovery.ask_about_command``).
     """
     await end_leftovers(actor)
-    seen = await _seen(actor)
-    state = actor.state
-    if seen is not None or state.next is None or not state.at_work:
-        if seen is not None and (seen.locked or seen.trouble):
-            await actor.report(seen)
-            return
-    run = _run_check if state.next.kind == "check" else _run_step
+    seen = await look(actor)
+    move = actor.state.next
+    if seen is None or move is None:  # the run has changed meanwhile
+        return
+    if seen.locked or seen.trouble:
+        await actor.report(seen)
+        return
+    run = _run_check if move.kind == "check" else _run_step
     await run(actor)
+
+
+async def end_leftovers(actor: RunActor) -> None:
+    """End what a crash left of the check or command that is next."""
+    await sweep(_marker(actor.state))
 
 
 async def _run_check(actor: RunActor) -> None:
@@ -60,21 +66,16 @@ async def _run_check(actor: RunActor) -> None:
     await actor.report(over)
 
 
-async def run_step(actor: RunActor) -> None:
-    """Run the step's command. What a crash left of it is ended first, then it is run again;
-    whether that is allowed was asked before (``recovery.ask_about_command``)."""
+async def _run_step(actor: RunActor) -> None:
     state = actor.state
     step = state.current
     assert step is not None
     seconds = (step.timeout_minutes or plain_steps.COMMAND_MINUTES) * 60.0
     left = limits.seconds_left(state)
-    marker = _marker(state, "command", 0)
-    await sweep(marker)
     failpoint("command.before-run")
     result, log_file = await _run(
         actor,
         plain_steps.command_line(state, step),
-        marker,
         seconds if left is None else min(seconds, left),
     )
     failpoint("command.after-run")
@@ -93,18 +94,27 @@ async def run_step(actor: RunActor) -> None:
     await actor.report(over)
 
 
-def _marker(state: RunState, kind: str, index: int) -> str:
-    """What the processes of this command carry, so that they are known after a crash."""
-    step = state.step or ""
+def _marker(state: RunState) -> str:
+    """What the processes of the check or command that is next carry, so that they are known
+    after a crash."""
+    move, step = state.next, state.step or ""
+    assert move is not None
+    kind, index = ("check", move.index) if move.kind == "check" else ("command", 0)
     run_id = state.start.run_id
     return derive(run_id, state.restart, step, state.visits[step], kind, index, state.turns)
 
 
 async def _run(
-    actor: RunActor, argv: tuple[str, ...], marker: str, limit_seconds: float
+    actor: RunActor, argv: tuple[str, ...], limit_seconds: float
 ) -> tuple[CommandResult, Path]:
-    """Run a command in the run's directory; nothing of it lives when this returns."""
-    context = actor.context
+    """Run a command in the run's directory; nothing of it lives when this returns.
+
+    It inherits the lease of the working tree: should this daemon be killed, nobody else comes
+    in while the command goes on.
+    """
+    context, marker = actor.context, _marker(actor.state)
+    tree = actor.desk.tree(actor.run_id)
+    assert tree is not None
     log_file = context.check_log(actor.run_id, marker)
     while True:
         try:
@@ -122,10 +132,12 @@ async def _run(
             output_cap_bytes=OUTPUT_CAP_BYTES,
             log_file=log_file,
             limit_seconds=limit_seconds,
+            pass_fds=(tree.fd,),
         )
     finally:
         with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
             await sweep(marker)
+            tree.heir_ended()
     return result, log_file
 
 

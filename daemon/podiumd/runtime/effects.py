@@ -133,14 +133,9 @@ class Effects:
 
     async def _proceed(self) -> None:
         actor = self._actor
-        while True:
-            if not actor.state.ready:  # it has changed since this was called for
-                return
-            try:
-                seen = await look(actor)
-                break
-            except OSError as error:
-                await actor.wait_for_room(error)
+        seen = await look(actor)
+        if not actor.state.ready:  # it has changed since this was called for
+            return
         if seen is None:  # somebody was quicker: it is in line for its session, without a slot
             actor.context.slots.give_back(actor.run_id)
             await actor.changed()

@@ -151,7 +151,7 @@ class Prompting:
     ) -> str | None:
         """Get the session for a prompt; returns the waiting run whose session it borrows."""
         if owner is not None and request.take_over and not _stands_still(owner):
-            await owner.stop_turn()
+            await owner.interrupt()
         if owner is not None and owner.done.is_set():
             owner = None
         if owner is not None and _stands_still(owner) and self._desk.lend(session_id, run_id):

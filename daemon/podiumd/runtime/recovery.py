@@ -6,7 +6,6 @@ looking cannot tell, a person is asked.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 
 import trio
@@ -16,8 +15,11 @@ from podiumd.core import commands as c
 from podiumd.core import plain_steps
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.pending import pending_turn, with_report
+from podiumd.runtime.world import take_tree
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.git import GitError
 
 LOOK_AGAIN_SECONDS = 0.02
 LOOK_AGAIN_TIMES = 500
@@ -56,12 +58,25 @@ async def settle(
     failpoint("recovery.after-settle")
     if settled.state == "absent" and (lease is None or not held):
         settled = replace(settled, state="broken", detail="somebody else has its session")
+    if settled.state == "absent" and not await _has_tree(actor):
+        settled = replace(settled, state="broken", detail="somebody else has its working tree")
     if settled.state == "absent" and damaged:
         # Whether it was sent, or even judged, may stand in what cannot be read.
         settled = replace(settled, state="broken", detail=damaged)
     if settled.state == "absent":
         return None
     return with_report(settled)
+
+
+async def _has_tree(actor: RunActor) -> bool:
+    """Whether a turn that was never begun may be begun: if not, what comes next waits."""
+    while True:
+        try:
+            return await take_tree(actor) is None
+        except (GitError, LeaseError):
+            return False
+        except OSError as error:
+            await actor.wait_for_room(error)
 
 
 async def ask_about_damage(actor: RunActor, damaged: str) -> None:
@@ -82,19 +97,14 @@ async def ask_about_damage(actor: RunActor, damaged: str) -> None:
 async def ask_about_command(actor: RunActor) -> None:
     """Ask before a command is run again that must not be repeated unseen, and that was cut off.
 
-    That its end is not recorded does not tell how far it came.
+    Of a paused run that is asked when it goes on.
     """
     state = actor.state
-    step = state.current
-    cut_off = state.next is not None and state.next.kind == "run" and not state.open_questions
-    if not cut_off or step is None or not step.irreversible:
+    question = plain_steps.cut_off_question(state)
+    if question is None or state.open_questions or state.paused or state.stop is not None:
         return
     at, mono = actor.stamp()
     ask = c.AskRecovery(
-        at=at,
-        mono=mono,
-        about="irreversible",
-        text=f"The command of step '{state.step}' was cut off and must not be repeated unseen.",
-        detail=shlex.join(plain_steps.command_line(state, step)),
+        at=at, mono=mono, about="irreversible", text=question[0], detail=question[1]
     )
     await actor.report(ask)

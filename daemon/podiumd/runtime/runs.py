@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from contextlib import suppress
 from functools import partial
 
 import trio
@@ -18,6 +19,7 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.loading import load, turn_ids
+from podiumd.runtime.world import tree_of
 from podiumd.tools import git
 
 LEAVE_SECONDS = 5.0
@@ -104,12 +106,10 @@ class Runs:
         if state.main_session != session_id:
             self._desk.take_session(state.main_session, start.run_id, start.kind)
         if start.kind == "recipe":
-            where = start.working_directory
-            try:
-                tree = await git.top_level(where)
-            except git.GitError:  # the directory has gone meanwhile
-                tree = None
-            self._desk.take_tree(tree or where, start.run_id)
+            # Which tree git cannot say, or one that somebody has taken, is dealt with before
+            # anything of the run goes on: it is tried again then.
+            with suppress(git.GitError):
+                self._desk.take_tree_back(await tree_of(start), start.run_id)
 
     def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
         actor = RunActor(self._context, self._desk, state)
@@ -163,15 +163,16 @@ class Runs:
             actor.closing = True
 
     async def stop_turns(self) -> None:
-        """Interrupt every running turn, and return when their agents are gone.
+        """Interrupt every run that is at work, and return when what it had going on is gone.
 
-        How long to wait is the caller's.
+        Recipes are paused by that, prompts ended. What is in the queue stays there. How long to
+        wait is the caller's.
         """
         self.close()
         async with trio.open_nursery() as nursery:
             for actor in self.live:
-                if actor.state.turn is not None:
-                    nursery.start_soon(actor.stop_turn)
+                if actor.state.turn is not None or actor.state.status == "running":
+                    nursery.start_soon(actor.interrupt)
 
     async def leave(self) -> None:
         """The daemon stops: agents that can work on without it are let go, nothing is begun."""

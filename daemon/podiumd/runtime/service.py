@@ -246,7 +246,7 @@ class DaemonService:
     async def interrupt(self, run_id: str) -> Json:
         actor = await self._live(run_id)
         await self._submit(actor, c.Interrupt)
-        return views.run_view(await actor.agent_gone())
+        return views.run_view(await actor.stopped())
 
     async def steer(self, run_id: str, text: str) -> Json:
         actor = await self._live(run_id)

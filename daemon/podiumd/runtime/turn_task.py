@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AsyncExitStack, suppress
 
 import msgspec
 import trio
@@ -70,24 +70,22 @@ class TurnTask:
         if settled is not None and settled.report is not None:
             await self._report(settled.report, settled.delivered_steers)
             return
-        manager = await self._manager(settled)
-        if manager is None:
-            report = TurnReport(kind="interrupted", detail="stopped before it began")
-            await self._report(report, ())
-            return
         handle: base.Turn | None = None
         async with AsyncExitStack() as stack:
             try:
-                handle = await stack.enter_async_context(manager)
+                handle = await self._enter(stack, settled)
             except LookupError:
                 if settled is None:  # a fault of the driver's own
                     raise
+                await self._settle_again()
+                return
             if handle is not None:
                 await self._attend(handle)
         if handle is None:
-            await self._settle_again()
+            report = TurnReport(kind="interrupted", detail="stopped before it began")
+            await self._report(report, ())
         elif not self._actor.leaving:
-            self._take_lease_back()
+            self._take_leases_back()
             await self._report(handle.report, tuple(self._delivered))
 
     async def _attend(self, handle: base.Turn) -> None:
@@ -103,33 +101,37 @@ class TurnTask:
         """The agent that was to be taken up has ended meanwhile."""
         driver = self._actor.context.agents[self.intent.agent].driver
         settled = await driver.settle(pending_turn(self._actor, self._settled))
-        self._take_lease_back()
+        self._take_leases_back()
         lease = self._actor.desk.lease(self.intent.session_id)
         if settled.state == "absent" and lease is not None and not lease.held:
             settled = replace(settled, state="broken", detail="somebody else has its session")
         self._settled = None if settled.state == "absent" else with_report(settled)
         await self.run()
 
-    def _take_lease_back(self) -> None:
-        """The agent, which had inherited the session's lease, is gone."""
-        lease = self._actor.desk.lease(self.intent.session_id)
-        if lease is not None and lease.held:
-            lease.heir_ended()
-        elif lease is not None:  # taken up: the agent alone had it
-            with suppress(LeaseError, OSError):  # before the next turn it is tried again
-                lease.reclaim()
+    def _take_leases_back(self) -> None:
+        """The agent, which had inherited the leases of the session and the tree, is gone."""
+        desk = self._actor.desk
+        for lease in (desk.lease(self.intent.session_id), desk.tree(self._actor.run_id)):
+            if lease is not None and lease.held:
+                lease.heir_ended()
+            elif lease is not None:  # taken up: the agent alone had it
+                with suppress(LeaseError, OSError):  # before the next turn it is tried again
+                    lease.reclaim()
 
-    async def _manager(
-        self, settled: base.Settled | None
-    ) -> AbstractAsyncContextManager[base.Turn] | None:
-        """The turn to be entered; ``None`` when it was stopped before it began."""
+    async def _enter(self, stack: AsyncExitStack, settled: base.Settled | None) -> base.Turn | None:
+        """Start the turn, or take it up; ``None`` when it was stopped before it began.
+
+        As long as the disk is too full to start it, it waits. Raises ``LookupError`` where what
+        was to be taken up is gone.
+        """
         actor = self._actor
         agent = actor.context.agents[self.intent.agent]
         if settled is not None and settled.state == "running":
-            return agent.driver.take_up(pending_turn(actor, settled))
+            taken_up = agent.driver.take_up(pending_turn(actor, settled))
+            return await stack.enter_async_context(taken_up)
         while not (actor.state.stopping or actor.state.exit is not None):
             try:
-                return agent.driver.turn(self._request(agent))
+                return await stack.enter_async_context(agent.driver.turn(self._request(agent)))
             except OSError as error:
                 await actor.wait_for_room(error)
         return None
@@ -153,6 +155,7 @@ class TurnTask:
         if lease is not None and agent.driver.capabilities.survives_daemon:
             lease.update(turn_id=intent.turn_id)
             lease_fd = lease.fd
+        tree = actor.desk.tree(actor.run_id)
         failpoint("turn.lease-taken")
         return base.TurnRequest(
             turn_id=intent.turn_id,
@@ -167,6 +170,7 @@ class TurnTask:
             environment=environment,
             directory=str(directory),
             lease_fd=lease_fd,
+            tree_fd=tree.fd if tree is not None and tree.held else None,
             schema=recipe_schema(state.recipe.union_outcomes()) if state.recipe else None,
             tools=intent.tools,
             allow=tuple(dict.fromkeys([*intent.allow, *sorted(state.always)])),

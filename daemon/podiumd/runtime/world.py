@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,19 @@ MARK_SECONDS = 10.0
 
 
 async def look(actor: RunActor) -> c.Proceed | None:
-    """Observe what the next move needs; ``None`` while a queued prompt's session is held.
-
-    Raises ``OSError`` where the disk is full.
-    """
-    try:
-        seen = await _seen(actor)
-    except (git.GitError, LeaseError) as error:
-        seen = {"trouble": str(error)}
-    if seen is None:
-        return None
-    at, mono = actor.stamp()
-    return c.Proceed(at=at, mono=mono, **seen)
+    """Observe what the next move needs. ``None`` while a queued prompt's session is held, and
+    when the run is not to go on any more. A full disk is waited out."""
+    while actor.state.ready:
+        try:
+            seen = await _seen(actor)
+        except (git.GitError, LeaseError) as error:
+            seen = {"trouble": str(error)}
+        except OSError as error:
+            await actor.wait_for_room(error)
+            continue
+        at, mono = actor.stamp()
+        return None if seen is None else c.Proceed(at=at, mono=mono, **seen)
+    return None
 
 
 async def _seen(actor: RunActor) -> dict[str, Any] | None:
@@ -160,7 +160,8 @@ async def tree_of(start: RunStarted) -> str:
     Raises ``GitError``.
     """
     where = start.working_directory
-    if start.worktree is not None or not os.path.isdir(where):  # not made yet, or gone
+    there = await trio.Path(where).is_dir()
+    if start.worktree is not None or not there:  # not made yet, or gone
         return where
     return await git.top_level(where) or where
 

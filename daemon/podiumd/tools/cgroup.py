@@ -47,7 +47,7 @@ def create(turn_id: str) -> Path | None:
     except OSError:
         return None
     if not (writable and (directory / "cgroup.kill").exists()):
-        _remove(directory)
+        remove(directory)
         return None
     return directory
 
@@ -89,11 +89,12 @@ async def end(directory: Path | None) -> list[str]:
     with trio.move_on_after(KILL_SECONDS):
         for identity in living:
             await wait_gone(identity)
-    _remove(directory)
+    remove(directory)
     return lines
 
 
-def _remove(directory: Path) -> None:
+def remove(directory: Path) -> None:
+    """Remove a group in which nothing lives."""
     try:
         directory.rmdir()
     except OSError:

@@ -67,11 +67,13 @@ async def run_command(
     log_file: Path,
     limit_seconds: float | None = None,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
+    pass_fds: Sequence[int] = (),
 ) -> CommandResult:
     """Run ``argv`` in a session of its own, output and errors into ``log_file``.
 
-    It has no input, or reads the open file ``stdin``. The whole environment is ``environment`` and
-    ``marker_env``. At most ``output_cap_bytes`` go into the file, the rest is counted and dropped.
+    It has no input, or reads the open file ``stdin``, and inherits ``pass_fds``. The whole
+    environment is ``environment`` and ``marker_env``. At most ``output_cap_bytes`` go into the
+    file, the rest is counted and dropped.
     After ``limit_seconds``, or when the caller cancels, its process group is terminated, and
     killed 2 s later; the same holds for what it left running in its group when it ended by
     itself. Processes that moved to another session are the caller's to sweep, by the marker.
@@ -88,6 +90,7 @@ async def run_command(
             environment={**environment, **marker_env},
             limit_seconds=limit_seconds,
             stdin=stdin,
+            pass_fds=pass_fds,
         )
     if ending.exit_status is None and not ending.timed_out:
         return CommandResult(exit_status=None, message=ending.message)
@@ -110,6 +113,7 @@ async def run_into(
     limit_seconds: float | None = None,
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stderr: int = subprocess.STDOUT,
+    pass_fds: Sequence[int] = (),
 ) -> Ending:
     """Run ``argv`` to its end as ``run_command`` does, its output going to ``sink``.
 
@@ -128,6 +132,7 @@ async def run_into(
             stdout=subprocess.PIPE,
             stderr=stderr,
             start_new_session=True,
+            pass_fds=pass_fds,
         )
     except (OSError, ValueError) as error:
         return Ending(None, message=_why_not(error, argv, cwd))

@@ -4,15 +4,17 @@ Git is run with argument lists and an environment of its own: nothing of the cal
 leaks in (a daemon started from a hook would otherwise look at the hook's repository), no prompt
 can come up, and looking never takes the index lock from an agent that commits at that moment.
 Paths are bytes to git and may hold anything but NUL; here they are ``str`` as ``os.fsdecode``
-makes them. How long to wait is the caller's; a cancelled git is ended.
+makes them. How long to wait is the caller's; a cancelled git is ended with its hooks.
 
 Every function raises ``GitError`` when git is missing or fails in a way not named in its text.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -25,6 +27,7 @@ from podiumd.tools.environment import plain_environment
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_COMMITS = 1000
 _MAX_NESTING = 3
+_TERMINATE_SECONDS = 2.0
 
 # fsmonitor would start a daemon of git's own, or whatever program the repository names.
 _SETTINGS = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
@@ -191,9 +194,18 @@ async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
             check=False,
             env=environment,
             start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
+            deliver_cancel=_end_group,
         )
     except OSError as error:
         raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+
+
+async def _end_group(process: trio.Process) -> None:
+    """End a git with the hooks and helpers it has started, politely first: it removes its locks."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        await trio.sleep(_TERMINATE_SECONDS)
 
 
 def _checked(result: Result) -> Result:

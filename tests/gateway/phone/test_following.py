@@ -20,6 +20,11 @@ def seqs(line: Line) -> list[int]:
     return [m["seq"] for each in line.of("session_history") for m in each["messages"]]
 
 
+async def reached(line: Line, seq: int) -> None:
+    """Wait until the phone was sent a message."""
+    await line.until(lambda: seqs(line)[-1] == seq)
+
+
 @pytest.fixture
 def session() -> str:
     return str(uuid.uuid4())
@@ -28,6 +33,7 @@ def session() -> str:
 async def test_a_fresh_phone_gets_the_newest_messages_whole_and_then_each_new_one(
     office: Office, session: str
 ) -> None:
+    """P-6.16."""
     await office.record(session, lines(1, 70))
     line = await office.connected()
     line.say("subscribe", session_id=session)
@@ -43,6 +49,7 @@ async def test_a_fresh_phone_gets_the_newest_messages_whole_and_then_each_new_on
 async def test_the_commands_of_the_sessions_directory_come_before_its_messages(
     office: Office, session: str
 ) -> None:
+    """P-6.13."""
     await office.record(session, record(1))
     line = await office.connected()
     line.say("subscribe", session_id=session)
@@ -95,6 +102,7 @@ async def test_nothing_is_pushed_into_an_answer_that_is_not_complete(
 async def test_after_the_pong_nothing_comes_of_a_session_that_was_left(
     office: Office, session: str
 ) -> None:
+    """P-6.15, P-1.4."""
     await office.record(session, record(1))
     line, other = await office.connected(), await office.connected()
     for each in (line, other):
@@ -110,6 +118,7 @@ async def test_after_the_pong_nothing_comes_of_a_session_that_was_left(
 async def test_a_slow_phone_falls_behind_alone_and_catches_up_without_a_hole(
     office: Office, session: str
 ) -> None:
+    """P-6.16."""
     await office.record(session, record(1))
     slow, quick = await office.connected(), await office.connected()
     for each in (slow, quick):
@@ -118,7 +127,7 @@ async def test_a_slow_phone_falls_behind_alone_and_catches_up_without_a_hole(
     slow.take(MANY)
     for number in range(2, 6):
         await office.record(session, record(number))
-        await quick.until(lambda number=number: seqs(quick)[-1] == number)
+        await reached(quick, number)
     assert seqs(slow) == [1]
     slow.take(0)
     await slow.until(lambda: seqs(slow)[-1] == 5)
@@ -138,7 +147,7 @@ async def test_phones_with_different_frames_each_get_their_own(
         await each.hears("session_history")
     await office.record(session, record(2, "é" * 3000), record(3, "ü" * 3000))
     for each in (small, large):
-        await each.until(lambda each=each: seqs(each)[-1] == 3)
+        await reached(each, 3)
         assert seqs(each) == [1, 2, 3]
     assert all(m["is_complete"] for m in small.of("session_history"))
 
@@ -168,6 +177,7 @@ async def test_an_older_app_goes_on_after_the_message_that_it_names(
 async def test_a_session_that_does_not_exist_yet_is_followed_from_its_first_line(
     office: Office, session: str
 ) -> None:
+    """P-6.14."""
     line = await office.connected()
     line.say("subscribe", session_id=session)
     assert session in (await line.hears("error"))["message"]
@@ -179,6 +189,7 @@ async def test_a_session_that_does_not_exist_yet_is_followed_from_its_first_line
 async def test_a_session_that_its_person_deleted_on_the_phone_is_quiet_until_it_is_opened_again(
     office: Office, session: str
 ) -> None:
+    """P-4.12."""
     await office.record(session, record(1))
     line = await office.connected()
     line.say("subscribe", session_id=session)
@@ -232,7 +243,22 @@ async def test_a_feed_that_breaks_is_opened_again_and_nothing_is_missed(
 
 
 async def test_lists_are_sent_again_when_a_session_changes(office: Office, session: str) -> None:
+    """P-4.11."""
     line = await office.connected(recent_sessions_limit=7)
     await office.record(session, record(1))
     recent = await line.hears("recent_sessions")
     assert recent["limit"] == 7 and recent["sessions"][0]["session_id"] == session
+
+
+async def test_messages_are_carried_out_in_their_order(office: Office, session: str) -> None:
+    """P-1.3, P-1.4."""
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("ping")
+    line.say("subscribe", session_id=session)
+    line.say("ping")
+    line.say("refresh_sessions")
+    line.say("ping")
+    await line.hears("pong", 3)
+    told = [each["type"] for each in line.sent if each["type"] != "available_commands"]
+    assert told == ["pong", "session_history", "pong", "session_list", "recent_sessions", "pong"]

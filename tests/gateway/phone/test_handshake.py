@@ -15,9 +15,15 @@ def types(line: Line) -> list[str]:
     return [each["type"] for each in line.sent]
 
 
+async def ended(line: Line) -> None:
+    """Wait until the gateway has hung up."""
+    await line.until(lambda: line.closed is not None)
+
+
 async def test_a_phone_is_greeted_and_then_let_in_with_all_that_it_must_know(
     office: Office,
 ) -> None:
+    """P-2.1, P-2.3, P-2.8."""
     _, key = await office.devices.pair("mine")
     line = office.dial()
     hello = await line.hears("hello")
@@ -37,6 +43,7 @@ async def test_a_phone_is_greeted_and_then_let_in_with_all_that_it_must_know(
 
 
 async def test_a_ping_is_answered_before_anybody_is_let_in(office: Office) -> None:
+    """P-2.6."""
     line = office.dial()
     line.say("ping")
     await line.hears("pong")
@@ -61,10 +68,11 @@ async def test_a_ping_is_answered_before_anybody_is_let_in(office: Office) -> No
 async def test_whoever_has_no_key_gets_one_and_the_same_answer_and_no_more(
     office: Office, said: str | bytes
 ) -> None:
+    """P-2.6."""
     await office.devices.pair("mine")
     line = office.dial()
     line.write(said)
-    await line.until(lambda: line.closed is not None)
+    await ended(line)
     assert types(line) == ["hello", "auth_error"]
     assert set(line.sent[1]) == {"type", "message"}
     assert line.closed is not None and line.closed[0] == 1008
@@ -73,9 +81,10 @@ async def test_whoever_has_no_key_gets_one_and_the_same_answer_and_no_more(
 async def test_an_app_that_is_too_old_is_told_so_before_its_key_is_looked_at(
     office: Office,
 ) -> None:
+    """P-2.3."""
     line = office.dial()
     line.say("connect", protocol_version="0.3.9", api_key="wrong")
-    await line.until(lambda: line.closed is not None)
+    await ended(line)
     assert line.sent[1]["code"] == "unsupported_protocol_version"
     assert office.guard.delay(line.peer) == 0 and len(office.guard) == 0
 
@@ -87,7 +96,7 @@ async def test_five_wrong_keys_shut_an_address_out_though_it_then_has_the_right_
     for _ in range(5):
         line = office.dial()
         line.say("connect", api_key="untethered-" + "0" * 32)
-        await line.until(lambda line=line: line.closed is not None)
+        await ended(line)
     line = office.dial()
     line.say("connect", api_key=key)
     await line.hears("auth_error")
@@ -97,10 +106,11 @@ async def test_five_wrong_keys_shut_an_address_out_though_it_then_has_the_right_
 
 
 async def test_a_revoked_device_is_cut_off_at_once_and_not_let_in_again(office: Office) -> None:
+    """P-2.11."""
     _, key = await office.devices.pair("mine")
     line = await office.connected(key)
     await office.devices.revoke("mine")
-    await line.until(lambda: line.closed is not None)
+    await ended(line)
     assert line.closed == (1008, "This device is no longer paired.")
     again = office.dial()
     again.say("connect", api_key=key)
@@ -108,6 +118,7 @@ async def test_a_revoked_device_is_cut_off_at_once_and_not_let_in_again(office: 
 
 
 async def test_an_app_that_connects_again_on_its_connection_gets_its_lists(office: Office) -> None:
+    """P-4.10."""
     line = await office.connected()
     line.say("connect")
     await line.hears("recent_sessions")
@@ -129,6 +140,7 @@ async def test_what_is_no_message_is_answered_and_the_phone_stays(office: Office
 async def test_a_phone_that_comes_late_hears_of_the_recipe_and_the_question_that_are_open(
     office: Office, gated: str
 ) -> None:
+    """P-2.9, P-11.6, P-12.2."""
     run_id, session = await office.daemon.waiting(gated)
     question = await office.daemon.question(run_id)
     _, key = await office.devices.pair(None)
@@ -143,6 +155,7 @@ async def test_a_phone_that_comes_late_hears_of_the_recipe_and_the_question_that
 async def test_what_ended_while_a_phone_was_away_it_hears_when_it_comes_back(
     office: Office, one: str
 ) -> None:
+    """P-2.9."""
     _, key = await office.devices.pair(None)
     line = await office.connected(key)
     run_id, turn = await office.daemon.begun(one)

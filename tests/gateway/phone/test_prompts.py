@@ -7,9 +7,10 @@ import uuid
 from pathlib import Path
 
 from podiumd.core.report import TurnReport
-from tests.gateway.phone.office import Office
+from tests.gateway.phone.office import Office, open_office
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
+from tests.runtime.test_foreign import Person
 from tests.sessions.support import line as record
 
 
@@ -27,6 +28,7 @@ def answer(number: int, text: str, uuid_: str) -> bytes:
 async def test_the_first_words_begin_a_session_of_the_id_that_the_app_chose(
     office: Office, machine: Machine
 ) -> None:
+    """P-9.4."""
     line = await office.connected()
     mine = str(uuid.uuid4())
     line.say(
@@ -45,6 +47,7 @@ async def test_the_first_words_begin_a_session_of_the_id_that_the_app_chose(
 async def test_a_new_session_is_told_once_its_first_words_are_recorded(
     office: Office, machine: Machine
 ) -> None:
+    """P-4.9."""
     line = await office.connected()
     mine = str(uuid.uuid4())
     line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
@@ -61,6 +64,7 @@ async def test_a_new_session_is_told_once_its_first_words_are_recorded(
 async def test_an_id_that_the_app_believes_to_be_new_is_resumed_when_it_is_known(
     office: Office, machine: Machine
 ) -> None:
+    """P-9.12."""
     known = str(uuid.uuid4())
     await office.record(known, record(1, cwd=str(machine.project)))
     line = await office.connected()
@@ -72,6 +76,7 @@ async def test_an_id_that_the_app_believes_to_be_new_is_resumed_when_it_is_known
 async def test_an_older_app_names_a_session_or_none_and_gets_the_answer_in_one_message(
     office: Office, machine: Machine
 ) -> None:
+    """P-9.10."""
     line = await office.connected(version=None, session_id="android")
     line.say("prompt", text="Hi", session_id=None, working_directory=str(machine.project))
     turn = await office.daemon.turn()
@@ -85,6 +90,7 @@ async def test_an_older_app_names_a_session_or_none_and_gets_the_answer_in_one_m
 async def test_a_quick_prompt_is_answered_under_the_id_that_it_came_with(
     office: Office, machine: Machine
 ) -> None:
+    """P-9.10."""
     line = await office.connected()
     line.say(
         "prompt",
@@ -113,6 +119,7 @@ async def test_an_answer_that_will_not_come_is_said(office: Office, machine: Mac
 async def test_words_for_a_recipe_go_into_its_turn_and_the_ack_says_so(
     office: Office, one: str
 ) -> None:
+    """P-9.5."""
     _, turn = await office.daemon.begun(one)
     line = await office.connected()
     line.say("prompt", text="Mind the tests", resume_session_id=turn.request.session_id)
@@ -123,6 +130,7 @@ async def test_words_for_a_recipe_go_into_its_turn_and_the_ack_says_so(
 async def test_words_for_a_session_in_use_by_a_prompt_are_queued(
     office: Office, machine: Machine
 ) -> None:
+    """P-9.6."""
     went = await office.daemon.prompt("one")
     turn = await office.daemon.turn()
     line = await office.connected()
@@ -152,6 +160,7 @@ async def test_a_prompt_too_large_for_an_agent_is_refused_and_nothing_is_started
 async def test_home_and_the_directory_said_before_stand_in_for_a_path(
     office: Office, machine: Machine, tmp_path: Path
 ) -> None:
+    """P-9.11, P-9.13."""
     (tmp_path / "home" / "shop").mkdir()
     line = await office.connected()
     line.say("prompt", text="1", new_session_id=str(uuid.uuid4()), working_directory="~/shop")
@@ -164,6 +173,7 @@ async def test_home_and_the_directory_said_before_stand_in_for_a_path(
 async def test_the_first_answer_to_a_question_counts_and_the_second_is_told(
     office: Office, gated: str
 ) -> None:
+    """P-12.5, P-12.2."""
     run_id, _ = await office.daemon.waiting(gated)
     question = (await office.daemon.question(run_id))["question_id"]
     first, second = await office.connected(), await office.connected()
@@ -175,6 +185,7 @@ async def test_the_first_answer_to_a_question_counts_and_the_second_is_told(
 
 
 async def test_an_answer_that_is_none_leaves_the_question_open(office: Office, gated: str) -> None:
+    """P-12.5."""
     run_id, _ = await office.daemon.waiting(gated)
     question = (await office.daemon.question(run_id))["question_id"]
     line = await office.connected()
@@ -217,3 +228,23 @@ async def test_a_name_is_made_of_the_first_words(office: Office) -> None:
     line = await office.connected()
     line.say("infer_session_name", session_id="s", message_text="repair the door")
     assert (await line.hears("session_name_inferred"))["name"] == "Repair"
+
+
+async def test_words_for_a_session_that_another_program_holds_are_refused_with_its_holder(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """P-9.7."""
+    (tmp_path / "home").mkdir()
+    machine.config_directory = tmp_path
+    person, session = Person(tmp_path), str(uuid.uuid4())
+    person.write(sessionId=session)
+    try:
+        async with open_office(machine, tmp_path / "home") as office:
+            await office.record(session, record(1, cwd=str(machine.project)))
+            line = await office.connected()
+            line.say("prompt", text="Hello", resume_session_id=session)
+            refused = await line.hears("error")
+    finally:
+        person.end()
+    assert refused["session_id"] == session
+    assert (refused["holder"]["kind"], refused["holder"]["pid"]) == ("foreign", person.pid)

@@ -11,12 +11,21 @@ import msgspec
 from podiumd.core.recipe import RESTART
 from podiumd.runtime.api import Json
 
-RESTARTED = "restart-new-session"
-"""The reason with which a session's recipe ends that goes on in a new session."""
+RESTARTED: Json = {
+    "reason": "restart-new-session",
+    "category": "completed",
+    "class": "completed",
+    "message": "The recipe goes on in a new session",
+    "detail": None,
+}
+"""The exit that is told in a session whose recipe goes on in a new one."""
 
 
 class Shown(msgspec.Struct):
-    """A recipe that runs, as phones show it. ``session_id`` is where a person looks at it."""
+    """A recipe that runs, as phones show it.
+
+    ``session_id`` is where a person looks at it, ``next_session`` the one of the restart to come.
+    """
 
     run_id: str
     session_id: str
@@ -26,6 +35,7 @@ class Shown(msgspec.Struct):
     step: str = ""
     step_count: int = 0
     max_total_steps: int | None = None
+    next_session: str = ""
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -97,12 +107,12 @@ class Board:
             return []
         match event["type"]:
             case "step.entered":
-                shown.step, shown.step_count = data["step"], data["step_count"]
-                return [Started(shown)]
+                return self._enter(shown, data)
             case "outcome.invalid":
                 return [Retried(shown, data["step"], data["message"])]
             case "edge.taken" if data.get("to") == RESTART:
-                return self._restart(shown, data)
+                shown.next_session = data["session_id"]
+                return []
             case "edge.taken" if data.get("to"):
                 return [Moved(shown, data["step"], data["to"])]
             case "run.ended":
@@ -123,14 +133,11 @@ class Board:
                 max_total_steps=limits.get("max_total_steps"),
             )
 
-    def _restart(self, shown: Shown, data: Json) -> list[Change]:
-        before = msgspec.structs.replace(shown)
-        shown.session_id, shown.step, shown.step_count = data["session_id"], "", 0
-        reached = {
-            "reason": RESTARTED,
-            "category": "completed",
-            "class": "completed",
-            "message": "The recipe goes on with a new session.",
-            "detail": None,
-        }
-        return [Ended(before, reached)]
+    def _enter(self, shown: Shown, data: Json) -> list[Change]:
+        """A step begins; the first after a restart does so in a new session."""
+        left: list[Change] = []
+        if shown.next_session:
+            left.append(Ended(msgspec.structs.replace(shown), RESTARTED))
+            shown.session_id, shown.next_session = shown.next_session, ""
+        shown.step, shown.step_count = data["step"], data["step_count"]
+        return [*left, Started(shown)]

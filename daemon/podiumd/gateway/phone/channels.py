@@ -44,26 +44,26 @@ class Receiver(Protocol):
     @property
     def pending(self) -> int: ...
     def send_frame(self, frame: bytes) -> None: ...
-    def fell_behind(self) -> None:
-        """A subscription is ``behind``: read on for it when the socket has room."""
-        ...
 
 
 class Subscription:
     """One phone's view of one session. ``live``: its last answer was complete."""
 
-    def __init__(self, phone: Receiver, session_id: str, at: int) -> None:
+    def __init__(
+        self, phone: Receiver, session_id: str, at: int, fell_behind: Callable[[], None]
+    ) -> None:
         self.phone = phone
         self.session_id = session_id
         self.at = at
         self.live = False
         self.behind = False
         self.over = False
+        self._fell_behind = fell_behind
 
     def lag(self) -> None:
         """Leave the live frames; the phone reads on from ``at``."""
         self.behind = True
-        self.phone.fell_behind()
+        self._fell_behind()
 
 
 class Channel:

@@ -17,23 +17,20 @@ import trio
 from podiumd.gateway.devices import Device
 from podiumd.gateway.phone import (
     budget,
-    history,
     incoming,
     outgoing,
     outgoing_tools,
     requests,
-    text,
     versions,
     words,
 )
 from podiumd.gateway.phone import outgoing_recipes as recipes
-from podiumd.gateway.phone.channels import HIGH_WATER, Channel, Subscription, push_frames
 from podiumd.gateway.phone.dispatch import handle
-from podiumd.gateway.websocket import Closed, WebSocket, text_frame
+from podiumd.gateway.phone.following import Following
+from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.logs import log
 from podiumd.projects.commands import CommandOutput
 from podiumd.projects.errors import ProjectError
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import NotFound, PodiumError
 from podiumd.store.errors import StoreError
 
@@ -45,8 +42,6 @@ ASIDES = 16
 
 PROOF_SECONDS = 2.0
 """A phone that speaks so long after it was sent something has had it."""
-
-PAGE = 256
 
 UPLOAD_BYTES = 140 * 1024 * 1024
 """Of a message: a file of 100 MB in base64, and what is around it."""
@@ -71,18 +66,11 @@ class Phone:
         """Whether it speaks none of the numbered versions."""
         self.budget = budget.DEFAULT_BYTES
         self.recents = requests.RECENT
-        self.subscriptions: dict[str, Subscription] = {}
-        self.wanted: set[str] = set()
-        """Sessions that it asked for before they existed."""
-        self.muted: set[str] = set()
-        """Sessions that its person has deleted there."""
+        self.following = Following(self)
         self.directory: str | None = None
         """Where an older app means what it sends without a directory."""
-        self.announced: set[str] = set()
-        """New sessions of its own that it waits for."""
         self._socket = socket
         self._scope = trio.CancelScope()
-        self._behind = trio.Event()
         self._asides = trio.CapacityLimiter(ASIDES)
         self._nursery: trio.Nursery | None = None
         self._told = (0, 0.0)
@@ -120,13 +108,9 @@ class Phone:
             self._missing.discard(run_id)
         self.send(outgoing_tools.command_output(run_id, event.stream, line, self.budget))
 
-    def fell_behind(self) -> None:
-        """A subscription has to read on from its cursor."""
-        self._behind.set()
-
-    def watches(self, session_id: str) -> bool:
-        """Whether it looks at a session."""
-        return session_id in self.subscriptions or session_id in self.wanted
+    async def room(self) -> None:
+        """Wait until its socket takes more. Raises ``Closed``."""
+        await self._socket.room()
 
     def was_told(self, position: int) -> None:
         """It was sent everything up to an event."""
@@ -139,9 +123,7 @@ class Phone:
 
     def leave(self) -> None:
         """It has gone: nothing is to be sent to it any more."""
-        for subscription in self.subscriptions.values():
-            self.hub.channels.leave(subscription)
-        self.subscriptions.clear()
+        self.following.end()
 
     # -- its life ----------------------------------------------------------------------------
 
@@ -242,7 +224,7 @@ class Phone:
     async def _serve(self) -> None:
         with self._scope:
             async with trio.open_nursery() as self._nursery:
-                self._nursery.start_soon(self._read_on)
+                self._nursery.start_soon(self.following.read_on)
                 with suppress(Closed):
                     await self._listen()
                 self._nursery.cancel_scope.cancel()
@@ -257,9 +239,9 @@ class Phone:
             except incoming.Refusal as refusal:
                 self.send(refusal.frame)
             else:
-                await self._guarded(handle(self, message))
+                await self.guarded(handle(self, message))
 
-    async def _guarded(self, work: Awaitable[None]) -> None:
+    async def guarded(self, work: Awaitable[None]) -> None:
         """What is refused is said; what goes wrong is logged, and the phone stays."""
         try:
             await work
@@ -287,7 +269,7 @@ class Phone:
 
     async def _beside(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self._guarded(work())
+            await self.guarded(work())
         finally:
             self._asides.release_on_behalf_of(work)
 
@@ -300,99 +282,6 @@ class Phone:
                 await self.hub.devices.told(self.device, position)
             except StoreError as error:
                 log("Devices not stored", "warning", error=str(error))
-
-    # -- sessions ----------------------------------------------------------------------------
-
-    async def subscribe(self, request: requests.Subscribe) -> None:
-        """Answer with what it lacks of a session, and tell it of what follows."""
-        session_id = request.session_id
-        self.unsubscribe(session_id)
-        subscription = Subscription(self, session_id, 0)
-        try:
-            channel = await self.hub.channels.join(subscription)
-        except NotFound:
-            self.wanted.add(session_id)
-            raise NotFound("session", session_id, f"Session not found: {session_id}") from None
-        self.subscriptions[session_id] = subscription
-        await self.send_commands(channel.directory)
-        reply = await self._reply(request, channel)
-        self.send(reply.frame)
-        subscription.at, subscription.live = reply.reached, reply.complete
-        if subscription.live and subscription.at < channel.last:
-            subscription.lag()
-
-    async def _reply(self, request: requests.Subscribe, channel: Channel) -> history.Reply:
-        """What a subscription is answered with."""
-        service, session_id = self.hub.service, channel.session_id
-        newest = await service.sessions_messages(session_id, None, history.WINDOW)
-        messages = [text.of_json(each) for each in newest["messages"]]
-        hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
-        session = channel.session(newest["last_seq"])
-        plan = history.plan(request, self.version, session, hint)
-        match plan.kind:
-            case "replaced":
-                return history.replaced(session)
-            case "window":
-                return history.window(session, messages, self.budget, plan.gap)
-            case "delta":
-                page = await service.sessions_messages(session_id, plan.after, PAGE)
-                return history.delta(
-                    channel.session(page["last_seq"]),
-                    [text.of_json(each) for each in page["messages"]],
-                    plan.after,
-                    self.budget,
-                )
-
-    def unsubscribe(self, session_id: str) -> None:
-        """Tell it nothing more of a session."""
-        self.wanted.discard(session_id)
-        subscription = self.subscriptions.pop(session_id, None)
-        if subscription is not None:
-            self.hub.channels.leave(subscription)
-
-    async def session_changed(self, row: Json) -> None:
-        """A session is new, or has grown; it may be one that this phone waits for."""
-        session_id = row["session_id"]
-        if session_id in self.announced:
-            self.announced.discard(session_id)
-            self.send(outgoing.session_created(row))
-            self.send(outgoing.session_ready(session_id))
-        if session_id in self.wanted:
-            await self._guarded(self.subscribe(requests.Subscribe(session_id=session_id)))
-
-    async def _read_on(self) -> None:
-        """Bring subscriptions that are behind to the end of their logs, as the socket takes it."""
-        with suppress(Closed):
-            while True:
-                await self._behind.wait()
-                self._behind = trio.Event()
-                for subscription in tuple(self.subscriptions.values()):
-                    while subscription.behind and not subscription.over:
-                        await self._read_page(subscription)
-
-    async def _read_page(self, subscription: Subscription) -> None:
-        session_id = subscription.session_id
-        if self.pending > HIGH_WATER:
-            await self._socket.room()
-        try:
-            page = await self.hub.service.sessions_messages(session_id, subscription.at, PAGE)
-            channel = self.hub.channels.get(session_id)
-        except PodiumError as refusal:
-            log("Session cannot be read on", "warning", session_id=session_id, why=refusal.message)
-            self.unsubscribe(session_id)
-            self.wanted.add(session_id)  # it is sent again when it changes
-            return
-        if subscription.over or channel is None:
-            return
-        if page["messages"]:
-            messages = [text.of_json(each) for each in page["messages"]]
-            for frame, reached in push_frames(
-                channel, messages, self.budget, self.legacy, text_frame
-            ):
-                self.send_frame(frame)
-                subscription.at = reached
-        # The feed may have brought more while the page was read.
-        subscription.behind = subscription.at < max(page["last_seq"], channel.last)
 
 
 async def _decoded(data: str | bytes) -> requests.Request:

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import trio
 
+from podiumd.core.ids import derive
 from podiumd.gateway.devices import Devices
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.phone import outgoing, outgoing_tools, words
@@ -64,6 +65,7 @@ class Hub:
         self.workshop = workshop
         self.board = Board()
         self.phones: set[Phone] = set()
+        self._connections: set[Phone] = set()  # strangers too
         self.position = 0
         """Up to which event phones have been told of what happened."""
         self.commands_of: dict[str, str] = {}
@@ -98,9 +100,11 @@ class Hub:
     async def serve(self, socket: WebSocket) -> None:
         """Serve one phone until it has gone."""
         phone = Phone(self, socket)
+        self._connections.add(phone)
         try:
             await phone.run()
         finally:
+            self._connections.discard(phone)
             self.phones.discard(phone)
             phone.leave()
 
@@ -144,7 +148,7 @@ class Hub:
     def to_watchers(self, session_id: str, payload: bytes) -> None:
         """Send one message to the phones that look at a session."""
         for phone in self.phones:
-            if phone.watches(session_id):
+            if phone.following.includes(session_id):
                 phone.send(payload)
 
     def to_device(self, name: str) -> list[Phone]:
@@ -152,8 +156,9 @@ class Hub:
         return [phone for phone in self.phones if phone.device == name]
 
     def _cut(self, device: str) -> None:
-        for phone in self.to_device(device):
-            phone.revoke()
+        for phone in self._connections:
+            if phone.device == device:
+                phone.revoke()
 
     # -- runs --------------------------------------------------------------------------------
 
@@ -209,10 +214,20 @@ class Hub:
             for event in shown:
                 run = event["data"]["run"]
                 if run is not None and run["kind"] == "recipe" and event["at"] >= since:
-                    found += words.ended(run["main_session_id"], event["data"]["exit"])
+                    found += words.ended(await self._ended_in(run), event["data"]["exit"])
             found = found[-MOST_ENDINGS:]
             after = shown[-1]["pos"] if shown else until
         return found
+
+    async def _ended_in(self, run: Json) -> str:
+        """The session in which a recipe was shown last: a restart that a limit refused has given
+        the run a session that nobody has seen."""
+        if run["exit"]["reason"] != "max-restarts":
+            return str(run["main_session_id"])
+        if run["restarts"] > 1:
+            return derive(run["run_id"], run["restarts"] - 1, "session")
+        begun, _ = await self.service.run_events(run["run_id"], 0, 1)
+        return str(begun[0]["session_id"])
 
     # -- sessions ----------------------------------------------------------------------------
 
@@ -235,5 +250,5 @@ class Hub:
             session_id = row["session_id"]
             if session_id in changed and row["message_count"]:
                 for phone in tuple(self.phones):
-                    await phone.session_changed(row)
+                    await phone.following.changed(row)
         self.each(lambda phone: outgoing.recent_sessions(rows, phone.recents, phone.budget))

@@ -44,7 +44,7 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
         _refused(phone, message, refusal, session_id)
         return
     if new:
-        phone.announced.add(went["session_id"])
+        phone.following.announce(went["session_id"])
     phone.send(outgoing.ack(SAID[went["delivery"]]))
     await phone.send_commands(wanted.working_directory)
     if _wants_response(phone, message):

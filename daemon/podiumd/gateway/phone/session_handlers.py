@@ -45,17 +45,15 @@ async def message_ack(_phone: Phone, _message: requests.MessageAck) -> None:
 
 
 async def subscribe(phone: Phone, message: requests.Subscribe) -> None:
-    phone.muted.discard(message.session_id)
-    await phone.subscribe(message)
+    await phone.following.subscribe(message)
 
 
 async def unsubscribe(phone: Phone, message: requests.Unsubscribe) -> None:
-    phone.unsubscribe(message.session_id)
+    phone.following.leave(message.session_id)
 
 
 async def session_deleted(phone: Phone, message: requests.SessionDeleted) -> None:
-    phone.unsubscribe(message.session_id)
-    phone.muted.add(message.session_id)
+    phone.following.leave(message.session_id)
 
 
 async def compact_session(phone: Phone, message: requests.CompactSession) -> None:
@@ -96,7 +94,7 @@ async def create_worktree_session(phone: Phone, message: requests.CreateWorktree
             phone.send(outgoing.worktree_session_error(str(refusal), refusal.error_type))
             return
         session_id = str(uuid.uuid4())
-        phone.announced.add(session_id)
+        phone.following.announce(session_id)
         try:
             await service.prompt(
                 SendPrompt(
@@ -107,7 +105,6 @@ async def create_worktree_session(phone: Phone, message: requests.CreateWorktree
                 )
             )
         except PodiumError as refusal:
-            phone.announced.discard(session_id)
             await workshop.worktrees.discard(made)
             phone.send(outgoing.worktree_session_error(refusal.message, "agent_failed"))
             return
@@ -127,7 +124,7 @@ async def known(phone: Phone, session_id: str | None) -> bool:
     if session_id is None:
         return False
     try:
-        await phone.hub.service.sessions_get(session_id)
+        row = await phone.hub.service.sessions_get(session_id)
     except NotFound:
         return False
-    return True
+    return bool(row["session_id"] == session_id)  # and not only the beginning of one

@@ -1,0 +1,31 @@
+"""A daemon that cannot be reached by its socket: found by the lock that it holds for life."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from podium import paths
+
+
+def daemon_pid() -> int | None:
+    """The process that holds the lock of STATE, ``None`` where no daemon has it.
+
+    Trying the lock means to hold it for a moment, in which no daemon could start: it is tried
+    only where the process that the file names is alive, and by nobody who asks again and again.
+    """
+    try:
+        descriptor = os.open(paths.lock_file(), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        pid = int(os.pread(descriptor, 32, 0))
+        os.kill(pid, 0)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return pid
+    except (OSError, ValueError, OverflowError):
+        return None  # nobody, or not ours
+    finally:
+        os.close(descriptor)
+    return None

@@ -1,0 +1,53 @@
+"""The daemon as a whole: what keeps it from starting is one sentence that says what to change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def podiumd(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run a daemon that is not going to start, in a home of its own."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PODIUM_HOME": str(home),
+        "PYTHONPATH": str(ROOT / "daemon"),
+        "PODIUM_GATEWAY_ENABLED": "false",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "podiumd"],
+        capture_output=True,
+        text=True,
+        env=environment | settings,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        (b"\xff\xfe", "cannot be read: it is not UTF-8 text"),
+        (b"[[turns]\n", "not TOML: "),
+    ],
+)
+def test_a_script_that_cannot_be_used_is_named_with_its_setting(
+    tmp_path: Path, written: bytes | None, reason: str
+) -> None:
+    script = tmp_path / "script.toml"
+    if written is not None:
+        script.write_bytes(written)
+
+    done = podiumd(tmp_path, PODIUM_AGENTS_SCRIPTED_SCRIPT=str(script))
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"podiumd: agents.scripted.script: {script}: {reason}")
+    assert done.stderr.count("\n") == 1
