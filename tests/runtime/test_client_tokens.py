@@ -96,3 +96,68 @@ async def test_a_token_is_forgotten_after_a_day(
         assert await daemon.start(one, client_token="t1") == run_id
         mock_clock.jump(2 * 3600.0)
         assert await daemon.start(one, client_token="t1", on_question="fail") != run_id
+
+
+async def test_words_into_a_running_turn_are_sent_once(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        session = turn.request.session_id
+
+        words = {"text": "Mind the tests.", "session_id": session, "if_busy": "steer"}
+        went = await daemon.prompt(**words, client_token="t1")
+        assert (went["run_id"], went["delivery"]) == (run_id, "steered")
+        assert await daemon.prompt(**words, client_token="t1") == went
+        assert list(turn.steers.values()) == ["Mind the tests."]
+        assert len(await daemon.events(run_id, "steer.intended")) == 1
+        turn.complete()
+        await daemon.ended(run_id)
+        await daemon.forgotten(run_id)
+        assert await daemon.prompt(**words, client_token="t1") == went
+    async with running(machine) as daemon:
+        assert await daemon.prompt(**words, client_token="t1") == went
+        assert machine.agent.turns == [turn]
+
+
+async def test_words_too_late_for_the_turn_are_in_the_next_prompt_once(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        turn.takes_steers = False
+        session = turn.request.session_id
+        for _ in range(2):
+            went = await daemon.prompt(
+                "Mind the tests.", session_id=session, if_busy="steer", client_token="t1"
+            )
+            assert went["delivery"] == "next prompt"
+        turn.end(done(text="no JSON"))
+        assert (await daemon.turn()).prompt.count("Mind the tests.") == 1
+
+
+async def test_words_whose_sender_did_not_wait_are_not_sent_again(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        daemon.actor(run_id).closing = True  # nothing is handed over yet
+        session = turn.request.session_id
+        went: list[Json] = []
+
+        async def say() -> None:
+            went.append(
+                await daemon.prompt(
+                    "Mind the tests.", session_id=session, if_busy="steer", client_token="t1"
+                )
+            )
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(say)
+            await daemon.until(run_id, lambda state: bool(state.steers))
+            nursery.cancel_scope.cancel()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(say)
+            daemon.actor(run_id).closing = False
+            daemon.actor(run_id).poke()
+        assert went[0]["delivery"] == "steered"
+        assert list(turn.steers.values()) == ["Mind the tests."]
+        assert len(await daemon.events(run_id, "steer.intended")) == 1

@@ -82,7 +82,9 @@ class Link:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stream.run)
             try:
-                await self._serve(stream)
+                key = await self._serve_requests(stream)
+                if key is not None:
+                    await self._serve_phone(stream, key)
             finally:
                 with trio.move_on_after(3 * self._limits.close_seconds, shield=True):
                     await stream.aclose()
@@ -103,26 +105,26 @@ class Link:
             return False
         return True
 
-    async def _serve(self, stream: OutboxStream) -> None:
-        """One request after the other, until one opens a WebSocket or ends the connection."""
+    async def _serve_requests(self, stream: OutboxStream) -> str | None:
+        """Answer one request after the other, until one ends the connection or opens a WebSocket:
+        then its key. (A phone stays for days, and needs no memory for its head.)"""
         seconds: float | None = None
         while True:
             try:
                 head = await self._next_head(stream, seconds)
                 if head is None:
-                    return
+                    return None
                 self._judge(head)
                 if head.wants_websocket:
-                    await self._serve_phone(stream, head)
-                    return
+                    return self._admit_phone(head)
             except NotHttp as error:
                 self._house.notices.tell("Connection closed", peer=self.peer, reason=str(error))
-                return
+                return None
             except (BadHead, Problem) as refusal:
                 await refuse(stream, refusal)
-                return
+                return None
             if not await self._answer(stream, head):
-                return
+                return None
             seconds = self._limits.idle_seconds
 
     async def _next_head(self, stream: OutboxStream, idle_seconds: float | None) -> Head | None:
@@ -166,7 +168,8 @@ class Link:
             )
             raise Problem(403, detail="Pages of other origins may not connect.")
 
-    async def _serve_phone(self, stream: OutboxStream, head: Head) -> None:
+    def _admit_phone(self, head: Head) -> str:
+        """The key of a phone that may come in. Raises ``BadHead`` and ``Problem``."""
         key = check_upgrade(head)
         delay = self._house.guard.delay(self.peer)
         if delay > 0:
@@ -177,7 +180,9 @@ class Link:
         if not self._place.take_phone():
             wait = (("Retry-After", "10"),)
             raise Problem(503, detail="Too many phones that have not authenticated.", headers=wait)
+        return key
 
+    async def _serve_phone(self, stream: OutboxStream, key: str) -> None:
         def opened(phone: WebSocket) -> None:
             self.phone = phone
 

@@ -50,14 +50,12 @@ async def open_sockets(host: str, port: int) -> list[socket.socket]:
             " Use a name or an address of this machine."
         ) from None
     places = list(dict.fromkeys((family, address) for family, *_, address in found))
-    tries = _FREE_PORT_TRIES if port == 0 else 1
-    while True:
+    for _ in range(_FREE_PORT_TRIES - 1 if port == 0 else 0):
         try:
             return _listen_on_all(host, port, places)
         except AddressInUse:
-            tries -= 1  # another program may have our free port on the next address
-            if not tries:
-                raise
+            continue  # another program has our free port on the next address
+    return _listen_on_all(host, port, places)
 
 
 def _listen_on_all(

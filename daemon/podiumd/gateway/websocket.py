@@ -8,6 +8,7 @@ others is here: limits that grow with trust, the keepalive, and a client that do
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
@@ -282,16 +283,13 @@ async def serve_websocket(
                 receive_buffer_size=None,
             )
             begun.set()
-            try:
+            with suppress(ConnectionClosed):  # before the handshake was answered
                 connection = await request.accept()
-            except ConnectionClosed:  # before the handshake was answered
-                nursery.cancel_scope.cancel()
-                return
-            socket = WebSocket(connection, stream, wire, limits, peer, secure, on_authenticated)
-            wire.open(lambda: connection.closed.code if connection.closed else None)
-            on_open(socket)
-            nursery.start_soon(socket.keep_time)
-            await _handle(socket, handler, 3 * limits.close_seconds)
+                socket = WebSocket(connection, stream, wire, limits, peer, secure, on_authenticated)
+                wire.open(lambda: connection.closed.code if connection.closed else None)
+                on_open(socket)
+                nursery.start_soon(socket.keep_time)
+                await _handle(socket, handler, 3 * limits.close_seconds)
             nursery.cancel_scope.cancel()
     finally:
         wire.let_go(None)

@@ -132,6 +132,8 @@ class Desk:
     def take_tree_back(self, path: str, run_id: str) -> Holder | None:
         """Take a working tree again after a restart. What the run had started before may hold
         it still: then the run has it, and takes it itself once that is gone."""
+        if run_id in self._trees:
+            return None
         found = self._leases.adopt_tree(path, self.holder(run_id, "recipe"))
         if isinstance(found, Holder):
             return found

@@ -5,7 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
+
+from podiumd.tools.disk import is_full
+
+FULL_RETRY_MS = 5000
 
 
 class PodiumError(Exception):
@@ -94,3 +100,18 @@ class Overloaded(PodiumError):
 
     def __init__(self, message: str, retry_after_ms: int = 1000) -> None:
         super().__init__(message, retry_after_ms=retry_after_ms)
+
+
+@contextmanager
+def full_disk_refused() -> Iterator[None]:
+    """What a full disk did not let us begin is refused, and can be asked for again.
+
+    Raises ``Overloaded``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        words = "The disk is full: nothing was begun. Free some space and try again."
+        raise Overloaded(words, FULL_RETRY_MS) from error

@@ -51,6 +51,12 @@ async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]
     return facts, damaged
 
 
+async def facts_of(store: Store, run_id: str) -> list[f.AnyFact]:
+    """The facts of a run, as far as its log can be read."""
+    stored, _damaged = await _read(store, run_id)
+    return [f.decode(bytes(row.data)) for row in stored]
+
+
 async def turn_ids(store: Store, run_id: str) -> list[str]:
     """The turns of a run, in order, as far as its log can be read."""
     stored, _damaged = await _read(store, run_id)

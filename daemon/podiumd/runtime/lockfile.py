@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from podiumd.runtime.holder import UNKNOWN, Holder, decode_record, encode_record
+from podiumd.tools.disk import is_full
 
 _READ_LIMIT = 64 * 1024
 _ATTEMPTS = 100
@@ -44,12 +45,15 @@ def lock_directory(environ: Mapping[str, str], platform: str = sys.platform) -> 
 def prepare_directory(directory: Path) -> None:
     """Make the directory, for its user alone, or check the one that is there.
 
-    Raises ``LeaseError`` for a link, another user's directory, or one that others may enter.
+    Raises ``LeaseError`` for a link, another user's directory, or one that others may enter;
+    ``OSError`` when the disk is full.
     """
     try:
         _make_private(directory)
         found = directory.lstat()
     except OSError as error:
+        if is_full(error):
+            raise
         raise LeaseError(
             f"The directory of lock files {directory} cannot be made: {error.strerror}."
         ) from error
@@ -67,7 +71,8 @@ def prepare_directory(directory: Path) -> None:
 def try_lock(path: Path) -> int | None:
     """A descriptor with the exclusive lock of ``path``, or ``None`` if somebody else has it.
 
-    The file is made if need be. Raises ``LeaseError`` when it cannot be opened or locked.
+    The file is made if need be. Raises ``LeaseError`` when it cannot be opened or locked,
+    ``OSError`` when the disk is full.
     """
     for _ in range(_ATTEMPTS):
         fd = _open(path, create=True)
@@ -146,6 +151,8 @@ def _open(path: Path, *, create: bool) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
+        if is_full(error):
+            raise
         raise LeaseError(f"The lock file {path} cannot be opened: {error.strerror}.") from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

@@ -9,6 +9,7 @@ import msgspec
 import trio
 
 from podiumd.core import commands as c
+from podiumd.core.facts import EffectEnded, SteerIntended
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.core.views import turn_view
@@ -19,11 +20,12 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.runtime.holder import busy
-from podiumd.runtime.loading import load
+from podiumd.runtime.loading import facts_of, load
 from podiumd.runtime.requested import directory
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import hold_session, require_agent
+from podiumd.runtime.tokens import Token
 
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""
@@ -49,7 +51,7 @@ class Prompting:
         self._default_agent = default_agent
 
     async def send(
-        self, request: SendPrompt, token: tuple[str, str, str] | None
+        self, request: SendPrompt, token: Token | None
     ) -> tuple[Json, RunActor | None]:
         """Send a prompt; returns where it went, and its run (``None``: steered into another).
 
@@ -66,13 +68,13 @@ class Prompting:
             raise
 
     async def _send(
-        self, request: SendPrompt, plan: _Plan, run_id: str, token: tuple[str, str, str] | None
+        self, request: SendPrompt, plan: _Plan, run_id: str, token: Token | None
     ) -> tuple[Json, RunActor | None]:
         aside_of = None
         if plan.fork_from is None and request.session_id is not None:
             owner = await self._owner(request, run_id)
             if owner is not None and _is_for_its_turn(owner, request.if_busy):
-                return await self._steer(owner, request.text), None
+                return await self._steer(owner, request.text, token), None
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
             hold_session(self._context, self._desk, run_id, plan.session_id, "prompt")
@@ -168,15 +170,28 @@ class Prompting:
             return None
         raise busy(taken, session_id=session_id)
 
-    async def _steer(self, owner: RunActor, text: str) -> Json:
-        state = await steer(owner, text)
+    async def _steer(self, owner: RunActor, text: str, token: Token | None) -> Json:
+        name = str(uuid.uuid4()) if token is None else _steer_uuid(owner.run_id, token)
+        state = await steer(owner, text, name, token)
         turn = owner.state.turn
-        return {
-            "session_id": owner.state.session_id,
-            "turn_id": turn.intent.turn_id if turn is not None else None,
-            "run_id": owner.run_id,
-            "delivery": "steered" if state == "queued" else "next prompt",
-        }
+        turn_id = turn.intent.turn_id if turn is not None else None
+        return _steered(owner.run_id, owner.state.session_id, turn_id, state)
+
+    async def steered_before(self, run_id: str, session_id: str, token: Token) -> Json | None:
+        """Where words went that a client token has sent into a run before; ``None`` if that run is
+        the token's own prompt."""
+        name = _steer_uuid(run_id, token)
+        stored = await facts_of(self._context.store, run_id)
+        intended = [f for f in stored if isinstance(f, SteerIntended) and f.uuid == name]
+        if not intended:
+            return None
+        effects = [f for f in stored if isinstance(f, EffectEnded) and f.effect == f"steer:{name}"]
+        actor = self._runs.get(run_id)
+        if effects:
+            state = effects[0].state
+        else:  # whoever sent them has not waited for it
+            state = "too_late" if actor is None else await _taken(actor, name)
+        return _steered(run_id, session_id, intended[0].turn_id, state)
 
 
 def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
@@ -194,15 +209,36 @@ def _stands_still(owner: RunActor) -> bool:
     return state.turn is None and state.status in ("waiting", "paused")
 
 
-async def steer(actor: RunActor, text: str) -> str:
+async def steer(
+    actor: RunActor, text: str, name: str | None = None, token: Token | None = None
+) -> str:
     """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will.
 
     Raises:
         CommandRefused: the run is over.
     """
-    name = str(uuid.uuid4())
+    name = name or str(uuid.uuid4())
     at, mono = actor.stamp()
-    await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text))
+    await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text), token=token)
+    return await _taken(actor, name)
+
+
+def _steer_uuid(run_id: str, token: Token) -> str:
+    """The uuid of words that a client token sends into a run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((run_id, *token))))
+
+
+def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> Json:
+    return {
+        "session_id": session_id,
+        "turn_id": turn_id,
+        "run_id": run_id,
+        "delivery": "next prompt" if state == "too_late" else "steered",
+    }
+
+
+async def _taken(actor: RunActor, name: str) -> str:
+    """Wait until it is known whether the agent has the words."""
 
     def settled() -> str | None:
         found = [s for s in actor.state.steers if s.uuid == name]

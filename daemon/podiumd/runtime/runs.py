@@ -84,7 +84,8 @@ class Runs:
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
-            await self._take_back(loaded.state)
+            with suppress_full():  # it is tried again before anything of the run goes on
+                await self._take_back(loaded.state)
         actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
         # Who is at work already keeps its slot, whoever is quicker now.
         actors.sort(key=lambda actor: actor.state.turn is None)
@@ -101,7 +102,7 @@ class Runs:
         lent = start.aside_of is not None and self._desk.lend(session_id, start.run_id)
         if not lent and self._desk.owner(session_id) is None:
             self._desk.take_back(session_id, start.run_id, start.kind, turn_id)
-        elif not lent:
+        elif not lent and self._desk.owner(session_id) != start.run_id:
             self._desk.stand_in_line(session_id, start.run_id, lambda: None)
         if state.main_session != session_id:
             self._desk.take_session(state.main_session, start.run_id, start.kind)
@@ -110,6 +111,15 @@ class Runs:
             # anything of the run goes on: it is tried again then.
             with suppress(git.GitError):
                 self._desk.take_tree_back(await tree_of(start), start.run_id)
+
+    async def _take_back_in_time(self, actor: RunActor) -> None:
+        """Take again what a full disk refused at the start; harmless where it did not."""
+        while True:
+            try:
+                await self._take_back(actor.state)
+                return
+            except OSError as error:
+                await actor.wait_for_room(error)
 
     def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
         actor = RunActor(self._context, self._desk, state)
@@ -122,6 +132,7 @@ class Runs:
         try:
             settled = None
             if recovered:
+                await self._take_back_in_time(actor)
                 settled = await recovery.settle(actor, self._count_taken_up, damaged)
                 await recovery.ask_about_damage(actor, damaged)
                 await recovery.ask_about_command(actor)

@@ -30,6 +30,7 @@ from podiumd.runtime.errors import (
     NotFound,
     OrchestrationDisabled,
     PodiumError,
+    full_disk_refused,
 )
 from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
 from podiumd.runtime.housekeeping import tidy
@@ -187,7 +188,8 @@ class DaemonService:
             if request.session_id is not None:
                 session_id = await self._sessions.resolve(request.session_id)
                 request = replace(request, session_id=session_id)
-            start = await self._starter.prepare(request)
+            with full_disk_refused():
+                start = await self._starter.prepare(request)
             try:
                 actor = await self._runs.start(start, used.token)
             except BaseException:
@@ -285,14 +287,19 @@ class DaemonService:
             session_id = await self._sessions.resolve(request.session_id)
             request = replace(request, session_id=session_id)
         async with self._tokens.using("sessions.prompt", request.client_token, request) as used:
-            if used.run_id is not None:
+            if used.run_id is not None and used.token is not None:
+                session_id = request.session_id or ""
+                steered = await self._prompting.steered_before(used.run_id, session_id, used.token)
+                if steered is not None:
+                    return steered
                 actor = self._runs.get(used.run_id)
                 if actor is None:
                     return await self._prompting.past(used.run_id, wait=request.wait)
                 went = where_it_went(actor.state)
             else:
                 try:
-                    went, actor = await self._prompting.send(request, used.token)
+                    with full_disk_refused():
+                        went, actor = await self._prompting.send(request, used.token)
                 except c.CommandRefused as refused:
                     raise _refusal(refused) from refused
         return await ended_turn(actor) if request.wait and actor is not None else went

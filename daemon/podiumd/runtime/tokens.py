@@ -14,11 +14,15 @@ from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.housekeeping import forget_old_tokens
 
 
-class Used(msgspec.Struct, frozen=True):
-    """``token`` is to be stored with the run that the request starts; ``run_id`` is the run that
-    the same request has started before."""
+Token = tuple[str, str, str]
+"""A method, the client's token, a digest of the parameters."""
 
-    token: tuple[str, str, str] | None = None
+
+class Used(msgspec.Struct, frozen=True):
+    """``token`` is to be stored with the run that the request starts, or with what it sends into
+    one; ``run_id`` is the run that the same request has started, or gone into, before."""
+
+    token: Token | None = None
     run_id: str | None = None
 
 
@@ -61,4 +65,4 @@ class Tokens:
             raise InvalidParameter(
                 "client_token", "This client token was used with other parameters."
             )
-        return Used(run_id=row.run_id)
+        return Used((method, token, digest), row.run_id)

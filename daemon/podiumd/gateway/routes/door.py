@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import trio
 
@@ -11,9 +13,9 @@ from podiumd.gateway.devices import Device, Devices
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.http import Problem, Request
 from podiumd.logs import log
-from podiumd.runtime.errors import NotFound
 
-CHALLENGE = (("WWW-Authenticate", 'Bearer realm="podium"'),)
+CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="podium"'),)
+_NOT_AUTHENTICATED: Final = "Send the key of a paired device as 'Authorization: Bearer KEY'."
 
 
 class Door:
@@ -27,35 +29,37 @@ class Door:
 
     @contextmanager
     def opened(self, request: Request) -> Iterator[Device]:
-        """The device that sent a request; what is done within ends when it is revoked.
+        """The device that sent a request; what is done within ends when it is revoked, and it
+        counts as connected for so long.
 
-        Raises ``Problem`` 401, the same for every fault of the key.
+        Raises ``Problem``: 401, the same for every fault of the key, or 429 while its address is
+        shut out, whatever the key.
         """
         device = self._known(request)
+        request.authenticated()
         with trio.CancelScope() as scope:
             self._inside[scope] = device.name
             try:
-                with self._devices.connected(device.name):
+                with self._devices.connected(device.name):  # it is paired at this very moment
                     yield device
-            except NotFound:
-                raise _refused() from None
             finally:
                 del self._inside[scope]
-        if scope.cancelled_caught:
-            raise _refused()
+        if scope.cancel_called:  # an answer that is just ready is not for it either
+            raise refused()
 
     def _known(self, request: Request) -> Device:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
-            raise _refused()
-        if self._guard.delay(request.peer) > 0:
+            raise refused()
+        delay = self._guard.delay(request.peer)
+        if delay > 0:
             log("Key not looked at", "warning", peer=request.peer, reason="too many wrong keys")
-            raise _refused()
+            raise _shut_out(delay)
         device = self._devices.check(key.strip())
         if device is None:
             self._guard.wrong(request.peer)
             log("Wrong key", "warning", peer=request.peer)
-            raise _refused()
+            raise refused()
         self._guard.right(request.peer)
         return device
 
@@ -65,6 +69,15 @@ class Door:
                 scope.cancel()
 
 
-def _refused() -> Problem:
-    words = "Send the key of a paired device as 'Authorization: Bearer KEY'."
-    return Problem(401, "Not authenticated", words, headers=CHALLENGE)
+def refused() -> Problem:
+    """The one answer to whoever is not let in. ``success`` and ``error`` are what phone apps
+    read of an answer to an upload."""
+    words = _NOT_AUTHENTICATED
+    return Problem(401, "Not authenticated", words, CHALLENGE, success=False, error=words)
+
+
+def _shut_out(delay: float) -> Problem:
+    seconds = str(math.ceil(delay))
+    words = f"Too many wrong keys came from this address: try again in {seconds} s."
+    wait = (("Retry-After", seconds),)
+    return Problem(429, "Too many wrong keys", words, wait, success=False, error=words)

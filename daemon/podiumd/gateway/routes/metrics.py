@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from podiumd.gateway.http import Request, Response
 from podiumd.runtime.api import Service
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsRoute:
@@ -28,28 +29,21 @@ class MetricsRoute:
     async def __call__(self, _request: Request, _device: str) -> Response:
         status = await self._service.status()
         rows = [
-            ("podium_sessions", "Sessions of agents in the index.", status["sessions"]),
-            ("podium_runs_active", "Recipes that have not ended.", status["runs_active"]),
-            (
-                "podium_prompts_active",
-                "Prompts that have not ended.",
-                status["prompts_active"],
-            ),
-            (
-                "podium_questions_open",
-                "Questions for a person.",
-                status["questions_open"],
-            ),
-            ("podium_gateway_clients", "Phones connected.", self._clients()),
-            ("podium_resident_memory_bytes", "Memory of the daemon.", self._memory()),
-            ("podium_uptime_seconds", "Since the daemon started.", round(self._uptime(), 3)),
+            ("sessions", "Sessions of agents in the index.", status["sessions"]),
+            ("runs_active", "Recipes that have not ended.", status["runs_active"]),
+            ("prompts_active", "Prompts that have not ended.", status["prompts_active"]),
+            ("questions_open", "Questions for a person.", status["questions_open"]),
+            ("gateway_clients", "Phones connected.", self._clients()),
+            ("resident_memory_bytes", "Memory of the daemon.", self._memory()),
+            ("uptime_seconds", "Since the gateway started.", round(self._uptime(), 3)),
         ]
         return Response(200, exposition(rows).encode(), content_type=CONTENT_TYPE)
 
 
-def exposition(rows: list[tuple[str, str, float]]) -> str:
+def exposition(rows: Sequence[tuple[str, str, float]]) -> str:
     """Gauges in the text format: each with its help, its type and its value."""
     lines = []
-    for name, words, value in rows:
+    for row, words, value in rows:
+        name = f"podium_{row}"
         lines += [f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {value}"]
     return "\n".join(lines) + "\n"

@@ -8,38 +8,49 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 import trio
 from msgspec import Meta
 
 from podiumd.gateway.http import Problem, Request, Response
+from podiumd.gateway.phone.prompt_handlers import check_size
+from podiumd.gateway.phone.requests import Id, Place, Words
+from podiumd.gateway.routes.body import decoded
 from podiumd.gateway.routes.table import json_response
 from podiumd.gateway.routes.voice import not_yet
 from podiumd.runtime.api import Json, SendPrompt, Service, StartRun
 from podiumd.runtime.errors import InvalidParameter
 
-BODY_BYTES = 2 * 1024 * 1024
-"""Of a request in JSON; a prompt may be somewhat under 1 MiB."""
+BODY_BYTES: Final = 8 * 1024 * 1024
+"""Of a request; a text of 1 MiB takes up to six times that in JSON's escapes."""
 
-LONGEST_WAIT_SECONDS = 3600
+LONGEST_WAIT_SECONDS: Final = 3600
 
-_Id = Annotated[str, Meta(min_length=1, max_length=64)]
 _Seconds = Annotated[float, Meta(ge=0, le=LONGEST_WAIT_SECONDS)]
-_KEY = re.compile(r"[\x21-\x7e]{1,200}")
+_KEY: Final = re.compile(r"[!-~]{1,200}")
+_DELIVERED: Final = ("steered", "next prompt")
+_OF_RUN: Final = ("status", "exit", "cost_usd", "started_at", "ended_at")
 
 
-class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Body(msgspec.Struct, frozen=True):
     """What is asked. ``wait``: for the answer (true), or for at most so many seconds."""
 
-    text: str = ""
-    session_id: _Id | None = None
-    working_directory: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
-    recipe: _Id | None = None
+    text: Words | None = None
+    session_id: Id | None = None
+    working_directory: Place | None = None
+    agent: Id | None = None
+    recipe: Id | None = None
     params: dict[str, Any] = {}
-    agent: _Id | None = None
     wait: bool | _Seconds = True
+
+    @property
+    def seconds(self) -> float:
+        """How long the answer is waited for."""
+        if isinstance(self.wait, bool):
+            return float(LONGEST_WAIT_SECONDS if self.wait else 0)
+        return self.wait
 
 
 class PromptRoute:
@@ -50,35 +61,25 @@ class PromptRoute:
 
     async def __call__(self, request: Request, device: str) -> Response:
         """Raises ``Problem``, ``PodiumError``."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "multipart/form-data":
-            raise not_yet()
-        if kind not in ("", "application/json"):
-            words = f"Send application/json or multipart/form-data, not {kind}."
-            raise Problem(415, "Unsupported media type", words)
+        _check_type(request)
+        token = _token(request, device)
+        body = decoded(await request.body(BODY_BYTES), Body)
+        check_size(body.text or "")
         try:
-            body = msgspec.json.decode(await request.body(BODY_BYTES), type=Body)
-        except msgspec.DecodeError as error:
-            raise Problem(
-                400, "Bad request", f"The body is not what is expected: {error}."
-            ) from None
-        return await self._send(body, _token(request, device))
-
-    async def _send(self, body: Body, token: str | None) -> Response:
-        begun = self._recipe if body.recipe is not None else self._prompt
-        if body.recipe is None and not body.text.strip():
-            raise InvalidParameter("text", "'text' is empty: say what the agent is to do.")
-        went = await begun(body, token)
-        if body.wait is False:
-            return json_response(202, went)
-        with trio.move_on_after(LONGEST_WAIT_SECONDS if body.wait is True else body.wait):
-            return json_response(200, await self._result(went, body.recipe is not None))
-        return json_response(202, went)
+            went = await (self._prompt if body.recipe is None else self._recipe)(body, token)
+        except InvalidParameter as refusal:
+            if refusal.data["parameter"] == "client_token":
+                words = "This Idempotency-Key came with another request before: take a new one."
+                raise InvalidParameter("Idempotency-Key", words) from None
+            raise
+        return await self._answer(went, body.seconds)
 
     async def _prompt(self, body: Body, token: str | None) -> Json:
+        if body.text is None or not body.text.strip():
+            raise InvalidParameter("text", "'text' is empty: say what the agent is to do.")
         if body.params:
-            raise InvalidParameter("params", "'params' go with a recipe; name one in 'recipe'.")
-        went = await self._service.prompt(
+            raise InvalidParameter("params", "'params' go with a recipe: name one in 'recipe'.")
+        return await self._service.prompt(
             SendPrompt(
                 text=body.text,
                 session_id=body.session_id,
@@ -88,31 +89,32 @@ class PromptRoute:
                 client_token=token,
             )
         )
-        return {**went, "status": "running" if went["delivery"] != "queued" else "queued"}
 
     async def _recipe(self, body: Body, token: str | None) -> Json:
-        assert body.recipe is not None
-        if body.working_directory is None:
-            raise InvalidParameter("working_directory", "A recipe needs a 'working_directory'.")
+        where = body.working_directory
+        if where is None and body.session_id is not None:
+            where = (await self._service.sessions_get(body.session_id))["working_directory"]
+        if where is None:
+            words = "A recipe in a new session needs a 'working_directory'."
+            raise InvalidParameter("working_directory", words)
         params = dict(body.params)
-        if body.text:
-            params.setdefault(await self._text_param(body), body.text)
+        if body.text is not None:
+            params[await self._place_of_text(body, where)] = body.text
         run = await self._service.start_run(
             StartRun(
-                recipe=body.recipe,
-                working_directory=body.working_directory,
+                recipe=str(body.recipe),
+                working_directory=where,
                 session_id=body.session_id,
                 params=params,
                 agent=body.agent,
                 client_token=token,
             )
         )
-        return {key: run[key] for key in ("run_id", "session_id", "status")}
+        return {"session_id": run["session_id"], "run_id": run["run_id"], "delivery": "started"}
 
-    async def _text_param(self, body: Body) -> str:
+    async def _place_of_text(self, body: Body, where: str) -> str:
         """The one parameter of the recipe that the text is for."""
-        assert body.recipe is not None
-        recipe = await self._service.recipes_get(body.recipe, body.working_directory)
+        recipe = await self._service.recipes_get(str(body.recipe), where)
         texts = [
             name
             for name, param in recipe["params"].items()
@@ -122,26 +124,35 @@ class PromptRoute:
             return str(texts[0])
         named = ", ".join(f"'{name}'" for name in texts) or "none"
         words = (
-            f"Recipe '{body.recipe}' does not have just one parameter of text ({named}), so "
-            "'text' has no place: give 'params' {name: value} instead."
+            f"'text' has no place: recipe '{body.recipe}' does not have just one parameter of "
+            f"text that is not given ({named}). Use 'params': an object of names and values."
         )
         raise InvalidParameter("text", words)
 
-    async def _result(self, went: Json, is_recipe: bool) -> Json:
-        if is_recipe:
-            await self._service.run_gone(went["run_id"])
-            run = await self._service.get_run(went["run_id"])
-            return {
-                **went,
-                "status": run["status"],
-                "exit": run["exit"],
-                "cost_usd": run["cost_usd"],
-            }
-        if went["delivery"] in ("steered", "next prompt"):
-            return went  # the answer is part of the recipe's own turn
-        turn = await self._service.ended_turn(went["run_id"])
-        kept = ("text", "status", "exit", "cost_usd", "started_at", "ended_at")
-        return {**went, **{key: turn[key] for key in kept}}
+    async def _answer(self, went: Json, seconds: float) -> Response:
+        """200 with what it came to, or 202 where it goes on."""
+        if went["delivery"] in _DELIVERED:  # the answer is part of the recipe's own turn
+            return json_response(200, {**went, "status": "delivered"})
+        run_id = went["run_id"]
+        with trio.move_on_after(seconds):
+            await self._service.run_gone(run_id)
+        run = await self._service.get_run(run_id)
+        if run["status"] != "ended":
+            asked = {"status": run["status"], "questions": run["questions"]}
+            return json_response(202, {**went, **asked})
+        result = {**went, **{name: run[name] for name in _OF_RUN}, "session_id": run["session_id"]}
+        if run["kind"] == "prompt":
+            result["text"] = (await self._service.ended_turn(run_id))["text"]
+        return json_response(200, result)
+
+
+def _check_type(request: Request) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        raise not_yet()
+    if kind != "application/json":
+        got = f"not {kind[:100]}" if kind else "and say so in Content-Type"
+        raise Problem(415, detail=f"Send application/json or multipart/form-data, {got}.")
 
 
 def _token(request: Request, device: str) -> str | None:
@@ -151,5 +162,5 @@ def _token(request: Request, device: str) -> str | None:
         return None
     if _KEY.fullmatch(key) is None:
         words = "'Idempotency-Key' is 1 to 200 visible ASCII characters."
-        raise Problem(400, "Bad request", words)
+        raise Problem(400, detail=words)
     return hashlib.sha256(f"{device}\0{key}".encode()).hexdigest()

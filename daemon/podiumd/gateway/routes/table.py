@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -23,6 +24,9 @@ from podiumd.runtime.errors import (
     Refused,
 )
 from podiumd.store.errors import StoreError
+from podiumd.wording import quoted
+
+HEALTH: Final = "/healthz"
 
 Handler = Callable[[Request, str], Awaitable[Response]]
 """Answers a request of a device, whose name is given."""
@@ -43,21 +47,17 @@ STATUS: Final[dict[type[PodiumError], int]] = {
 class Routes:
     """The gateway's ``HttpApp``."""
 
-    def __init__(self, door: Door, routes: dict[tuple[str, str], Handler]) -> None:
+    def __init__(self, door: Door, routes: Mapping[tuple[str, str], Handler]) -> None:
         self._door = door
         self._routes = routes
 
     async def handle(self, request: Request) -> Response:
-        """Answer one request. Raises ``Problem``."""
-        if request.path == "/healthz":
+        """Answer one request. Raises ``Problem``; nothing of the daemon is told without a key."""
+        if request.path == HEALTH:
             return _health(request)
-        method = "GET" if request.method == "HEAD" else request.method
         with self._door.opened(request) as device:
-            handler = self._routes.get((method, request.path))
-            if handler is None:
-                raise self._unknown(request)
             try:
-                return await handler(request, device.name)
+                return await self._handler(request)(request, device.name)
             except PodiumError as refusal:
                 raise problem_of(refusal) from refusal
             except StoreError as error:
@@ -66,21 +66,29 @@ class Routes:
                 raise Problem(503, "Cannot store", words) from error
         raise AssertionError("the door raises when it closes")
 
-    def _unknown(self, request: Request) -> Problem:
-        methods = sorted(method for method, path in self._routes if path == request.path)
+    def _handler(self, request: Request) -> Handler:
+        method = "GET" if request.method == "HEAD" else request.method
+        handler = self._routes.get((method, request.path))
+        if handler is not None:
+            return handler
+        methods = [method for method, path in self._routes if path == request.path]
         if methods:
-            words = f"{request.path} takes {' and '.join(methods)}."
-            allow = (("Allow", ", ".join(methods)),)
-            return Problem(405, "Method not allowed", words, headers=allow)
-        known = ", ".join(sorted({path for _, path in self._routes}))
-        return Problem(404, "Not found", f"There is no {request.path}. There are {known}.")
+            raise _wrong_method(request.path, *methods)
+        known = ", ".join(sorted({path for _, path in self._routes} | {HEALTH}))
+        words = f"There is no {quoted(request.path)}. There are {known}."
+        raise Problem(404, detail=words)
 
 
 def _health(request: Request) -> Response:
     if request.method not in ("GET", "HEAD"):
-        allow = (("Allow", "GET"),)
-        raise Problem(405, "Method not allowed", "/healthz takes GET.", headers=allow)
+        raise _wrong_method(HEALTH, "GET")
     return Response(200, b"ok\n", content_type="text/plain; charset=utf-8")
+
+
+def _wrong_method(path: str, *methods: str) -> Problem:
+    taken = sorted({*methods, *(("HEAD",) if "GET" in methods else ())})
+    words = f"{path} takes {' and '.join(taken)}."
+    return Problem(405, detail=words, headers=(("Allow", ", ".join(taken)),))
 
 
 def problem_of(refusal: PodiumError) -> Problem:
@@ -89,14 +97,8 @@ def problem_of(refusal: PodiumError) -> Problem:
     headers: tuple[tuple[str, str], ...] = ()
     if isinstance(refusal, Overloaded):
         headers = (("Retry-After", str(max(1, refusal.data["retry_after_ms"] // 1000))),)
-    title = type(refusal).__name__
-    return Problem(status, _words(title), refusal.message, headers=headers, **refusal.data)
-
-
-def _words(name: str) -> str:
-    """``AgentUnavailable`` as a title: "Agent unavailable"."""
-    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
-    return spaced.strip().capitalize()
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(refusal).__name__).capitalize()
+    return Problem(status, title, refusal.message, headers=headers, **refusal.data)
 
 
 def json_response(status: int, value: object) -> Response:

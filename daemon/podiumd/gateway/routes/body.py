@@ -1,0 +1,53 @@
+"""A request's body in JSON, made out field by field. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import fields
+
+from podiumd.gateway.http import Problem
+from podiumd.runtime.errors import InvalidParameter
+from podiumd.wording import convert, expected, quoted
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def decoded(raw: bytes, struct: type[T], *, tolerant: bool = False) -> T:
+    """The body as ``struct``. A field that may be left out may be null or empty as well;
+    ``tolerant``: it may have more fields.
+
+    Raises:
+        Problem: 400, it is no JSON object.
+        InvalidParameter: a field is missing, unknown, or not what it has to be.
+    """
+    message = _object(raw)
+    known = {field.name: field for field in fields(struct)}
+    unknown = next((name for name in message if name not in known), None)
+    if unknown is not None and not tolerant:
+        words = f"There is no field {quoted(unknown)}; there are: {', '.join(known)}."
+        raise InvalidParameter(unknown[:64], words)
+    values: dict[str, Any] = {}
+    for name, field in known.items():
+        value = message.get(name)
+        if field.required and name not in message:
+            words = f"'{name}' is missing: expected {expected(field.type)}."
+            raise InvalidParameter(name, words)
+        if not field.required and (value is None or value == ""):
+            continue
+        try:
+            values[name] = convert(value, field.type)
+        except ValueError as error:
+            raise InvalidParameter(name, f"'{name}': {error}.") from None
+    return struct(**values)
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        message = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise Problem(400, detail="The body is not valid JSON in UTF-8.") from None
+    if not isinstance(message, dict):
+        raise Problem(400, detail="The body is a JSON object.")
+    return message

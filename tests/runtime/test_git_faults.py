@@ -1,0 +1,125 @@
+"""A git that fails: it costs no turn its end, and a person hears of it in git's own words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from podiumd.runtime import world
+from podiumd.tools import git
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Machine, fields_of, running, virtual
+from tests.tools.git_repository import commit, make_repository
+
+
+@pytest.fixture
+def repository(machine: Machine) -> Path:
+    path = make_repository(machine.project / "repo")
+    commit(path, "first")
+    return path
+
+
+@pytest.fixture
+def once(machine: Machine) -> str:
+    """A recipe that commits, and must not be repeated unseen."""
+    return machine.one_step("once", step="irreversible = true\ncommits = true")
+
+
+def damage(repository: Path) -> Path:
+    index = repository / ".git" / "index"
+    index.write_text("x")
+    return index
+
+
+async def test_an_interrupted_turn_has_its_end_although_git_fails(
+    machine: Machine, repository: Path, once: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(once, working_directory=str(repository))
+        index = damage(repository)
+        assert (await daemon.service.interrupt(run_id))["status"] == "paused"
+        assert turn.interrupted.is_set()
+        [ended] = await daemon.events(run_id, "turn.ended")
+        assert ended["report"]["kind"] == "interrupted"
+        assert fields_of(daemon.logged, "Run fault") == []
+        # The step must not be repeated unseen, and git cannot show what was before.
+        await daemon.service.resume(run_id)
+        question = await daemon.question(run_id)
+        assert question["kind"] == "recover" and "index file" in question["detail"]
+        index.unlink()
+        await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_turn_that_was_cut_off_is_asked_about_although_git_fails(
+    machine: Machine, repository: Path, once: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(once, working_directory=str(repository))
+    damage(repository)
+    turn.breaks()
+    async with running(machine) as daemon:
+        question = await daemon.question(run_id)
+        assert (question["kind"], "Git does not tell" in question["detail"]) == ("recover", True)
+        assert [end["report"]["kind"] for end in await daemon.events(run_id, "turn.ended")]
+        await daemon.answer(run_id, "stop")
+
+
+async def test_a_git_that_takes_too_long_does_not_hold_the_end_of_a_turn_up(
+    machine: Machine,
+    repository: Path,
+    once: str,
+    mock_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = trio.Event()
+
+    async def hang(path: str) -> str:
+        looked.set()
+        await trio.sleep_forever()
+        raise AssertionError
+
+    async with virtual(machine) as daemon:
+        run_id, turn = await daemon.begun(once, working_directory=str(repository))
+        monkeypatch.setattr(git, "tree_digest", hang)
+        turn.breaks()
+        await looked.wait()
+        mock_clock.jump(world.MARK_SECONDS)
+        assert (await daemon.question(run_id))["kind"] == "recover"
+        assert len(await daemon.events(run_id, "turn.ended")) == 1
+
+
+async def test_a_run_that_cannot_look_at_its_tree_at_the_start_ends_with_git_s_words(
+    machine: Machine, repository: Path, once: str
+) -> None:
+    damage(repository)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(once, working_directory=str(repository))
+        run = await daemon.ended(run_id)
+        assert run["exit"]["reason"] == "error"
+        assert "git status" in run["exit"]["detail"]
+        assert machine.agent.turns == [] and fields_of(daemon.logged, "Run fault") == []
+
+
+async def test_a_recipe_that_commits_asks_first_where_there_is_no_repository(
+    machine: Machine, once: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(once)
+        question = await daemon.question(run_id)
+        assert "is in no git repository" in question["text"]
+        assert machine.agent.turns == []
+        await daemon.answer(run_id, "yes")
+        (await daemon.turn()).end(done({"outcome": "complete"}))
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_one_that_nobody_attends_does_not_start_there(machine: Machine, once: str) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(once, on_question="fail")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "clarification-needed"
+        assert machine.agent.turns == []
