@@ -83,6 +83,10 @@ histories: $(VENV)/.dev ## the history checker: 1,000 random lives of session fi
 walks: $(VENV)/.dev ## 10,000 random recipes that check clean, walked to their ends within the worst case
 	$(PY) -m tests.core.walks
 
+.PHONY: autobahn
+autobahn: $(VENV)/.dev ## Autobahn's cases against the gateway; needs its wstest (WSTEST=..., CPython 2.7)
+	PYTHONPATH=daemon:client $(PY) -m tests.gateway.autobahn $(WSTEST)
+
 .PHONY: bench
 bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol
 
 from benchmarks.measure import ROOT, CannotMeasure
 from benchmarks.session_daemon import Client
@@ -50,10 +51,20 @@ class Pen:
         return now
 
 
+class Listener(Protocol):
+    """One who hears of a session; ``lines`` are messages that nobody has taken yet."""
+
+    lines: list[bytes]
+    closed: bool
+
+    def fileno(self) -> int: ...
+    def receive(self, seconds: float) -> bool: ...
+
+
 class Audience:
     """Subscribers of one session, each on a connection of its own."""
 
-    def __init__(self, clients: Sequence[Client]) -> None:
+    def __init__(self, clients: Sequence[Listener]) -> None:
         self._clients = {client.fileno(): client for client in clients}
         self._poll = select.epoll()
         for client in clients:
@@ -94,7 +105,7 @@ def subscriber(stack: ExitStack, socket: Path, *session_ids: str) -> Client:
     return client
 
 
-def audience(stack: ExitStack, *clients: Client) -> Audience:
+def audience(stack: ExitStack, *clients: Listener) -> Audience:
     """All these subscribers, for as long as the stack lives."""
     made = Audience(clients)
     stack.callback(made.close)

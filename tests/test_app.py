@@ -32,6 +32,25 @@ def podiumd(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [(">&-", 0, ""), (">/dev/full", 1, "podiumd: standard output: No space left on device.\n")],
+)
+def test_an_output_that_takes_nothing_costs_no_traceback(
+    tmp_path: Path, closed: str, code: int, words: str
+) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m podiumd config show {closed}"],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon")},
+        timeout=30,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", words)
+
+
+@pytest.mark.parametrize(
     ("written", "reason"),
     [
         (None, "cannot be read: No such file or directory"),

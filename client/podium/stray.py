@@ -21,11 +21,16 @@ def daemon_pid() -> int | None:
     try:
         pid = int(os.pread(descriptor, 32, 0))
         os.kill(pid, 0)
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return pid
+        return pid if _is_held(descriptor) else None
     except (OSError, ValueError, OverflowError):
         return None  # nobody, or not ours
     finally:
         os.close(descriptor)
-    return None
+
+
+def _is_held(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False

@@ -28,16 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         loaded = load(os.environ, sys.platform, Path.home(), options.config)
         if options.command == "config":
-            _print_config(options.action, loaded, as_json=options.json)
-            return 0
+            return _show_config(options.action, loaded, as_json=options.json)
         return _serve(loaded, options)
     except (ConfigError, PlaceError, AlreadyRunning) as error:
         print(f"podiumd: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # no second complaint at exit
         return 1
 
 
@@ -61,6 +55,18 @@ def _parser() -> argparse.ArgumentParser:
     config.add_argument("action", choices=("show", "path"))
     config.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def _show_config(action: str, loaded: Loaded, *, as_json: bool) -> int:
+    try:
+        _print_config(action, loaded, as_json=as_json)
+        print(end="", flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
+        if not isinstance(error, BrokenPipeError):  # whose reader has what it wanted
+            print(f"podiumd: standard output: {error.strerror}.", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _print_config(action: str, loaded: Loaded, *, as_json: bool) -> None:

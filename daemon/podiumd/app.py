@@ -51,6 +51,7 @@ from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.sessions.tree import Root
 from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
+from podiumd.tools.disk import is_full
 from podiumd.tools.environment import child_environment
 
 STOP_SECONDS = 8.0
@@ -88,16 +89,22 @@ def run(
     Raises:
         AlreadyRunning: another daemon has this STATE or this socket.
         PlaceError: the socket cannot be made.
-        CannotStart: the store, the leases or the scripted agent's file cannot be used.
+        CannotStart: the store, the leases or the scripted agent's file cannot be used, or the
+            disk is full.
     """
-    with ExitStack() as stack:
-        stack.enter_context(hold_lock(places.instance_lock))
-        listener = stack.enter_context(listening(places.socket, os.getuid()))
-        daemon = Daemon(config, places, environ)
-        try:
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(hold_lock(places.instance_lock))
+            listener = stack.enter_context(listening(places.socket, os.getuid()))
+            daemon = Daemon(config, places, environ)
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
-        except* (StoreError, LeaseError, ScriptError) as group:
-            raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
+    except* (StoreError, LeaseError, ScriptError) as group:
+        raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
+    except* OSError as group:
+        if not all(is_full(error) for error in _leaves(group)):
+            raise
+        words = f"The disk of {places.state} or {places.locks} is full. Free some space."
+        raise CannotStart(words) from group
 
 
 class CannotStart(Exception):

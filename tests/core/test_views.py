@@ -20,6 +20,7 @@ def test_a_run_that_has_just_begun() -> None:
         "kind": "recipe",
         "recipe": "sample",
         "session_id": SESSION,
+        "main_session_id": SESSION,
         "working_directory": DIRECTORY,
         "agent": "claude",
         "params": {"issue": 7},

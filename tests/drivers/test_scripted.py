@@ -166,6 +166,7 @@ async def test_an_interrupt_stops_a_command_and_reports_what_was_not_delivered(b
                     assert await turn.steer("more", "steer-1")
                     await turn.interrupt()
     assert turn.report.kind == "interrupted" and turn.report.undelivered == ("steer-1",)
+    assert turn.report.tool_begun and turn.report.seconds > 0
     assert carriers(request.turn_id) == []
 
 

@@ -139,3 +139,8 @@ def test_every_format_is_known_by_its_agents_name() -> None:
         "claude": "claude",
         "codex": "codex",
     }
+
+
+def test_the_words_of_a_summary_are_all_that_it_shows_of_the_file() -> None:
+    summary = Summary(title="A title", prompt="First", preview="Last", cwd="/project")
+    assert summary.words == "A title First Last /project"

@@ -19,6 +19,7 @@ from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import WebSocket
 
 WATCHDOG_SECONDS = 30
+KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 _connected: list[trio.SocketStream] = []  # closed by ``served``, whatever a test left open
 SMALL = GatewayLimits(close_seconds=0.5, linger_seconds=0.2, drain_seconds=1)
 
@@ -205,3 +206,25 @@ async def outbox_pair(
         yield stream, client
         await stream.aclose()
         nursery.cancel_scope.cancel()
+
+
+def get(path: bytes = b"/", *headers: bytes, host: bytes = b"localhost") -> bytes:
+    lines = b"".join(header + b"\r\n" for header in headers)
+    return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (path, host, lines)
+
+
+def upgrade(*headers: bytes, host: bytes = b"localhost", path: bytes = b"/") -> bytes:
+    return get(
+        path,
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Version: 13",
+        b"Sec-WebSocket-Key: " + KEY,
+        *headers,
+        host=host,
+    )
+
+
+def status(answer: bytes) -> int:
+    assert answer.startswith(b"HTTP/1.1 "), answer
+    return int(answer[9:12])

@@ -3,56 +3,31 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
-from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import trio
 from websockets.exceptions import InvalidStatus
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway.certificate import make_tls
 from podiumd.gateway.http import Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.server import GatewayOptions, serve_gateway
-from podiumd.gateway.websocket import Closed, WebSocket, text_frame
+from podiumd.gateway.websocket import WebSocket, text_frame
 from tests.gateway.harness import (
+    KEY,
     SMALL,
     Apps,
     connect,
     echo,
+    get,
     phone,
     read_all,
     served,
+    status,
     talk,
+    upgrade,
     wait_until,
 )
-
-KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
-
-
-def get(path: bytes = b"/", *headers: bytes, host: bytes = b"localhost") -> bytes:
-    lines = b"".join(header + b"\r\n" for header in headers)
-    return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (path, host, lines)
-
-
-def upgrade(*headers: bytes, host: bytes = b"localhost", path: bytes = b"/") -> bytes:
-    return get(
-        path,
-        b"Upgrade: websocket",
-        b"Connection: Upgrade",
-        b"Sec-WebSocket-Version: 13",
-        b"Sec-WebSocket-Key: " + KEY,
-        *headers,
-        host=host,
-    )
-
-
-def status(answer: bytes) -> int:
-    assert answer.startswith(b"HTTP/1.1 "), answer
-    return int(answer[9:12])
 
 
 async def test_one_port_serves_websocket_on_any_path_and_http() -> None:
@@ -86,76 +61,6 @@ async def test_a_handshake_split_at_every_byte_is_the_same() -> None:
 
         assert received.startswith(b"HTTP/1.1 101 ")
         await stream.aclose()
-
-
-@pytest.mark.parametrize(
-    "host", [b"evil.com", b"localhost.evil.com", b"evil.ts.net.attacker.io", b"user@localhost", b""]
-)
-@pytest.mark.parametrize("make", [get, upgrade])
-async def test_a_foreign_host_is_refused_and_the_log_names_the_remedy(
-    make: object, host: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with served() as gateway:
-        assert callable(make)
-        answer = await talk(gateway, make(host=host))
-
-    assert status(answer) == 421
-    assert b"127.0.0.1" not in answer
-    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
-    assert [fields["host"] for fields in told] == [host.decode()]
-    assert "add it to [gateway] allowed_hosts" in told[0]["advice"]
-
-
-async def test_an_absolute_target_cannot_smuggle_a_host_past_the_guard() -> None:
-    async with served() as gateway:
-        assert status(await talk(gateway, get(b"http://evil.com/"))) == 421
-        assert status(await talk(gateway, get(b"http://localhost/", host=b"evil.com"))) == 421
-        assert status(await talk(gateway, get(b"http://localhost/"))) == 200
-
-
-async def test_allowed_hosts_and_own_names_are_served() -> None:
-    async with served(names=("tower",), allowed_hosts=("*.example.com",)) as gateway:
-        for host in (b"tower", b"a.example.com", b"127.0.0.1", b"x.local", b"x.ts.net"):
-            assert status(await talk(gateway, get(host=host))) == 200
-        assert status(await talk(gateway, get(host=b"example.com"))) == 421
-
-
-async def test_a_host_that_is_no_international_name_does_not_break_the_handshake() -> None:
-    async with served() as gateway:
-        answer = await talk(gateway, upgrade(host=b"xn--99999999.local"))
-
-    assert status(answer) == 101
-
-
-@pytest.mark.parametrize("origin", [b"http://evil.com", b"null", b"https://localhost", b"file://"])
-@pytest.mark.parametrize("path", [b"/upload", b"websocket"])
-async def test_a_foreign_origin_is_refused(
-    path: bytes, origin: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    header = b"Origin: " + origin
-    async with served() as gateway:
-        raw = upgrade(header) if path == b"websocket" else get(path, header)
-        answer = await talk(gateway, raw)
-
-    assert status(answer) == 403
-    assert "Origin refused" in caplog.text
-
-
-async def test_the_gateways_own_origin_is_let_in() -> None:
-    async with served() as gateway:
-        own = b"localhost:%d" % gateway.port
-        answer = await talk(gateway, upgrade(b"Origin: http://" + own, host=own))
-
-    assert status(answer) == 101
-
-
-async def test_every_request_of_a_connection_is_judged() -> None:
-    async with served() as gateway:
-        answer = await talk(gateway, get() + get(host=b"evil.com") + get())
-
-    assert answer.count(b"HTTP/1.1 200") == 1
-    assert answer.count(b"HTTP/1.1 421") == 1
-    assert answer.count(b"HTTP/1.1 ") == 2
 
 
 async def test_a_websocket_may_be_opened_after_a_request() -> None:
@@ -295,20 +200,6 @@ async def test_phones_that_have_authenticated_make_room_for_others() -> None:
         for peer in peers:
             await peer.close()
         await wait_until(lambda: gateway.clients == 0)
-
-
-async def test_a_full_house_says_so_over_http_and_hangs_up_on_tls(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
-) -> None:
-    limits = GatewayLimits(strangers=0)
-    async with served(limits=limits) as gateway:
-        stream = await connect(gateway)
-        assert status(await read_all(stream)) == 503
-    async with served(limits=limits, tls=contexts[0]) as gateway:
-        stream = await connect(gateway)
-        assert await read_all(stream) == b""
-
-    assert caplog.text.count("Connection refused") == 2
 
 
 async def test_a_connection_that_went_before_it_was_accepted_is_passed_over() -> None:
@@ -471,107 +362,6 @@ async def test_the_url_of_an_ipv6_address_has_brackets() -> None:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         async with served(sockets=[sock], host="::1") as gateway:
             assert gateway.url == f"ws://[::1]:{gateway.port}"
-
-
-# -- TLS
-
-
-@pytest.fixture(scope="module")
-def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The gateway's context and one of a client that trusts it."""
-    directory: Path = tmp_path_factory.mktemp("tls")
-    tls = make_tls(GatewaySettings(tls="auto"), directory, (), (), datetime.now(UTC))
-    client = ssl.create_default_context()
-    client.check_hostname = False
-    client.verify_mode = ssl.CERT_NONE
-    assert tls is not None
-    return tls.context, client
-
-
-async def test_websocket_and_http_work_over_tls(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
-) -> None:
-    ours, theirs = contexts
-    seen = []
-
-    async def handler(socket: WebSocket) -> None:
-        seen.append(socket.secure)
-        await echo(socket)
-
-    apps = Apps()
-    apps.phone = handler
-    async with served(apps, tls=ours) as gateway:
-        assert gateway.url.startswith("wss://")
-        peer = await phone(gateway, theirs)
-        text = "x" * (2 << 20)
-        assert await peer.ask(text) == text.encode()
-        closed = await peer.close()
-        assert closed is not None and closed.code == 1000
-        stream = await connect(gateway, theirs)
-        await stream.send_all(get(b"/", b"Connection: close"))
-        assert status(await read_all(stream)) == 200
-    assert seen == [True]
-
-
-async def test_plain_http_on_a_tls_port_ends_cleanly(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
-) -> None:
-    async with served(tls=contexts[0]) as gateway:
-        await talk(gateway, get())
-        await wait_until(lambda: not gateway._links)
-
-    told = [record.podium for record in caplog.records]  # type: ignore[attr-defined]
-    assert [fields["reason"] for fields in told] == ["HTTP_REQUEST"]
-    assert "wss://" in told[0]["advice"]
-
-
-async def test_a_tls_handshake_on_a_plain_port_ends_cleanly(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
-) -> None:
-    async with served() as gateway:
-        stream = await connect(gateway, contexts[1])
-        with pytest.raises(trio.BrokenResourceError):
-            await stream.send_all(b"x")
-        await stream.aclose()
-        assert status(await talk(gateway, get())) == 200
-
-    assert "Connection closed" in caplog.text
-    assert "Connection failed" not in caplog.text
-
-
-async def test_a_slow_tls_handshake_is_cut_off(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
-) -> None:
-    async with served(tls=contexts[0], limits=GatewayLimits(tls_seconds=0.05)) as gateway:
-        stream = await connect(gateway)
-        await stream.send_all(b"\x16\x03")
-
-        assert await read_all(stream) == b""
-        await stream.aclose()
-
-
-async def test_a_client_that_never_reads_over_tls_is_dropped(
-    contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
-) -> None:
-    over = trio.Event()
-
-    async def flood(socket: WebSocket) -> None:
-        socket.authenticated()
-        for _ in range(400):
-            socket.send(b"x" * 100_000)
-            await trio.lowlevel.checkpoint()
-        with pytest.raises(Closed):
-            await socket.receive()
-        over.set()
-
-    apps = Apps()
-    apps.phone = flood
-    async with served(apps, tls=contexts[0]) as gateway:
-        await phone(gateway, contexts[1])
-        await over.wait()
-        await wait_until(lambda: gateway.clients == 0)
-
-    assert "does not read" in str([record.podium for record in caplog.records])  # type: ignore[attr-defined]
 
 
 async def test_cancelling_the_gateway_ends_everything_at_once() -> None:

@@ -45,10 +45,6 @@ async def get_data(world: World, params: Nothing) -> list[Any]:
     return ["hello", 5]
 
 
-async def large(world: World, params: Nothing) -> str:
-    return "x" * 600
-
-
 async def leak(world: World, params: Nothing) -> None:
     raise RuntimeError("planted secret sk-ant-1234567890")
 
@@ -90,7 +86,6 @@ ADAPTER: Adapter[World] = Adapter(
         Method("busy", Nothing, busy, ""),
         Method("get_data", Nothing, get_data, ""),
         Method("group", Nothing, group, ""),
-        Method("large", Nothing, large, ""),
         Method("leak", Nothing, leak, ""),
         Method("meet", Nothing, meet, "", "waiting"),
         Method("subtract", Operands, subtract, ""),
@@ -241,22 +236,6 @@ async def test_a_batch_over_the_bound_is_refused_whole() -> None:
     world = World()
     line = "[" + ",".join(['{"jsonrpc":"2.0","method":"update"}'] * 11) + "]"
     assert short(await answer(line, world)) == failed(-32600) and world.updates == 0
-
-
-async def test_a_batch_whose_answers_grow_too_large_is_refused_from_there_on() -> None:
-    """What is refused was not done; a notification is refused without a word."""
-    entry = '{"jsonrpc":"2.0","id":%d,"method":"large"}'
-    more = '{"jsonrpc":"2.0","method":"update"}'
-    world = World()
-    answers = await answer(f"[{entry % 1},{entry % 2},{entry % 3},{more},{entry % 4}]", world)
-    assert [short(one) for one in answers] == [
-        ok("x" * 600, 1),
-        ok("x" * 600, 2),
-        failed(-32008, 3),
-        failed(-32008, 4),
-    ]
-    assert answers[2]["error"]["message"].startswith("Not done: ")
-    assert "1000 bytes" in answers[2]["error"]["message"] and world.updates == 0
 
 
 async def test_a_result_that_is_no_json_spoils_only_its_entry() -> None:

@@ -49,7 +49,7 @@ class FakeTurn:
         self._report: TurnReport | None = None
         self._fault: Exception | None = None
         self._changed = trio.Event()
-        self._lease = os.dup(request.lease_fd) if request.lease_fd is not None else None
+        self._leases = [os.dup(fd) for fd in request.inherited]
         self._send, self._receive = trio.open_memory_channel[TurnEvent](math.inf)
 
     def __aiter__(self) -> FakeTurn:
@@ -133,8 +133,8 @@ class FakeTurn:
             return
         self._report = report
         self.gone.set()
-        if self._lease is not None:
-            os.close(self._lease)
+        for lease in self._leases:
+            os.close(lease)
         self._send.close()
 
     def complete(self, outcome: str = "complete", **structured: Any) -> None:

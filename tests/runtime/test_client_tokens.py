@@ -122,7 +122,7 @@ async def test_words_too_late_for_the_turn_are_in_the_next_prompt_once(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(one)
+        _run_id, turn = await daemon.begun(one)
         turn.takes_steers = False
         session = turn.request.session_id
         for _ in range(2):

@@ -192,18 +192,15 @@ async def marker_of(fifo: Path) -> str:
     return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
 
 
-async def test_what_a_run_started_keeps_its_tree_after_a_kill_and_the_run_has_it_again(
+async def test_an_agent_keeps_the_tree_while_no_daemon_lives_and_the_run_has_it_again(
     machine: Machine, one: str
 ) -> None:
-    """As after kill -9 of the daemon: an agent lives, which inherited the tree's lease."""
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-        assert turn.request.tree_fd is not None
-        agents = os.dup(turn.request.tree_fd)
-    async with running(machine) as daemon:
+    async with running(machine, restore=False) as daemon:
         found = daemon.context.leases.peek_tree(machine.project)
         assert found is not None and found.id == run_id
-        os.close(agents)
+        await daemon.service.restore()
         turn.end(done(text="no JSON"))
         retry = await daemon.turn()
         assert retry.request.tree_fd is not None

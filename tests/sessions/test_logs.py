@@ -212,3 +212,25 @@ async def test_a_feed_is_no_user_once_it_is_left(home: Home) -> None:
         async with service.following():
             assert service.logs.followed == [session_id()]
         assert service.logs.followed == []
+
+
+@pytest.mark.usefixtures("unwatched")
+async def test_a_client_that_goes_away_while_a_log_grows_does_not_cost_the_others_the_log(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.write(line(1, "one"))
+    async with home.running() as service, service.following(after=1) as feed:
+        usual = logs.Logs._resolve_forks
+        client = trio.CancelScope()
+
+        async def resolve(self: logs.Logs, *arguments: Any) -> None:
+            client.cancel()
+            await trio.lowlevel.checkpoint()
+            await usual(self, *arguments)
+
+        home.write(line(2, "two"))
+        with client, monkeypatch.context() as patch:
+            patch.setattr(logs.Logs, "_resolve_forks", resolve)
+            await service.follower.look_again(session_id())
+        assert client.cancel_called
+        assert seqs(await anext(feed)) == [2]

@@ -64,6 +64,7 @@ class PhoneModel:
         self.negotiated: Version = FLOOR
         self._greeted = False
         self._unnamed: str | None = None
+        self._names: dict[str, str] = {}
 
     # The connection.
 
@@ -106,8 +107,9 @@ class PhoneModel:
         return self.sync.screen
 
     def session(self, session_id: str) -> Session | LegacySession:
-        """What is known of a session, which is little at first."""
-        return self.sync.session(session_id)
+        """What is known of a session, which is little at first. One that the app began without an
+        id goes by the one that the app made up, too."""
+        return self.sync.session(self._names.get(session_id, session_id))
 
     def say(self, text: str, **more: object) -> None:
         """Send a prompt to the session on the screen; ``more`` are further fields.
@@ -258,7 +260,7 @@ class PhoneModel:
         session_id = frame.get("session_id")
         if not self.variant.legacy or not frame.get("success") or not session_id:
             return
-        if self._unnamed is not None and session_id not in self.sync.sessions:
+        if self._unnamed is not None and self.screen == self._unnamed:
             self._name(self._unnamed, session_id)
         self._unlock(session_id)
         session = self.session(session_id)
@@ -273,11 +275,10 @@ class PhoneModel:
     def _name(self, local: str, session_id: str) -> None:
         """The server's id takes the place of the one that the app made up for itself."""
         session = self.sync.sessions.pop(local)
-        session.session_id = session_id
+        session.session_id = self._names[local] = session_id
         self.sync.sessions[session_id] = session
         self._unnamed = None
-        if self.screen == local:
-            self.sync.open(session_id)
+        self.sync.open(session_id)
 
     def _on_replay(self, frame: Json) -> None:
         self.send({"type": "message_ack", "message_id": frame["message_id"]})

@@ -107,7 +107,7 @@ async def _running(
         )
         hub = Hub(service, devices, guard, workshop)
         listeners.append(hub.command_event)
-        await nursery.start(hub.run)
+        await nursery.start(hub.attend)
         routes = Routes(Door(devices, guard), _routes(service, workshop, control))
         try:
             tls = await trio.to_thread.run_sync(_tls, around)

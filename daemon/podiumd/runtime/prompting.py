@@ -50,9 +50,7 @@ class Prompting:
         self._sessions = sessions
         self._default_agent = default_agent
 
-    async def send(
-        self, request: SendPrompt, token: Token | None
-    ) -> tuple[Json, RunActor | None]:
+    async def send(self, request: SendPrompt, token: Token | None) -> tuple[Json, RunActor | None]:
         """Send a prompt; returns where it went, and its run (``None``: steered into another).
 
         Raises:

@@ -21,6 +21,7 @@ from podiumd.runtime.errors import NotFound
 from podiumd.runtime.loading import load, turn_ids
 from podiumd.runtime.world import tree_of
 from podiumd.tools import git
+from podiumd.tools.disk import is_full
 
 LEAVE_SECONDS = 5.0
 
@@ -34,6 +35,7 @@ class Runs:
         self._nursery = nursery
         self._actors: dict[str, RunActor] = {}
         self._effects: dict[str, Effects] = {}
+        self._late: set[str] = set()
         self._closing = False
         self.taken_up = 0
 
@@ -84,8 +86,12 @@ class Runs:
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
-            with suppress_full():  # it is tried again before anything of the run goes on
+            try:
                 await self._take_back(loaded.state)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                self._late.add(loaded.state.start.run_id)
         actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
         # Who is at work already keeps its slot, whoever is quicker now.
         actors.sort(key=lambda actor: actor.state.turn is None)
@@ -112,12 +118,12 @@ class Runs:
             with suppress(git.GitError):
                 self._desk.take_tree_back(await tree_of(start), start.run_id)
 
-    async def _take_back_in_time(self, actor: RunActor) -> None:
-        """Take again what a full disk refused at the start; harmless where it did not."""
-        while True:
+    async def _take_back_late(self, actor: RunActor) -> None:
+        """Take the leases that a full disk refused at the start, before anything goes on."""
+        while actor.run_id in self._late:
             try:
                 await self._take_back(actor.state)
-                return
+                self._late.remove(actor.run_id)
             except OSError as error:
                 await actor.wait_for_room(error)
 
@@ -132,7 +138,7 @@ class Runs:
         try:
             settled = None
             if recovered:
-                await self._take_back_in_time(actor)
+                await self._take_back_late(actor)
                 settled = await recovery.settle(actor, self._count_taken_up, damaged)
                 await recovery.ask_about_damage(actor, damaged)
                 await recovery.ask_about_command(actor)

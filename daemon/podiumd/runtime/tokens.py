@@ -13,7 +13,6 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.housekeeping import forget_old_tokens
 
-
 Token = tuple[str, str, str]
 """A method, the client's token, a digest of the parameters."""
 

@@ -203,6 +203,6 @@ async def open_office(machine: Machine, home: Path) -> AsyncIterator[Office]:
         )
         hub = Hub(daemon.service, devices, guard, workshop)
         listeners.append(hub.command_event)
-        await nursery.start(hub.run)
+        await nursery.start(hub.attend)
         yield Office(daemon, hub, devices, guard, nursery)
         nursery.cancel_scope.cancel()

@@ -210,6 +210,31 @@ async def test_the_end_of_a_turn_is_told_to_who_looks_at_its_session(
     assert other.of("turn_complete") == []
 
 
+async def test_the_end_of_a_turn_is_told_to_the_phone_that_prompted_wherever_it_looks(
+    office: Office, machine: Machine
+) -> None:
+    """P-9.8: also of a session that has left no transcript."""
+    line, other = await office.connected(), await office.connected()
+    mine = str(uuid.uuid4())
+    line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
+    (await office.daemon.turn()).end(done(text="Hello."))
+    assert await line.hears("turn_complete") == {"type": "turn_complete", "session_id": mine}
+    await other.caught_up()
+    assert other.of("turn_complete") == []
+
+
+async def test_an_app_without_a_version_gets_the_answer_to_a_prompt_in_a_newer_shape_too(
+    office: Office, machine: Machine
+) -> None:
+    """P-9.10: it follows no session that it has begun itself."""
+    line = await office.connected(version=None, session_id="rn")
+    mine = str(uuid.uuid4())
+    line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
+    (await office.daemon.turn()).end(done(text="Hello."))
+    response = await line.hears("response")
+    assert (response["session_id"], response["text"]) == (mine, "Hello.")
+
+
 async def test_a_session_that_is_stopped_says_so_and_its_turn_was_aborted(
     office: Office, machine: Machine
 ) -> None:

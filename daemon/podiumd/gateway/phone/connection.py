@@ -25,6 +25,7 @@ from podiumd.gateway.phone import (
     words,
 )
 from podiumd.gateway.phone import outgoing_recipes as recipes
+from podiumd.gateway.phone.channels import HIGH_WATER
 from podiumd.gateway.phone.dispatch import handle
 from podiumd.gateway.phone.following import Following
 from podiumd.gateway.websocket import Closed, WebSocket
@@ -142,10 +143,10 @@ class Phone:
     async def _admit(self, stack: ExitStack) -> bool:
         """Wait for its key; whether it was let in."""
         while True:
-            try:
-                message = incoming.decode(await self._socket.receive())
-            except incoming.Refusal:
-                message = None  # a stranger hears nothing of what was wrong
+            data = await self._socket.receive()
+            message = None
+            with suppress(incoming.Refusal):  # a stranger hears nothing of what was wrong
+                message = incoming.decode(data)
             if isinstance(message, requests.Ping):
                 self.send(outgoing.pong())
             elif isinstance(message, requests.Connect):
@@ -240,6 +241,8 @@ class Phone:
                 self.send(refusal.frame)
             else:
                 await self.guarded(handle(self, message))
+            if self.pending > HIGH_WATER:  # who asks for much and reads little waits
+                await self.room()
 
     async def guarded(self, work: Awaitable[None]) -> None:
         """What is refused is said; what goes wrong is logged, and the phone stays."""

@@ -32,11 +32,22 @@ class Following:
         self._subscriptions: dict[str, Subscription] = {}
         self._wanted: set[str] = set()  # asked for before they existed
         self._announced: set[str] = set()  # begun by this phone, and not recorded yet
+        self._spoken_in: set[str] = set()
         self._behind = trio.Event()
 
     def includes(self, session_id: str) -> bool:
         """Whether the phone looks at a session."""
         return session_id in self._subscriptions or session_id in self._wanted
+
+    def hears_turns(self, session_id: str) -> bool:
+        """Whether the phone is told of the ends of a session's turns: it looks at it, or has
+        spoken in it and waits for the end."""
+        return self.includes(session_id) or session_id in self._spoken_in
+
+    def speaks_in(self, session_id: str) -> None:
+        """The phone prompts in a session, be it on the screen or not."""
+        if len(self._spoken_in) < MOST_FOLLOWED:
+            self._spoken_in.add(session_id)
 
     def announce(self, session_id: str) -> None:
         """Tell the phone of a session that it has begun, once that is recorded."""

@@ -77,11 +77,11 @@ class Hub:
 
     @property
     def channels(self) -> Channels:
-        """The live sessions; there are none before ``run``."""
+        """The live sessions; there are none before ``attend``."""
         assert self._channels is not None
         return self._channels
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def attend(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep every phone in step until cancelled; started once phones may come."""
         async with trio.open_nursery() as nursery:
             self._channels = Channels(self.service, nursery, text_frame)
@@ -145,10 +145,10 @@ class Hub:
         device = self.commands_of.get(command_session_id)
         return [] if device is None else self.to_device(device)
 
-    def to_watchers(self, session_id: str, payload: bytes) -> None:
-        """Send one message to the phones that look at a session."""
+    def to_concerned(self, session_id: str, payload: bytes) -> None:
+        """Send one message to the phones that look at a session or have spoken in it."""
         for phone in self.phones:
-            if phone.following.includes(session_id):
+            if phone.following.hears_turns(session_id):
                 phone.send(payload)
 
     def to_device(self, name: str) -> list[Phone]:
@@ -202,7 +202,7 @@ class Hub:
                 self.broadcast(recipes.recipe_resumed(seen_in))
             case "turn.ended":
                 aborted = data["report"]["kind"] == "interrupted"
-                self.to_watchers(session_id, outgoing.turn_complete(session_id, aborted=aborted))
+                self.to_concerned(session_id, outgoing.turn_complete(session_id, aborted=aborted))
 
     async def endings(self, after: int, until: int, since: str) -> list[bytes]:
         """What to tell a phone of recipes that ended between two positions of events, but not

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING, Final
 
 from podiumd.gateway.phone import outgoing, requests, text
@@ -29,6 +30,8 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     service = phone.hub.service
     session_id = message.new_session_id or message.resume_session_id or message.session_id
     new = not message.resume_session_id and not await known(phone, session_id)
+    session_id = session_id or str(uuid.uuid4())
+    phone.following.speaks_in(session_id)  # its turn may be over before it is known to be begun
     wanted = SendPrompt(
         text=message.text,
         session_id=None if new else session_id,
@@ -81,8 +84,7 @@ def _refused(
 
 def _wants_response(phone: Phone, message: requests.Prompt) -> bool:
     """Quick prompts, and apps that learn an answer in no other way."""
-    in_old_shape = not message.new_session_id and not message.resume_session_id
-    return message.ios_session_id is not None or (phone.legacy and in_old_shape)
+    return message.ios_session_id is not None or phone.legacy
 
 
 async def _respond(phone: Phone, message: requests.Prompt, went: Json) -> None:

@@ -1,0 +1,100 @@
+"""An HTTP client over h11, which shares no code with the gateway."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import h11
+import trio
+
+PATIENCE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back; ``headers`` have lower-case names."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body, which has to be JSON."""
+        assert self.headers["content-type"] in {"application/json", "application/problem+json"}
+        return json.loads(self.body)
+
+    def problem(self, status: int) -> dict[str, Any]:
+        """The body, which has to be this problem as RFC 9457 has it."""
+        assert self.status == status, self
+        assert self.headers["content-type"] == "application/problem+json"
+        found: dict[str, Any] = json.loads(self.body)
+        assert found["status"] == status and found["title"] and found["type"] == "about:blank"
+        return found
+
+
+class Client:
+    """One caller of a gateway, at a port of this machine; a connection for each request."""
+
+    def __init__(self, port: int, key: str | None = None) -> None:
+        self.port = port
+        self.key = key
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        authorization: str | None = None,
+        host: str = "localhost",
+        **headers: str,
+    ) -> Answer:
+        """Send a request; names of headers with ``_`` for ``-``."""
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        if authorization is not None:
+            given["authorization"] = authorization
+        elif self.key is not None:
+            given["authorization"] = f"Bearer {self.key}"
+        if body is not None and "transfer-encoding" not in given:
+            given.setdefault("content-length", str(len(body)))
+        request = h11.Request(method=method, target=path, headers=[("Host", host), *given.items()])
+        with trio.fail_after(PATIENCE_SECONDS):
+            async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
+                return await _exchange(stream, request, body)
+
+    async def post(self, path: str, value: object, **headers: str) -> Answer:
+        """Send a request with a body in JSON."""
+        headers.setdefault("content_type", "application/json")
+        return await self.ask("POST", path, json.dumps(value).encode(), **headers)
+
+    async def get(self, path: str, **headers: str) -> Answer:
+        """Send a request without a body."""
+        return await self.ask("GET", path, **headers)
+
+
+async def _exchange(stream: trio.SocketStream, request: h11.Request, body: bytes | None) -> Answer:
+    protocol = h11.Connection(h11.CLIENT)
+    data = protocol.send(request) or b""
+    if body is not None:
+        data += protocol.send(h11.Data(data=body)) or b""
+    data += protocol.send(h11.EndOfMessage()) or b""
+    await stream.send_all(data)
+    response, received = None, bytearray()
+    while True:
+        event = protocol.next_event()
+        if event is h11.NEED_DATA:
+            protocol.receive_data(bytes(await stream.receive_some(65_536)))
+        elif isinstance(event, h11.Response):
+            response = event
+        elif isinstance(event, h11.Data):
+            received += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            break
+        else:
+            assert isinstance(event, h11.InformationalResponse), f"it hung up: {event}"
+    assert response is not None
+    headers = {name.decode(): value.decode("latin-1") for name, value in response.headers}
+    return Answer(response.status_code, headers, bytes(received))

@@ -1,0 +1,118 @@
+"""The routes there are, and how what is refused is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podiumd.gateway.routes.table import STATUS, problem_of
+from podiumd.runtime.errors import (
+    AgentUnavailable,
+    AlreadyEnded,
+    NotFound,
+    OrchestrationDisabled,
+    Overloaded,
+    PodiumError,
+)
+from podiumd.store.errors import StoreFull
+from tests.gateway.routes.station import Station
+
+
+async def test_an_unknown_path_is_not_found_and_the_known_ones_are_named(station: Station) -> None:
+    told = (await station.get("/v1/prompts")).problem(404)
+    assert "'/v1/prompts'" in told["detail"] and "/v1/prompt." in told["detail"]
+    assert "/healthz" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/prompt", "POST"),
+        ("PUT", "/upload", "POST"),
+        ("OPTIONS", "/v1/audio/transcriptions", "POST"),
+        ("POST", "/metrics", "GET, HEAD"),
+        ("POST", "/healthz", "GET, HEAD"),
+    ],
+)
+async def test_another_method_is_refused_and_the_right_one_named(
+    station: Station, method: str, path: str, allowed: str
+) -> None:
+    answer = await station.ask(method, path)
+    answer.problem(405)
+    assert answer.headers["allow"] == allowed
+
+
+async def test_metrics_are_gauges_of_what_there_is(station: Station) -> None:
+    line = await station.office.connected()
+    await station.daemon.prompt()
+    turn = await station.daemon.turn()
+    answer = await station.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    rows = [row for row in answer.body.decode().splitlines() if not row.startswith("#")]
+    values = {name: float(value) for name, value in (row.split(" ") for row in rows)}
+    assert set(values) == {
+        f"podium_{name}"
+        for name in (
+            "sessions",
+            "runs_active",
+            "prompts_active",
+            "questions_open",
+            "gateway_clients",
+            "resident_memory_bytes",
+            "uptime_seconds",
+        )
+    }
+    assert values["podium_prompts_active"] == 1 and values["podium_runs_active"] == 0
+    assert values["podium_resident_memory_bytes"] > 2**20
+    assert answer.body.decode().count("# TYPE ") == len(values)
+    head = await station.ask("HEAD", "/metrics")
+    assert (head.status, head.body) == (200, b"")
+    turn.complete()
+    line.hang_up()
+
+
+async def test_speech_is_not_read_yet_and_that_is_said(station: Station) -> None:
+    answer = await station.ask("POST", "/v1/audio/transcriptions", b"RIFF", content_type="audio/x")
+    assert "/v1/prompt" in answer.problem(503)["detail"]
+
+
+async def test_a_full_disk_is_told_as_such(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(_: object) -> None:
+        raise StoreFull(Path("facts.db"), "facts.db: no space left.")
+
+    monkeypatch.setattr(station.daemon.service, "prompt", full)
+    answer = await station.post("/v1/prompt", {"text": "Hi", "working_directory": "/"})
+    assert "try again" in answer.problem(503)["detail"]
+    assert b"facts.db" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "title"),
+    [
+        (NotFound("session", "x"), 404, "Not found"),
+        (AlreadyEnded("It is over.", id="x", by="ann"), 409, "Already ended"),
+        (AgentUnavailable("claude", "gone", "Install it."), 503, "Agent unavailable"),
+        (OrchestrationDisabled(), 409, "Orchestration disabled"),
+        (Overloaded("Later.", 2500), 503, "Overloaded"),
+        (PodiumError("Odd."), 500, "Podium error"),
+    ],
+)
+def test_a_refusal_of_the_daemon_is_a_problem_with_its_data(
+    refusal: PodiumError, status: int, title: str
+) -> None:
+    problem = problem_of(refusal)
+    assert (problem.status, problem.title, problem.detail) == (status, title, refusal.message)
+    assert problem.more == refusal.data
+    assert not refusal.data.keys() & {"type", "title", "status", "detail"}
+
+
+def test_who_is_overloaded_says_when_to_come_again() -> None:
+    assert problem_of(Overloaded("Later.", 2500)).headers == (("Retry-After", "2"),)
+    assert problem_of(Overloaded("Later.", 10)).headers == (("Retry-After", "1"),)
+
+
+def test_every_kind_of_refusal_has_a_status() -> None:
+    assert set(STATUS) == set(PodiumError.__subclasses__())

@@ -1,0 +1,142 @@
+"""Many phones in one process: they read together, and what each was told is kept."""
+
+from __future__ import annotations
+
+import re
+import resource
+import selectors
+import time
+import urllib.request
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from tests.load.thin_phone import NoAnswer, ThinPhone, message
+
+UUID = re.compile(rb'"uuid":"([^"]+)"')
+FLOOD = (message("ping") * 64, message("refresh_sessions") * 64)
+"""What a phone that floods says, again and again: small questions, and such with long answers."""
+
+SMALL_BUFFER = 4096
+
+
+class Caller(Protocol):
+    """Who can call a method of the daemon's socket."""
+
+    def call(self, method: str, **params: Any) -> Any: ...
+
+
+def room_for_sockets(wanted: int) -> None:
+    """Let this process, and those it starts, have so many descriptors.
+
+    Raises ``OSError`` or ``ValueError`` where the system does not grant it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(hard, wanted)))
+
+
+def port_of(client: Caller) -> int:
+    """Where the daemon's gateway listens."""
+    return int(client.call("daemon.status")["gateway"]["url"].rpartition(":")[2])
+
+
+def key_of(client: Caller) -> str:
+    """Pair one more device, and return its key."""
+    return str(client.call("gateway.pair")["key"])
+
+
+def memory_bytes(port: int, key: str) -> int:
+    """The daemon's memory, as the daemon tells it."""
+    asked = urllib.request.Request(
+        f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {key}"}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        for line in answer:
+            name, _, value = line.partition(b" ")
+            if name == b"podium_resident_memory_bytes":
+                return int(value)
+    raise NoAnswer("no podium_resident_memory_bytes")
+
+
+class Member:
+    """One phone, and the ids of the messages that it was told, in their order."""
+
+    def __init__(self, phone: ThinPhone) -> None:
+        self.phone = phone
+        self.told: list[str] = []
+
+    def take(self) -> None:
+        """Take what has come."""
+        for line in self.phone.lines:
+            if line.startswith(b'{"type":"session_history"'):
+                self.told += [found.decode() for found in UUID.findall(line)]
+        self.phone.lines.clear()
+
+
+class Crowd:
+    """Phones that read whatever comes, and beside them some that only write."""
+
+    def __init__(self, phones: Iterable[ThinPhone]) -> None:
+        self.members = [Member(phone) for phone in phones]
+        self.flooded = 0
+        """Bytes that those who flood have been able to send."""
+        self._selector = selectors.DefaultSelector()
+        for member in self.members:
+            self._selector.register(member.phone, selectors.EVENT_READ, member)
+
+    def close(self) -> None:
+        """Let go of the selector; the phones stay open."""
+        self._selector.close()
+
+    def flood(self, phones: Sequence[ThinPhone]) -> None:
+        """Have these phones write, from now on, as fast as they can, and never read."""
+        for number, phone in enumerate(phones):
+            phone.socket.setblocking(False)
+            self._selector.register(phone, selectors.EVENT_WRITE, FLOOD[number % len(FLOOD)])
+
+    def turn(self, seconds: float) -> None:
+        """Read and write what can be, once; waits so long at most if nothing can."""
+        for key, _ in self._selector.select(seconds):
+            if isinstance(key.data, Member):
+                key.data.phone.receive(0)
+                key.data.take()
+                if key.data.phone.closed:
+                    self._selector.unregister(key.fileobj)
+                continue
+            phone = key.fileobj
+            assert isinstance(phone, ThinPhone)
+            try:
+                self.flooded += phone.socket.send(key.data)
+            except BlockingIOError:
+                continue
+            except OSError:  # it was cut off
+                self._selector.unregister(phone)
+
+    def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Take turns until the condition holds; says whether it did in time."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                return False
+            self.turn(0.05)
+        return True
+
+    def hears(self, mark: str, seconds: float) -> list[float]:
+        """Take turns until every member's last message is this one; returns when each had it.
+
+        Times are those of ``time.monotonic()``; members that did not hear of it in time are
+        left out.
+        """
+        waiting = {id(member): member for member in self.members}
+        heard: list[float] = []
+
+        def all_heard() -> bool:
+            now = time.monotonic()
+            there = [key for key, one in waiting.items() if one.told and one.told[-1] == mark]
+            for key in there:
+                del waiting[key]
+                heard.append(now)
+            return not waiting
+
+        self.until(all_heard, seconds)
+        return heard

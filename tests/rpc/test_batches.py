@@ -1,0 +1,93 @@
+"""Batches: their entries in order, and bounded in what they may answer together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.rpc.adapter import Adapter, Method
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class World:
+    """What the handlers did, in order."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.gate = trio.Event()
+
+
+async def large(world: World, params: Nothing) -> str:
+    world.done.append("large")
+    return "x" * 600
+
+
+async def small(world: World, params: Nothing) -> str:
+    world.done.append("small")
+    world.gate.set()
+    return "y"
+
+
+async def wait(world: World, params: Nothing) -> str:
+    await world.gate.wait()
+    world.done.append("wait")
+    return "z" * 600
+
+
+ADAPTER: Adapter[World] = Adapter(
+    [
+        Method("large", Nothing, large, ""),
+        Method("small", Nothing, small, ""),
+        Method("wait", Nothing, wait, "", "waiting"),
+    ],
+    batch_entries=10,
+    batch_bytes=1000,
+)
+
+
+async def answers(world: World, *entries: tuple[str, int | None]) -> list[Any]:
+    """The answers to a batch: a result, or the code of an error, with its id."""
+    batch = [
+        {"jsonrpc": "2.0", "method": method} | ({} if number is None else {"id": number})
+        for method, number in entries
+    ]
+    reply = await ADAPTER.read(json.dumps(batch).encode()).run(world)
+    assert reply is not None
+    return [
+        (one["id"], one["result"] if "result" in one else one["error"]["code"])
+        for one in json.loads(reply)
+    ]
+
+
+async def test_a_batch_is_refused_from_where_its_answers_have_grown_too_large() -> None:
+    """What is refused was not done; a notification is refused without a word."""
+    world = World()
+    entries = [("large", 1), ("large", 2), ("small", 3), ("small", None), ("large", 4)]
+    told = await answers(world, *entries)
+    assert told == [(1, "x" * 600), (2, "x" * 600), (3, -32008), (4, -32008)]
+    assert world.done == ["large", "large"]
+
+
+async def test_the_refusal_says_that_nothing_was_done_and_what_to_do() -> None:
+    batch = [{"jsonrpc": "2.0", "method": "large", "id": n} for n in range(3)]
+    reply = await ADAPTER.read(json.dumps(batch).encode()).run(World())
+    error = json.loads(reply or b"")[2]["error"]
+    assert error["message"] == (
+        "Not done: the answers of this batch have reached 1000 bytes; "
+        "send this request again in another one."
+    )
+    assert error["data"] == {"retry_after_ms": 1000}
+
+
+async def test_entries_run_in_order_and_those_that_wait_beside_them() -> None:
+    """One that waits is begun at once, so it is never refused for what others answer."""
+    world = World()
+    told = await answers(world, ("wait", 1), ("large", 2), ("small", 3))
+    assert told == [(1, "z" * 600), (2, "x" * 600), (3, "y")]
+    assert world.done == ["large", "small", "wait"]

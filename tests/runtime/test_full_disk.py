@@ -1,0 +1,100 @@
+"""A full disk under the locks: what it keeps from beginning is said, what had begun waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from podiumd.runtime import lockfile
+from podiumd.runtime.errors import Overloaded
+from podiumd.runtime.holder import Holder
+from podiumd.runtime.lockfile import LeaseError, prepare_directory
+from tests.runtime.harness import Machine, fields_of, running
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No record of a lock can be written."""
+
+    def full(fd: int, holder: Holder) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lockfile, "write_record", full)
+        yield
+
+
+async def test_a_start_and_a_prompt_are_refused_in_a_sentence_and_hold_nothing(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        with full_disk():
+            for begin in (daemon.start(one), daemon.prompt()):
+                with pytest.raises(Overloaded, match="The disk is full") as raised:
+                    await begin
+                assert raised.value.data == {"retry_after_ms": 5000}
+        assert await daemon.service.locks() == []
+        run_id = await daemon.start(one)
+        (await daemon.turn()).complete()
+        await daemon.ended(run_id)
+
+
+async def test_a_run_that_cannot_note_its_lease_waits_for_room(
+    machine: Machine, gated: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated)
+        await daemon.question(run_id)
+    with full_disk():
+        async with running(machine) as daemon:  # it starts all the same
+            await daemon.hears("Disk full")
+    async with running(machine) as daemon:
+        with full_disk():
+            await daemon.answer(run_id, "yes")
+            await daemon.hears("Disk full")
+        daemon.actor(run_id).poke()
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert fields_of(daemon.logged, "Run fault") == []
+
+
+async def test_a_turn_is_taken_up_once_its_run_has_its_leases_again(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+    for path in machine.locks.iterdir():
+        path.unlink()
+    async with running(machine, restore=False) as daemon:
+        with full_disk():
+            await daemon.service.restore()
+            await daemon.hears("Disk full")
+            assert turn.attached == 0
+        daemon.actor(run_id).poke()
+        await daemon.until(run_id, lambda _state: turn.attached == 1)
+        turn.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+def test_a_full_disk_is_not_taken_for_a_fault_of_the_lock_files(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(number: int) -> None:
+        def refused(*arguments: object, **options: object) -> int:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(lockfile, "_make_private", refused)
+        monkeypatch.setattr(os, "open", refused)
+
+    for number, kind in ((errno.ENOSPC, OSError), (errno.EIO, LeaseError)):
+        with monkeypatch.context():
+            refuse(number)
+            with pytest.raises(kind):
+                prepare_directory(machine.locks)
+            with pytest.raises(kind):
+                lockfile.try_lock(machine.locks / "x.lock")
+            monkeypatch.undo()
