@@ -40,17 +40,17 @@ from benchmarks.session_daemon import Client, session_daemon, wait_for_index
 from benchmarks.session_tree import Spec, Tree, make
 from benchmarks.tail_work import Audience, Pen, audience
 from tests.load.crowd import (
-    SMALL_BUFFER,
     Crowd,
     key_of,
     memory_bytes,
     port_of,
     room_for_sockets,
 )
+from tests.load.offenders import offenders
 from tests.load.thin_phone import ThinPhone
 
 TREE = Spec(seed=3, files=5000, mb=50)
-LATENCY_APPENDS, TEN_APPENDS, STALLED_APPENDS, CROWD_APPENDS = 400, 300, 150, 60
+LATENCY_APPENDS, TEN_APPENDS, STALLED_APPENDS, CROWD_APPENDS = 400, 300, 150, 100
 FOLLOWED, TEN = 16, 10
 FILL_MESSAGES, FILL_SIZE = 200, 100_000
 """More than the kernel and the gateway hold for a phone that does not read."""
@@ -62,7 +62,7 @@ CROWD_SECONDS = 30.0
 OURS, NODE = "append to phone", "Node fs.watch + ws"
 OURS_TEN, NODE_TEN = "append to 10 phones, each", "Node, 10 clients, each"
 ALL, NINE = "all of 10 read, each", "1 of 10 stalls, each of the 9"
-CALM, BESET = "100 phones, each", "beside 100 offenders, each"
+CALM, BESET = "100 phones beside 50 that never read", "100 phones beside 50 floods more"
 
 Open = Callable[[], ThinPhone]
 
@@ -153,24 +153,26 @@ def stalled(seen: Seen, ground: Ground) -> None:
         seen.took(name, len(ears), ears.hear(pen))
 
 
-def beset(seen: Seen, ground: Ground, memory: Callable[[], int], narrow: Open) -> None:
+def beset(seen: Seen, ground: Ground, port: int, key: str) -> None:
     """A hundred phones by themselves, then beside as many that offend."""
     pen = ground.pens[FOLLOWED + 3]
     readers = [ground.stack.enter_context(ground.ours()) for _ in range(READERS)]
-    offenders = [ground.stack.enter_context(narrow()) for _ in range(SILENT + LOUD)]
-    for phone in (*readers, *offenders):
+    for phone in readers:
         phone.follow(pen.session_id)
     crowd = Crowd(readers)
     ground.stack.callback(crowd.close)
-    calm = memory()
+    nuisance = offenders(port, key, pen.session_id, SILENT, LOUD)
+    process = ground.stack.enter_context(nuisance)
+    assert process.stdin is not None
+    calm = memory_bytes(port, key)
     for name in (CALM, BESET):
         for _ in paced(CROWD_APPENDS, (name,)):
             began = pen.write(pen.line()) / 1e9
             heard = crowd.hears(pen.written[-1], CROWD_SECONDS)
             seen.took(name, READERS, [at - began for at in heard])
         if name == CALM:
-            crowd.flood(offenders[SILENT:])
-    seen.offence_mb = (memory() - calm) / 1e6
+            process.stdin.write(b"begin\n")
+    seen.offence_mb = (memory_bytes(port, key) - calm) / 1e6
 
 
 # -- all of it --------------------------------------------------------------------------------
@@ -197,12 +199,7 @@ async def one_life(scratch: Path) -> Seen:
             latency(seen, ground)
             ten(seen, ground)
             stalled(seen, ground)
-            beset(
-                seen,
-                ground,
-                lambda: memory_bytes(port, key),
-                lambda: ThinPhone(port, SMALL_BUFFER).log_in(key),
-            )
+            beset(seen, ground, port, key)
     return seen
 
 
@@ -231,19 +228,20 @@ def measure(options: argparse.Namespace) -> Result:
     delays = {name: [d for life in lives for d in life.delays[name]] for name in lives[0].delays}
     cpu = {name: statistics.median(life.cpu[name] for life in lives) for name in lives[0].cpu}
     cpu |= {name: statistics.median(taken) for name, taken in alone.items()}
+
+    def us(name: str) -> str | float:
+        return cpu[name] * 1e6 if name in cpu else ""
+
     lost, offence = sum(life.lost for life in lives), max(life.offence_mb for life in lives)
     return Result(
         figures=_figures(delays, cpu, lost, offence),
         header=["", "p50 ms", "p99 ms", "most ms", "times", "CPU us a delivery"],
         rows=[
-            [
-                name,
-                *([ms(took, 50), ms(took, 99), max(took) * 1000, str(len(took))] if took else []),
-                *([] if took else [""] * 4),
-                cpu[name] * 1e6 if name in cpu else "",
-            ]
-            for name in (*delays, *alone)
-            for took in [delays.get(name, [])]
+            *(
+                [name, ms(took, 50), ms(took, 99), max(took) * 1000, str(len(took)), us(name)]
+                for name, took in delays.items()
+            ),
+            *([f"fan-out alone: {name}", "", "", "", "", us(name)] for name in alone),
         ],
         details={"delays": delays, "cpu": cpu, "fan_out": alone},
     )

@@ -22,9 +22,9 @@ DAEMON = (
     ),
     Command(
         ("down",),
-        "stop the daemon; running turns are interrupted",
-        "Interrupt running turns, stop the daemon and wait until it is gone. A run of a recipe "
-        "whose turn is interrupted is paused: after the next 'podium up', 'podium resume RUN' "
+        "stop the daemon and all that runs",
+        "Interrupt running turns, commands and checks, stop the daemon and wait until it is gone. "
+        "A run of a recipe is paused by that: after the next 'podium up', 'podium resume RUN' "
         "lets it go on. A plain prompt is ended.",
         "podium down",
         "commands_daemon:down",
@@ -37,6 +37,16 @@ DAEMON = (
         "podium status --json",
         "views:status",
         (JSON,),
+    ),
+    Command(
+        ("doctor",),
+        "look for what is wrong, and say how to mend it",
+        "Examine agents, directories, socket, port, disk, databases, service, limits of the system "
+        "and what was left over: a line a check, with a fix where one is needed. Exit code 1 where "
+        "something is broken. Changes nothing, and works without a running daemon.",
+        "podium doctor",
+        "commands_doctor:doctor",
+        (CONFIG, JSON),
     ),
 )
 

@@ -128,7 +128,8 @@ RUNS = (
     Command(
         ("pause",),
         "pause a run at the end of its turn",
-        "The running turn goes on to its end; then the run stands still until it is resumed.",
+        "The running turn, command or check goes on to its end; then the run stands still until it "
+        "is resumed.",
         "podium pause 1a2b3c4d",
         "commands_runs:pause",
         (RUN, JSON),
@@ -151,8 +152,8 @@ RUNS = (
     ),
     Command(
         ("interrupt",),
-        "stop the running turn and pause the run",
-        "Returns when the agent is gone; 'podium resume' goes on.",
+        "stop the running turn, command or check and pause the run",
+        "Returns when nothing of it lives; 'podium resume' goes on.",
         "podium interrupt 1a2b3c4d",
         "commands_runs:interrupt",
         (RUN, JSON),

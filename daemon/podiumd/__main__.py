@@ -1,7 +1,7 @@
-"""``podiumd``: the daemon in the foreground, and its configuration shown.
+"""``podiumd``: the daemon in the foreground, its configuration shown, its surroundings examined.
 
-``podiumd config show`` and ``podiumd config path`` are what ``podium config`` runs; they need no
-running daemon.
+``podiumd config show|path`` and ``podiumd doctor`` are what ``podium config`` and ``podium doctor``
+run; they need no running daemon.
 """
 
 from __future__ import annotations
@@ -20,15 +20,22 @@ from podiumd.config_load import ConfigError, Loaded, flatten, load
 from podiumd.instance import AlreadyRunning
 from podiumd.logs import set_up
 from podiumd.paths import PlaceError, prepare
+from podiumd.service.arguments import add_arguments as add_service_arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for an error, 2 for wrong usage."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "doctor":
+            return _doctor(options)
+        if options.command == "service":
+            from podiumd.service import command
+
+            return command.main(options, os.environ, sys.platform)
         loaded = load(os.environ, sys.platform, Path.home(), options.config)
         if options.command == "config":
-            return _show_config(options.action, loaded, as_json=options.json)
+            return _emit(_configuration(options.action, loaded, as_json=options.json))
         return _serve(loaded, options)
     except (ConfigError, PlaceError, AlreadyRunning) as error:
         print(f"podiumd: {error}", file=sys.stderr)
@@ -54,13 +61,29 @@ def _parser() -> argparse.ArgumentParser:
     config.set_defaults(command="config")
     config.add_argument("action", choices=("show", "path"))
     config.add_argument("--json", action="store_true", help="print one JSON document")
+    doctor = commands.add_parser("doctor", help="look at everything that Podium needs")
+    doctor.set_defaults(command="doctor")
+    doctor.add_argument("--json", action="store_true", help="print one JSON document")
+    service = commands.add_parser("service", help="run as a service of your session")
+    service.set_defaults(command="service")
+    add_service_arguments(service)
     return parser
 
 
-def _show_config(action: str, loaded: Loaded, *, as_json: bool) -> int:
+def _doctor(options: argparse.Namespace) -> int:
+    from podiumd.doctor import report
+    from podiumd.doctor.run import examine
+
+    checks = examine(os.environ, Path.home(), options.config)
+    words = report.text(checks, colours=report.wants_colours(os.environ))
+    code = _emit(json.dumps(report.document(checks)) if options.json else words.rstrip("\n"))
+    return code or int(report.is_broken(checks))
+
+
+def _emit(words: str) -> int:
+    """Print; returns the exit code: 1 where standard output does not take it."""
     try:
-        _print_config(action, loaded, as_json=as_json)
-        print(end="", flush=True)
+        print(words, flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
         if not isinstance(error, BrokenPipeError):  # whose reader has what it wanted
@@ -69,23 +92,20 @@ def _show_config(action: str, loaded: Loaded, *, as_json: bool) -> int:
     return 0
 
 
-def _print_config(action: str, loaded: Loaded, *, as_json: bool) -> None:
+def _configuration(action: str, loaded: Loaded, *, as_json: bool) -> str:
     path = str(loaded.places.config)
     if action == "path":
-        print(json.dumps({"path": path}) if as_json else path)
-        return
+        return json.dumps({"path": path}) if as_json else path
     values = flatten(loaded.config)
     if as_json:
         listed = [
             {"key": key, "value": value, "source": loaded.sources[key]}
             for key, value in values.items()
         ]
-        print(json.dumps({"path": path, "values": listed}))
-        return
+        return json.dumps({"path": path, "values": listed})
     lines = [(f"{key} = {_toml(value)}", loaded.sources[key]) for key, value in values.items()]
     width = max(len(line) for line, _ in lines)
-    for line, source in lines:
-        print(f"{line:<{width}}  # {source}")
+    return "\n".join(f"{line:<{width}}  # {source}" for line, source in lines)
 
 
 def _toml(value: Any) -> str:
@@ -97,12 +117,14 @@ def _toml(value: Any) -> str:
 
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
+    from podiumd.manager import Manager
     from podiumd.tools.cgroup import leave_turn_group  # these load trio
     from podiumd.tools.environment import reexec_without_turn
 
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606
     leave_turn_group()
+    manager = Manager.from_environment(os.environ, os.getpid())
     prepare(loaded.places, os.getuid())
     try:
         set_up(options.log_format, file=loaded.places.log if options.detached else None)
@@ -117,7 +139,7 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
             os.close(options.ready_fd)
 
     try:
-        app.run(loaded.config, loaded.places, os.environ, ready)
+        app.run(loaded.config, loaded.places, os.environ, ready, manager)
     except app.CannotStart as error:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1

@@ -17,8 +17,8 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -30,8 +30,10 @@ from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.gateway.service import Surroundings, open_gateway
+from podiumd.health import Part, keep_fed
 from podiumd.instance import hold_lock
 from podiumd.logs import log
+from podiumd.manager import Manager
 from podiumd.paths import Places
 from podiumd.projects.naming_agent import infer_name
 from podiumd.rpc.context import DaemonInfo
@@ -81,10 +83,11 @@ def run(
     places: Places,
     environ: Mapping[str, str],
     ready: Callable[[], None] = lambda: None,
+    manager: Manager | None = None,
 ) -> None:
     """Run the daemon until it is told to stop.
 
-    ``ready`` is called once it answers.
+    ``ready`` is called once it answers. ``manager`` is the service manager that started us.
 
     Raises:
         AlreadyRunning: another daemon has this STATE or this socket.
@@ -92,19 +95,31 @@ def run(
         CannotStart: the store, the leases or the scripted agent's file cannot be used, or the
             disk is full.
     """
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(hold_lock(places.instance_lock))
-            listener = stack.enter_context(listening(places.socket, os.getuid()))
-            daemon = Daemon(config, places, environ)
+    manager = manager or Manager()
+    with _full_disk_told(places), ExitStack() as stack:
+        stack.callback(manager.handed.close)
+        stack.enter_context(hold_lock(places.instance_lock))
+        listener = manager.handed.rpc or stack.enter_context(listening(places.socket, os.getuid()))
+        daemon = Daemon(config, places, environ, manager)
+        try:
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
-    except* (StoreError, LeaseError, ScriptError) as group:
-        raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
-    except* OSError as group:
-        if not all(is_full(error) for error in _leaves(group)):
+        except* (StoreError, LeaseError, ScriptError) as group:
+            raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
+
+
+@contextmanager
+def _full_disk_told(places: Places) -> Iterator[None]:
+    full = CannotStart(f"The disk of {places.state} or {places.locks} is full. Free some space.")
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
             raise
-        words = f"The disk of {places.state} or {places.locks} is full. Free some space."
-        raise CannotStart(words) from group
+        raise full from error
+    except BaseExceptionGroup as group:
+        if group.subgroup(is_full) is None:
+            raise
+        raise full from group
 
 
 class CannotStart(Exception):
@@ -121,10 +136,14 @@ def _leaves(group: BaseExceptionGroup[Exception]) -> list[Exception]:
 class Daemon:
     """One daemon's parts."""
 
-    def __init__(self, config: Config, places: Places, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, config: Config, places: Places, environ: Mapping[str, str], manager: Manager
+    ) -> None:
         self._config = config
         self._places = places
         self._environ = environ
+        self._manager = manager
+        self._socket = manager.handed.rpc_path or places.socket
 
     async def serve(self, listener: object, ready: Callable[[], None]) -> None:
         """The tree of tasks, from ready to stopped."""
@@ -168,15 +187,19 @@ class Daemon:
                     version=__version__,
                     pid=os.getpid(),
                     started_at=context.clock.now(),
-                    socket=str(self._places.socket),
+                    socket=str(self._socket),
                     request_shutdown=stop.request,
                     gateway=gateway,
+                    service=self._manager.kind,
                 )
                 server = await nursery.start(serve_rpc, service, info, listener)
-                log("Daemon ready", pid=os.getpid(), socket=str(self._places.socket))
+                log("Daemon ready", pid=os.getpid(), socket=str(self._socket))
                 ready()
+                self._manager.notifier.ready(f"Answering at {self._socket}")
+                nursery.start_soon(keep_fed, self._manager.notifier, _parts(context, transcripts))
                 await stop.wait()
                 log("Daemon stopping", turns=stop.turns)
+                self._manager.notifier.stopping(f"Stopping, turns: {stop.turns}")
                 if stop.turns == "interrupt":
                     with trio.move_on_after(STOP_SECONDS):
                         await service.stop_turns()
@@ -227,12 +250,14 @@ class Daemon:
     def _surroundings(self, context: Context) -> Surroundings:
         """What the gateway needs of this daemon."""
         claude = context.agents["claude"]
+        handed = self._manager.handed.gateway
 
         async def infer(message: str) -> str:
             return await infer_name(message, command=claude.command, environment=claude.environment)
 
         return Surroundings(
             settings=self._config.gateway,
+            sockets=tuple(handed),
             state=self._places.state,
             home=Path(self._environ.get("HOME") or "/"),
             user=self._environ.get("USER") or pwd.getpwuid(os.getuid()).pw_name,
@@ -268,6 +293,18 @@ class Daemon:
         return (
             Path(chosen) if chosen else Path(environment.get("HOME", "~")).expanduser() / ".claude"
         )
+
+
+def _parts(context: Context, transcripts: Transcripts) -> list[Part]:
+    """What has to turn for the watchdog to be fed."""
+
+    async def ask_store() -> None:
+        try:
+            await context.store.ping()
+        except StoreError:
+            return  # a full disk is an answer too, and no restart mends it
+
+    return [Part("store writer", ask_store), Part("session follower", transcripts.ping)]
 
 
 async def _stop_on_signal(signals: object, stop: Stop) -> None:

@@ -125,9 +125,30 @@ class OrchestrationSettings(_Section, frozen=True):
 
 
 class LimitSettings(_Section, frozen=True):
-    """``[limits]``: of the whole daemon. ``max_agents``: agent processes at once."""
+    """``[limits]``: of the whole daemon.
+
+    ``max_agents``: agent processes at once. ``spool_megabytes`` (MiB): output of one turn, which
+    ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of a phone.
+    """
 
     max_agents: Annotated[int, Meta(ge=1, le=64)] = 4
+    spool_megabytes: Annotated[int, Meta(ge=1, le=65536)] = 1024
+    output_megabytes: Annotated[int, Meta(ge=2, le=1024)] = 10
+
+
+class RetentionSettings(_Section, frozen=True):
+    """``[retention]``: what is kept of what is over. Looked after at each start and once a day.
+
+    ``runs_days``: history of runs and prompts; 0: for good. ``failed_turns``, ``failed_checks``:
+    spools of turns, and output of checks, of runs that ended in an error. ``commands``,
+    ``commands_days``: history of phones' commands, with their output.
+    """
+
+    runs_days: Annotated[int, Meta(ge=0, le=36500)] = 365
+    failed_turns: Annotated[int, Meta(ge=0, le=100_000)] = 32
+    failed_checks: Annotated[int, Meta(ge=0, le=100_000)] = 32
+    commands: Annotated[int, Meta(ge=0, le=100_000)] = 1000
+    commands_days: Annotated[int, Meta(ge=1, le=3650)] = 7
 
 
 class NotifySettings(_Section, frozen=True):
@@ -144,4 +165,5 @@ class Config(_Section, frozen=True):
     voice: VoiceSettings = VoiceSettings()
     orchestration: OrchestrationSettings = OrchestrationSettings()
     limits: LimitSettings = LimitSettings()
+    retention: RetentionSettings = RetentionSettings()
     notify: NotifySettings = NotifySettings()

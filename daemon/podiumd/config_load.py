@@ -69,14 +69,29 @@ def load(
 def flatten(config: Config) -> dict[str, Any]:
     """Every setting by its dotted name, as plain data; whole seconds as integers."""
     flat: dict[str, Any] = {}
+    for key, value in values_of(config).items():
+        plain = int(value) if isinstance(value, float) and value.is_integer() else value
+        flat[key] = list(plain) if isinstance(plain, tuple) else plain
+    return flat
+
+
+def values_of(config: Config) -> dict[str, Any]:
+    """Every setting by its dotted name, as ``Config`` has it."""
+    values: dict[str, Any] = {}
     for path in _leaves(Config):
         value: Any = config
         for name in path:
             value = getattr(value, name)
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        flat[".".join(path)] = list(value) if isinstance(value, tuple) else value
-    return flat
+        values[".".join(path)] = value
+    return values
+
+
+def with_values(config: Config, changed: Mapping[str, Any]) -> Config:
+    """The configuration with some of its settings, by dotted name, exchanged for others that have
+    been checked."""
+    values = values_of(config) | dict(changed)
+    built: Config = _build(Config, {tuple(key.split(".")): values[key] for key in values}, ())
+    return built
 
 
 def _read_text(places: Places) -> str | None:

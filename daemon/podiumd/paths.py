@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 SOCKET_NAME: Final = "podium.sock"
-_WORK: Final = ("turns", "checks", "worktrees")  # in STATE: what runs leave while they work
+WORK: Final = ("turns", "checks", "worktrees")  # in STATE: what runs leave while they work
 _SOCKET_PATH_BYTES: Final = {"linux": 107, "darwin": 103}  # sun_path less its closing NUL
 
 
@@ -162,7 +162,7 @@ def check_socket_directory(path: Path, uid: int) -> None:
 
 def prepare(places: Places, uid: int) -> None:
     """Make every private directory, and check the one of the socket. Raises ``PlaceError``."""
-    for directory in (*places.private, *(places.state / name for name in _WORK)):
+    for directory in (*places.private, *(places.state / name for name in WORK)):
         make_private(directory, uid)
     if places.socket.parent not in places.private:
         check_socket_directory(places.socket.parent, uid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import trio
+from websockets.exceptions import InvalidStatus
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine
@@ -46,8 +48,10 @@ class House:
         self.port = port
         self.key = key
         self.mine = Client(port, key)
+        self.streams: list[trio.SocketStream] = []
         self.project = podium.machine.root / "project"
         self.project.mkdir()
+        os.mkfifo(self.project / "gate")
 
     async def paired(self, name: str) -> str:
         """The key of a further device."""
@@ -69,9 +73,14 @@ class House:
         self.mine = Client(self.port, self.key)
 
     async def dial(self) -> Phone:
-        """A phone that has not said anything yet."""
+        """A phone that has not said anything yet. Raises ``InvalidStatus``."""
         stream = await trio.open_tcp_stream("127.0.0.1", self.port)
-        return Phone(await Peer(stream).open())
+        self.streams.append(stream)
+        try:
+            return Phone(await Peer(stream).open())
+        except InvalidStatus:
+            await stream.aclose()
+            raise
 
     async def connected(self) -> Phone:
         """A phone that was let in."""
@@ -83,12 +92,24 @@ class House:
     def untouched(self) -> Json:
         """What nobody from outside may have changed."""
         root = self.podium.machine.root
-        files = {
+        return {
             str(path.relative_to(root)): path.read_bytes() if path.is_file() else b""
             for part in (self.project, self.podium.machine.home)
             for path in sorted(part.rglob("*"))
+            if not path.is_fifo()
         }
-        return files
+
+    @asynccontextmanager
+    async def gate(self) -> AsyncIterator[None]:
+        """Hold the agent that was told to hang on, once it does."""
+        with trio.fail_after(PATIENCE_SECONDS):
+            opened = await trio.to_thread.run_sync(
+                os.open, self.project / "gate", os.O_WRONLY, abandon_on_cancel=True
+            )
+        try:
+            yield
+        finally:
+            os.close(opened)
 
     async def at_work(self) -> Json:
         """What the daemon does."""
@@ -157,4 +178,9 @@ async def open_house(root: Path, settings: str = "") -> AsyncIterator[House]:
         )
         async with PodiumDaemon(machine) as podium:
             paired = await podium.rpc("gateway.pair", name="mine")
-            yield House(podium, await port_of(podium), paired["key"])
+            house = House(podium, await port_of(podium), paired["key"])
+            try:
+                yield house
+            finally:
+                for stream in house.streams:
+                    stream.socket.close()

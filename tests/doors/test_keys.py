@@ -70,16 +70,16 @@ async def test_every_message_with_every_bad_key_is_turned_away_and_nothing_told(
     keys = await bad_keys(house)
     before, work = house.untouched(), await house.at_work()
     refusals, tries = set(), 0
-    for type in SAID:
-        if type in {"ping", "connect"}:
+    for kind in SAID:
+        if kind in {"ping", "connect"}:
             continue  # these two a stranger may say
         for name, key in [("none", None), *keys.items()]:
             phone = await house.dial()
             if name != "none":
                 await phone.say("connect", api_key=key, protocol_version="0.5.0")
-            await phone.say(type, **fields(type, house.project), api_key=house.key)
+            await phone.say(kind, **fields(kind, house.project), api_key=house.key)
             heard = await phone.rest()
-            assert _told(heard) == ["hello", "auth_error"], (type, name)
+            assert _told(heard) == ["hello", "auth_error"], (kind, name)
             refusals.add(json.dumps(heard))
             tries += 1
             await house.forgiven()
@@ -222,27 +222,15 @@ async def test_a_revoked_device_is_gone_from_both_doors_within_a_second(house: H
     await phone.until("available_commands")
     other = Client(house.port, key)
     body = {"text": "Hang on", "agent": "scripted", "working_directory": str(house.project)}
-    gate = house.project / "gate"
-    _make_gate(gate)
     async with trio.open_nursery() as nursery:
 
         async def ask() -> None:
             (await other.post("/v1/prompt", body)).problem(401)
 
         nursery.start_soon(ask)
-        with gate.open("ab") if await _opened(gate) else gate.open("ab"):
+        async with house.gate():
             began = trio.current_time()
             await house.podium.rpc("gateway.revoke", device="other")
             await phone.rest()
     assert trio.current_time() - began < 1
     assert (await other.get("/metrics")).status == 401
-
-
-def _make_gate(path: Any) -> None:
-    import os
-
-    os.mkfifo(path)
-
-
-async def _opened(gate: Any) -> bool:
-    return True

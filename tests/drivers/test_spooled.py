@@ -15,7 +15,7 @@ from podiumd.drivers import spooled
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, Turn, TurnEvent
 from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.fifo import LineTooLong
-from podiumd.drivers.spool import SpoolWatch
+from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
 
@@ -149,12 +149,17 @@ async def test_a_steer_too_long_is_refused_and_the_turn_goes_on(
 
 
 async def test_an_agent_that_writes_without_end_is_stopped(
-    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+    bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spooled, "MAX_SPOOL_BYTES", 10)
-    async with claude.turn(bench("asks").request()) as turn:
-        await follow(turn)
-    assert turn.report.kind == "failed" and "output" in turn.report.detail
+    monkeypatch.setattr(spooled, "MEBIBYTE", 10)
+    async with watch_spools() as watch:
+        claude = ClaudeDriver(watch, lambda: 1)
+        async with claude.turn(bench("asks").request()) as turn:
+            await follow(turn)
+    assert turn.report.kind == "failed"
+    assert turn.report.detail == (
+        "the agent wrote more than 1 MiB of output (limits.spool_megabytes)"
+    )
 
 
 async def test_an_error_around_a_turn_comes_out_as_it_was_and_the_agent_is_ended(

@@ -3,108 +3,152 @@
 from __future__ import annotations
 
 import pytest
-import trio
 
 from podium.phone.requests import of_session
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.stories import ASKING, bash, when, word
-from tests.e2e.test_recipe_loop import LOOP
+from tests.e2e.phones import (
+    PATIENCE,
+    VERSIONS,
+    agrees,
+    asked,
+    begun,
+    exited,
+    heard,
+    holding,
+    paired,
+    started,
+)
+from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
+from tests.e2e.test_recipe_loop import LOOP as IMPLEMENT_AND_REVIEW
+from tests.e2e.test_recipe_loop import WALK
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 
 pytestmark = pytest.mark.claude
 
-PATIENCE = 40.0
+LONG = "Thinking about it. " * 20
 
 
-async def paired(podium: PodiumDaemon) -> tuple[str, str]:
-    """A new device: the gateway's address and the key."""
-    made = await podium.rpc("gateway.pair")
-    return made["url"], made["key"]
-
-
-@pytest.mark.parametrize("variant", ["ios", "ios-0.4"])
+@pytest.mark.parametrize("variant", VERSIONS)
 async def test_a_day_from_the_first_words_to_a_recipe(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
 ) -> None:
-    chat = [when("Good morning", {"text": "Morning."}), when("And now", {"text": "Tea."})]
-    model_server.load({"rules": [*chat, *LOOP["rules"]]})
+    chat = [
+        when("Good morning", {"text": "Morning."}),
+        when("And now", {"text": "Tea."}),
+        when("Well done", {"text": "Thanks."}),
+    ]
+    model_server.load({"rules": [*chat, *IMPLEMENT_AND_REVIEW["rules"]]})
     url, key = await paired(podium)
     async with Phone(url, key, variant) as phone:
-        session = await phone.new(str(repo.path), "Good morning")
-        await phone.until(lambda p: "Morning." in p.texts(session), PATIENCE)
+        session = await begun(phone, repo, "Good morning", "Morning.")
         await phone.turns(session, 1, PATIENCE)
-        assert phone.unsent(session) == [] and phone.texts(session)[0] == "Good morning"
         await phone.say("And now?")
-        await phone.until(lambda p: "Tea." in p.texts(session), PATIENCE)
+        await heard(phone, session, "Tea.")
         await phone.turns(session, 2, PATIENCE)
-        phone.send(of_session("start_recipe", session, recipe_id="implement-and-review"))
-        await phone.until(lambda p: p.model.board.active.get(session), PATIENCE)
-        await phone.background()
-        await phone.foreground()
-        await phone.until(lambda p: p.model.board.exited, PATIENCE)
-        ended = phone.model.board.exited[0]
-        assert (ended["reason"], ended["category"]) == ("changes-committed", "completed")
-        assert phone.model.board.active == {} and phone.faults == []
+        listed = await phone.request({"type": "refresh_sessions"}, "session_list")
+        assert [row["session_id"] for row in listed["sessions"]] == [session]
+        offered = await phone.request({"type": "get_available_recipes"}, "available_recipes")
+        assert "implement-and-review" in [row["id"] for row in offered["recipes"]]
+        with phone.listening("recipe_started") as steps:
+            phone.send(of_session("start_recipe", session, recipe_id="implement-and-review"))
+            await phone.until(lambda p: p.model.board.active.get(session), PATIENCE)
+            await phone.background()
+            await phone.foreground(PATIENCE)
+            told = await exited(phone, session)
+        assert (told["reason"], told["category"]) == ("changes-committed", "completed")
+        assert phone.model.board.active == {} and steps[-1]["current_step"] == WALK[-1]
+        counts = [step["step_count"] for step in steps]
+        assert counts == sorted(counts) and counts[-1] == len(WALK)
+        await phone.say("Well done.")
+        await heard(phone, session, "Thanks.")
+        assert phone.unsent(session) == []
+        await agrees(podium, phone, session)
+        assert phone.faults == []
     assert repo.subjects == ["Open a shop", "Begin"]
 
 
-async def test_an_approval_is_given_on_the_phone_and_a_second_phone_sees_it_closed(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+@pytest.mark.parametrize("variant", VERSIONS)
+async def test_an_approval_is_given_on_one_phone_and_the_others_see_it_closed(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
 ) -> None:
     model_server.load({"turns": [bash("echo ran >> made"), word("complete")]})
     recipe = podium.machine.recipe("asking", ASKING)
     url, key = await paired(podium)
     _, other_key = await paired(podium)
-    async with Phone(url, key, "ios") as phone, Phone(url, other_key, "ios") as other:
-        started = await phone.request(
-            {
-                "type": "start_recipe",
-                "session_id": None,
-                "recipe_id": recipe,
-                "working_directory": str(repo.path),
-            },
-            "recipe_started",
-            seconds=PATIENCE,
-        )
-        await phone.until(lambda p: p.model.board.questions, PATIENCE)
-        (question,) = phone.model.board.questions.values()
+    async with Phone(url, key, variant) as phone, Phone(url, other_key, "ios") as other:
+        session = await started(phone, recipe, repo)
+        await other.until(lambda p: p.model.board.questions, PATIENCE)
+        async with Phone(url, other_key, "ios") as late:
+            (question,) = late.model.board.questions.values()
         assert question["input"]["command"] == "echo ran >> made"
-        assert list(other.model.board.questions) == [question["question_id"]]
+        await phone.until(lambda p: p.model.board.questions, PATIENCE)
         answer = {"question_id": question["question_id"], "answer": "allow"}
         phone.send({"type": "answer_question", **answer})
         await other.until(lambda p: p.model.board.closed, PATIENCE)
-        await phone.until(lambda p: p.model.board.exited, PATIENCE)
-        assert phone.model.board.exited[0]["session_id"] == started["session_id"]
-        assert phone.faults == other.faults == []
+        closed = other.model.board.closed[question["question_id"]]
+        assert (closed["answer"], closed["closed"]) == ("allow", "answered")
+        other.send({"type": "answer_question", **answer, "answer": "deny"})
+        await other.until(lambda p: p.model.errors, PATIENCE)
+        assert (await exited(phone, session))["class"] == "completed"
+        assert phone.faults == other.faults == late.faults == []
     assert (repo.path / "made").read_text() == "ran\n"
 
 
-async def test_the_daemon_dies_in_the_middle_of_a_turn_and_the_phone_loses_nothing(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"rules": [when("Take your time", {"text": "Here it is.", "hold": "slow"})]})
-    url, key = await paired(podium)
-    async with Phone(url, key, "ios") as phone:
-        session = await phone.new(str(repo.path), "Take your time")
-        await trio.to_thread.run_sync(model_server.wait_holding, "slow", PATIENCE)
-        await podium.restart()
-    status = await podium.rpc("daemon.status")
-    async with Phone(status["gateway"]["url"], key, "ios") as phone:
-        await phone.open(session)
-        model_server.release("slow")
-        await phone.until(lambda p: "Here it is." in p.texts(session), PATIENCE)
-        assert phone.texts(session) == ["Take your time", "Here it is."] and phone.faults == []
-
-
-@pytest.mark.parametrize("variant", ["android", "rn"])
-async def test_older_apps_get_their_answers(
+@pytest.mark.parametrize("variant", VERSIONS)
+async def test_a_recipe_is_steered_paused_resumed_and_left(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
 ) -> None:
-    model_server.load({"rules": [when("Hello", {"text": "Hi there."})]})
+    rules = [
+        when("Work", held(bash("true", LONG)), word("complete")),
+        when("Review", held(word("no-issues", LONG), "review")),
+        when("Just", {"text": "Talking."}),
+    ]
+    model_server.load({"rules": rules})
     url, key = await paired(podium)
     async with Phone(url, key, variant) as phone:
-        session = await phone.new(str(repo.path), "Hello")
-        await phone.until(lambda p: any("Hi there." in t for t in p.texts(session)), PATIENCE)
-        assert phone.faults == []
+        session = await started(phone, podium.machine.recipe("loop", LOOP), repo)
+        await holding(model_server, "half")
+        await phone.open(session, PATIENCE)
+        steered = await asked(phone, "steer", session, "steer_result", text="Mind the gap.")
+        assert steered["state"] == "queued"
+        await phone.say("And the step.")
+        assert phone.model.acks[-1] in (
+            "Delivered into the running turn",
+            "Queued: the recipe's next prompt carries it",
+        ), phone.describe()
+        phone.send(of_session("pause_recipe", session))
+        await phone.barrier(PATIENCE)
+        model_server.release("half")
+        await phone.until(lambda p: p.model.counts["recipe_paused"], PATIENCE)
+        await asked(phone, "resume_recipe", session, "recipe_resumed")
+        await holding(model_server, "review")
+        phone.send(of_session("exit_recipe", session))
+        assert (await exited(phone, session))["reason"] == "user-requested"
+        await phone.say("Just talk.")
+        await heard(phone, session, "Talking.")
+        said = podium.machine.prompts(session, repo.path)
+        assert said[-1] == "Just talk." and phone.faults == []
+        everything = "".join(request.anywhere for request in model_server.requests)
+        assert "Mind the gap." in everything and "And the step." in everything
+        await agrees(podium, phone, session)
+
+
+async def test_recipes_can_be_switched_off_and_on_for_all_phones(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    model_server.load({"default": word("complete")})
+    recipe = podium.machine.recipe("asking", ASKING)
+    url, key = await paired(podium)
+    async with Phone(url, key, "ios") as phone, Phone(url, key, "ios") as other:
+        off = {"type": "set_orchestration", "enabled": False}
+        assert (await phone.request(off, "available_recipes"))["recipes"] == []
+        await other.until(lambda p: p.model.counts["available_recipes"], PATIENCE)
+        start = {"type": "start_recipe", "recipe_id": recipe, "working_directory": str(repo.path)}
+        await phone.request(start, "recipe_error")
+        on = {"type": "set_orchestration", "enabled": True}
+        assert (await other.request(on, "available_recipes"))["recipes"]
+        session = await started(phone, recipe, repo)
+        await exited(other, session)
+        assert phone.faults == other.faults == []

@@ -7,16 +7,12 @@ import resource
 import selectors
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from tests.load.thin_phone import NoAnswer, ThinPhone, message
+from tests.load.thin_phone import NoAnswer, ThinPhone
 
 UUID = re.compile(rb'"uuid":"([^"]+)"')
-FLOOD = (message("ping") * 64, message("refresh_sessions") * 64)
-"""What a phone that floods says, again and again: small questions, and such with long answers."""
-
-SMALL_BUFFER = 4096
 
 
 class Caller(Protocol):
@@ -74,12 +70,10 @@ class Member:
 
 
 class Crowd:
-    """Phones that read whatever comes, and beside them some that only write."""
+    """Phones that read whatever comes."""
 
     def __init__(self, phones: Iterable[ThinPhone]) -> None:
         self.members = [Member(phone) for phone in phones]
-        self.flooded = 0
-        """Bytes that those who flood have been able to send."""
         self._selector = selectors.DefaultSelector()
         for member in self.members:
             self._selector.register(member.phone, selectors.EVENT_READ, member)
@@ -88,29 +82,14 @@ class Crowd:
         """Let go of the selector; the phones stay open."""
         self._selector.close()
 
-    def flood(self, phones: Sequence[ThinPhone]) -> None:
-        """Have these phones write, from now on, as fast as they can, and never read."""
-        for number, phone in enumerate(phones):
-            phone.socket.setblocking(False)
-            self._selector.register(phone, selectors.EVENT_WRITE, FLOOD[number % len(FLOOD)])
-
     def turn(self, seconds: float) -> None:
-        """Read and write what can be, once; waits so long at most if nothing can."""
+        """Read what there is, once; waits so long at most if there is nothing."""
         for key, _ in self._selector.select(seconds):
-            if isinstance(key.data, Member):
-                key.data.phone.receive(0)
-                key.data.take()
-                if key.data.phone.closed:
-                    self._selector.unregister(key.fileobj)
-                continue
-            phone = key.fileobj
-            assert isinstance(phone, ThinPhone)
-            try:
-                self.flooded += phone.socket.send(key.data)
-            except BlockingIOError:
-                continue
-            except OSError:  # it was cut off
-                self._selector.unregister(phone)
+            member: Member = key.data
+            member.phone.receive(0)
+            member.take()
+            if member.phone.closed:
+                self._selector.unregister(member.phone)
 
     def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Take turns until the condition holds; says whether it did in time."""

@@ -119,9 +119,10 @@ class Carrier:
             self._link.close()
             self._to_send.set()
 
-    def come_back(self) -> None:
-        """Connect, if there is no connection."""
+    def come_back(self, url: str | None = None) -> None:
+        """Connect, if there is no connection; from now on to ``url``, if one is given."""
         self._wanted = True
+        self._url = url or self._url
         if self._retries is not None:
             self._retries.reset()
         self._woken.set()

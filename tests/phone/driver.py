@@ -270,9 +270,11 @@ class Phone:
         self.carrier.hang_up()
         await self.until(lambda phone: not phone.carrier.is_open)
 
-    async def foreground(self, seconds: float = PATIENCE_SECONDS) -> None:
-        """Connect (again), and wait until let in."""
-        self.carrier.come_back()
+    async def foreground(
+        self, seconds: float = PATIENCE_SECONDS, *, url: str | None = None
+    ) -> None:
+        """Connect (again), and wait until let in; ``url``: where the gateway is now."""
+        self.carrier.come_back(url)
         await self._let_in(seconds)
 
     async def _let_in(self, seconds: float) -> None:

@@ -121,6 +121,17 @@ def test_the_kotlin_app_learns_the_id_of_a_new_session_from_the_response() -> No
     assert sent(phone)[-1] == {"type": "prompt", "text": "more", "session_id": SESSION}
 
 
+def test_the_kotlin_app_keeps_its_own_id_for_a_session_that_a_list_has_told_of_before() -> None:
+    phone = connected("android")
+    local = phone.new("/home/ada/project", "hello")
+    feed(phone, {"type": "recent_sessions", "sessions": [{"session_id": SESSION}], "limit": 5})
+    feed(phone, RESPONSE)
+
+    assert phone.session(local) is phone.session(SESSION)
+    assert phone.session(local).texts == ["hi"]
+    assert phone.faults == []
+
+
 def test_a_response_without_the_id_of_its_message_is_a_second_row() -> None:
     phone = opened("android")
     feed(phone, without(RESPONSE, "message_id"))

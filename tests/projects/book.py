@@ -12,6 +12,7 @@ from pathlib import Path
 import trio
 
 from podiumd.projects.commands import (
+    Bounds,
     CommandBook,
     CommandComplete,
     CommandEvent,
@@ -38,6 +39,7 @@ class Bench:
     root: Path
     events: list[CommandEvent] = field(default_factory=list)
     now: datetime = NOON
+    bounds: Bounds = field(default_factory=Bounds)
     _news: trio.Event = field(default_factory=trio.Event)
 
     @property
@@ -67,6 +69,7 @@ class Bench:
             tell=self.tell,
             home=self.root,
             wall=lambda: self.now,
+            bounds=lambda: self.bounds,
         ) as book:
             yield book
 

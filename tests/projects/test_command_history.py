@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import trio.testing
 
-from podiumd.projects import commands
+from podiumd.projects.commands import Bounds
 from podiumd.projects.records import CommandRecord, Shelf
 from podiumd.tools.process import carriers
 from tests.projects.book import NOON, Bench
@@ -107,10 +107,8 @@ async def test_and_each_day(bench: Bench, mock_clock: trio.testing.MockClock) ->
         assert book.history() == []
 
 
-async def test_the_number_of_runs_is_limited_too(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commands, "MOST_KEPT", 2)
+async def test_the_number_of_runs_is_limited_too(bench: Bench) -> None:
+    bench.bounds = Bounds(most=2)
     stored(bench.state, *(record(n) for n in range(5)))
     async with bench.book() as book:
         await trio.testing.wait_all_tasks_blocked()

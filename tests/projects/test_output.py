@@ -18,7 +18,7 @@ class Heard:
         self.path = tmp_path / "log"
         self.told: list[tuple[Stream, str]] = []
         fd = os.open(self.path, os.O_WRONLY | os.O_CREAT)
-        self.output = Output(fd, lambda stream, line: self.told.append((stream, line)))
+        self.output = Output(fd, lambda stream, line: self.told.append((stream, line)), 100)
 
     def kept(self) -> bytes:
         self.output.close()
@@ -27,7 +27,6 @@ class Heard:
 
 @pytest.fixture
 def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Heard:
-    monkeypatch.setattr(output, "KEPT_BYTES", 100)
     monkeypatch.setattr(output, "TAIL_BYTES", 20)
     monkeypatch.setattr(output, "MOST_TOLD_LINES", 8)
     return Heard(tmp_path)

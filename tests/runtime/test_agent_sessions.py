@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import threading
 import uuid
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.formats.claude_transcript import Record
+from podiumd.runtime import world
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.leases import Lease, LeaseBook
@@ -159,6 +164,30 @@ async def test_rows_that_somebody_else_wrote_meanwhile_are_a_question(
         await daemon.answer(run_id, "continue")
         (await daemon.turn()).complete("fine")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_what_the_session_has_grown_by_is_read_off_the_loop_and_never_whole(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = machine.recipe(AGAIN, "again")
+    usual, kinds, threads = world.foreign_user_rows, [], []
+
+    def spy(lines: Iterable[bytes], known: Collection[str]) -> list[Record]:
+        kinds.append(type(lines))
+        threads.append(threading.current_thread())
+        return usual(lines, known)
+
+    monkeypatch.setattr(world, "foreign_user_rows", spy)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(again)
+        turn = await daemon.turn()
+        path = transcript(machine, turn.request.session_id, "Work")
+        turn.end(done({"outcome": "complete"}, mark={"size": path.stat().st_size}))
+        await daemon.answer(run_id, "yes")
+        (await daemon.turn()).complete("fine")
+        await daemon.ended(run_id)
+    assert kinds == [io.BufferedReader]
+    assert threading.current_thread() not in threads
 
 
 AGAIN = """

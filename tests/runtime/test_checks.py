@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import trio
 
-from podiumd.tools.process import carriers
 from tests.runtime.harness import Machine, fields_of, running
+from tests.runtime.processes import living, marker_of
 
 
 @pytest.fixture
@@ -62,11 +61,6 @@ async def test_a_check_is_ended_at_its_time_limit(
         assert "time limit of 0.2 s" in ended["tail"]
 
 
-async def marker_of(fifo: Path) -> str:
-    """The marker of a check that says it, once it has begun."""
-    return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
-
-
 async def test_a_check_is_killed_when_its_run_is_cancelled_with_all_that_it_started(
     machine: Machine, checked: Callable[..., str]
 ) -> None:
@@ -77,10 +71,10 @@ async def test_a_check_is_killed_when_its_run_is_cancelled_with_all_that_it_star
         run_id = await daemon.start(checked(escape))
         (await daemon.turn()).complete()
         marker = await marker_of(fifo)
-        assert len(carriers(marker)) == 2
+        assert len(await living(marker)) == 2
         run = await daemon.service.cancel(run_id)
         assert run["exit"]["reason"] == "user-requested"
-        assert carriers(marker) == []
+        assert await living(marker) == []
         assert fields_of(daemon.logged, "Run fault") == []
 
 
@@ -94,7 +88,7 @@ async def test_a_check_that_the_daemon_left_is_run_again_by_the_next(
         run_id = await daemon.start(checked(command))
         (await daemon.turn()).complete()
         marker = await marker_of(fifo)
-    assert carriers(marker) == []
+    assert await living(marker) == []
     (machine.project / "again").touch()
     async with running(machine) as daemon:
         assert await marker_of(fifo) == marker
@@ -112,7 +106,7 @@ async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_
         (await daemon.turn()).complete()
         marker = await marker_of(fifo)
         run = await daemon.service.interrupt(run_id)
-        assert (run["status"], carriers(marker)) == ("paused", [])
+        assert (run["status"], await living(marker)) == ("paused", [])
         (machine.project / "again").touch()
         await daemon.service.resume(run_id)
         await marker_of(fifo)

@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from podiumd.drivers.base import Settled
 from podiumd.runtime import world
 from podiumd.tools import git
 from tests.runtime.fake_agent import done
@@ -123,3 +124,34 @@ async def test_one_that_nobody_attends_does_not_start_there(machine: Machine, on
         run_id = await daemon.start(once, on_question="fail")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "clarification-needed"
         assert machine.agent.turns == []
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_waiting(
+    machine: Machine, one: str, gated: str, begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether its turn was about to begin, or it waited for a person."""
+    async with running(machine) as daemon:
+        if begun:
+            run_id, turn = await daemon.begun(one)
+            turn.complete()  # releases the leases, as a process that was never there
+            machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+        else:
+            run_id, _session = await daemon.waiting(gated)
+    turns = len(machine.agent.turns)
+
+    async def broken(path: str) -> str:
+        raise git.GitError("git cannot be run")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(git, "top_level", broken)
+        async with running(machine) as daemon:
+            if not begun:
+                await daemon.answer(run_id, "yes")
+            question = await daemon.question(run_id)
+            assert question["detail"] == "git cannot be run"
+            assert len(machine.agent.turns) == turns
+    async with running(machine) as daemon:
+        await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"

@@ -10,8 +10,8 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.runtime.errors import Busy
-from podiumd.tools.process import carriers
 from tests.runtime.harness import Machine, running
+from tests.runtime.processes import living, marker_of
 
 PLAIN = """
 format = 1
@@ -77,17 +77,13 @@ def fifo(machine: Machine) -> Path:
 BEGUN = 'shell = "echo $PODIUM_TURN > fifo; exec sleep 600"'
 
 
-async def marker_of(fifo: Path) -> str:
-    return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
-
-
 async def test_a_cancelled_command_leaves_nothing_behind(machine: Machine, fifo: Path) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(plain(machine, BEGUN))
         marker = await marker_of(fifo)
-        assert carriers(marker)
+        assert await living(marker)
         assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
-        assert not carriers(marker)
+        assert not await living(marker)
 
 
 async def test_a_command_that_a_restart_cut_off_is_run_again(machine: Machine, fifo: Path) -> None:
@@ -98,7 +94,7 @@ async def test_a_command_that_a_restart_cut_off_is_run_again(machine: Machine, f
         marker = await marker_of(fifo)
         assert len(await daemon.events(run_id, "command.intended")) == 1
         await daemon.service.cancel(run_id)
-        assert not carriers(marker)
+        assert not await living(marker)
 
 
 @pytest.mark.parametrize(("answer", "reason"), [("continue", None), ("stop", "user-requested")])
@@ -143,12 +139,12 @@ async def test_an_interrupt_ends_a_command_with_all_its_processes_and_resume_run
         run_id = await daemon.start(plain(machine, BEGUN))
         marker = await marker_of(fifo)
         run = await daemon.service.interrupt(run_id)
-        assert (run["status"], carriers(marker)) == ("paused", [])
+        assert (run["status"], await living(marker)) == ("paused", [])
         await daemon.service.resume(run_id)
         marker = await marker_of(fifo)
         assert len(await daemon.events(run_id, "command.intended")) == 1
         await daemon.service.cancel(run_id)
-        assert not carriers(marker)
+        assert not await living(marker)
 
 
 async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_on_resume(
@@ -158,7 +154,7 @@ async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_o
         run_id = await daemon.start(plain(machine, f"{BEGUN}\nirreversible = true"))
         marker = await marker_of(fifo)
         assert (await daemon.service.interrupt(run_id))["status"] == "paused"
-        assert not carriers(marker)
+        assert not await living(marker)
     async with running(machine) as daemon:  # a restart in between asks nothing of its own
         assert daemon.actor(run_id).state.status == "paused"
         await daemon.service.resume(run_id)
@@ -209,6 +205,6 @@ async def test_stopping_all_turns_ends_commands_too_and_pauses_their_runs(
         run_id = await daemon.start(plain(machine, BEGUN))
         marker = await marker_of(fifo)
         await daemon.service.stop_turns()
-        assert carriers(marker) == []
+        assert await living(marker) == []
     async with running(machine) as daemon:
         assert daemon.actor(run_id).state.status == "paused"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
@@ -16,6 +14,7 @@ from podiumd.runtime import recovery
 from podiumd.runtime.leases import Lease
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
+from tests.runtime.processes import marker_of
 
 
 async def test_a_queued_prompt_is_still_behind_its_run_after_a_restart(
@@ -185,11 +184,6 @@ initial = "build"
 passed = {{ exit = "built", class = "completed" }}
 failed = {{ exit = "not-built", class = "error" }}
 """
-
-
-async def marker_of(fifo: Path) -> str:
-    """The marker of a command that says it, once it has begun."""
-    return (await trio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)).strip()
 
 
 async def test_an_agent_keeps_the_tree_while_no_daemon_lives_and_the_run_has_it_again(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -234,3 +235,29 @@ async def test_a_client_that_goes_away_while_a_log_grows_does_not_cost_the_other
             await service.follower.look_again(session_id())
         assert client.cancel_called
         assert seqs(await anext(feed)) == [2]
+
+
+@pytest.mark.usefixtures("unwatched")
+async def test_a_rewritten_transcript_is_numbered_again_off_the_loop(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the longest sessions that takes too long for it."""
+    path = home.write(lines(1, 3))
+    threads = []
+
+    def seen(usual: Any) -> Any:
+        def spy(*arguments: Any) -> Any:
+            threads.append(threading.current_thread())
+            return usual(*arguments)
+
+        return spy
+
+    async with home.running() as service:
+        await service.page()
+        monkeypatch.setattr(logs.Log, "rebuild", seen(logs.Log.rebuild))
+        monkeypatch.setattr(logs.Log, "ledger", seen(logs.Log.ledger))
+        support.replace(path, line(9) + lines(1, 3))
+        await service.sweep()
+        assert len((await service.page(0)).messages) == 4
+    assert len(threads) == 2
+    assert threading.current_thread() not in threads

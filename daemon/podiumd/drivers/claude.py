@@ -7,7 +7,7 @@ when the daemon stops, and the next daemon takes it up (``podiumd.drivers.spoole
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from podiumd.drivers.claude_settle import find_agent, settle
 from podiumd.drivers.dialect import Aftermath
 from podiumd.drivers.fifo import FifoError
 from podiumd.drivers.spool import SpoolWatch
-from podiumd.drivers.spooled import SpooledTurn, running
+from podiumd.drivers.spooled import SPOOL_MEGABYTES, SpooledTurn, running
 from podiumd.drivers.stillborn import StillbornTurn
 from podiumd.tools.disk import is_full
 
@@ -32,7 +32,10 @@ VERSION_SECONDS = 10.0
 
 
 class ClaudeDriver:
-    """Runs turns of Claude Code; ``watch`` is the service that wakes their followers."""
+    """Runs turns of Claude Code; ``watch`` is the service that wakes their followers.
+
+    ``spool_megabytes`` bounds the output of a turn that starts, or is taken up, now.
+    """
 
     name = "claude"
     capabilities = Capabilities(
@@ -56,8 +59,11 @@ class ClaudeDriver:
         ),
     )
 
-    def __init__(self, watch: SpoolWatch) -> None:
+    def __init__(
+        self, watch: SpoolWatch, spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES
+    ) -> None:
         self._watch = watch
+        self._spool_megabytes = spool_megabytes
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[Turn]:
@@ -92,6 +98,7 @@ class ClaudeDriver:
                 process=process,
                 bell=bell,
                 idle_timeout=request.idle_timeout_seconds,
+                spool_megabytes=self._spool_megabytes(),
             )
 
             async def look() -> Aftermath:
@@ -118,6 +125,7 @@ class ClaudeDriver:
                 process=process,
                 bell=bell,
                 idle_timeout=pending.idle_timeout_seconds,
+                spool_megabytes=self._spool_megabytes(),
             )
 
             async def look() -> Aftermath:

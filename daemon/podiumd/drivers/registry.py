@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from podiumd.drivers.base import Driver
@@ -9,17 +10,23 @@ from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.script import demo_script, load_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.drivers.spool import SpoolWatch
+from podiumd.drivers.spooled import SPOOL_MEGABYTES
 
 
-def make_drivers(watch: SpoolWatch, *, script: str = "") -> dict[str, Driver]:
+def make_drivers(
+    watch: SpoolWatch,
+    *,
+    script: str = "",
+    spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES,
+) -> dict[str, Driver]:
     """Return every driver by its agent's name.
 
     ``script`` is the scripted agent's file of turns (``[agents.scripted] script``); empty: the
-    built-in demo.
+    built-in demo. ``spool_megabytes`` says how much output (MiB) a turn may write.
 
     Raises ``podiumd.drivers.script.ScriptError`` where that file cannot be used.
     """
     return {
-        "claude": ClaudeDriver(watch),
+        "claude": ClaudeDriver(watch, spool_megabytes),
         "scripted": ScriptedDriver(load_script(Path(script)) if script else demo_script()),
     }

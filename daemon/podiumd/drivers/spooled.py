@@ -35,13 +35,17 @@ from podiumd.tools.failpoints import failpoint
 TOLD = "told"
 STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
 ENDING_SECONDS = 30.0  # more than those four and a sweep (10 s) can take together
-MAX_SPOOL_BYTES = 1 << 30
+MEBIBYTE = 1 << 20
+SPOOL_MEGABYTES = 1024
 
 Look = Callable[[], Awaitable[Aftermath]]
 
 
 class SpooledTurn:
-    """Implements ``podiumd.drivers.base.Turn``. ``offset`` is the end of the last line read."""
+    """Implements ``podiumd.drivers.base.Turn``. ``offset`` is the end of the last line read.
+
+    ``spool_megabytes`` (MiB): a turn whose agent writes more is ended as failed.
+    """
 
     def __init__(
         self,
@@ -51,12 +55,14 @@ class SpooledTurn:
         process: AgentProcess,
         bell: Bell,
         idle_timeout: float,
+        spool_megabytes: int = SPOOL_MEGABYTES,
     ) -> None:
         self._directory = directory
         self._dialect = dialect
         self._process = process
         self._bell = bell
         self._idle_timeout = idle_timeout
+        self._spool_megabytes = spool_megabytes
         self._fifo = Fifo(directory / PIPE)
         self._spool = SpoolReader(directory / SPOOL)
         self._pending: deque[TurnEvent] = deque([process.started])
@@ -150,8 +156,9 @@ class SpooledTurn:
             self._end(None, "")
         elif self._dialect.hopeless:
             self._end(None, self._dialect.hopeless)
-        elif self._spool.offset > MAX_SPOOL_BYTES:
-            self._end("failed", "the agent wrote more than 1 GiB of output")
+        elif self._spool.offset > self._spool_megabytes * MEBIBYTE:
+            bound = f"{self._spool_megabytes} MiB of output (limits.spool_megabytes)"
+            self._end("failed", f"the agent wrote more than {bound}")
 
     def _patience(self) -> tuple[float, EndKind | None, str]:
         """Until when to wait for the next line, and what it means if none comes."""

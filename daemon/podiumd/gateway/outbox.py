@@ -20,6 +20,10 @@ _JOINED_BYTES: Final = 16 * KIB  # small pieces that wait are joined up to this 
 _SMALL_BYTES: Final = 1 * KIB
 _RECORD_BYTES: Final = 16 * KIB  # over TLS: one record, the step in which a stall is measured
 _LINGER_BYTES: Final = 8 * 1024 * KIB
+_INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
+_UNSENT_BYTES: Final = 128 * KIB
+"""What the kernel may hold for a client beside what is under way to it; else it takes megabytes,
+and it is only after those that ``pending`` shows that a client does not read."""
 
 
 class OutboxStream(trio.abc.Stream):
@@ -41,6 +45,8 @@ class OutboxStream(trio.abc.Stream):
         self._transport = transport
         self._hang_up = hang_up
         self._direct = direct
+        if direct is not None and direct.family in _INTERNET:
+            direct.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         self._limits = limits or GatewayLimits()
         self._waiting: deque[bytes | bytearray | memoryview] = deque()
         self._unread = b""
@@ -198,7 +204,13 @@ class OutboxStream(trio.abc.Stream):
         self._unread = data + self._unread
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
-        """What has arrived; empty at the end."""
+        """What has arrived; empty at the end.
+
+        A client that lets ``room_bytes`` of its answers wait is not listened to meanwhile: else one
+        that asks on and on without reading would have us keep them all.
+        """
+        while self.pending >= self._limits.room_bytes and not self.gone:
+            await self._progress.park()
         if self._unread:
             await trio.lowlevel.checkpoint()
             count = len(self._unread) if max_bytes is None else max_bytes

@@ -11,6 +11,7 @@ daemon from running: ``podium status`` says it.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -46,12 +47,14 @@ from podiumd.tools.memory import resident_bytes
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What the gateway needs of the daemon.
 
+    ``sockets`` are listeners that were handed over, in place of the settings' host and port.
     ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
     words to people.
     """
 
     settings: GatewaySettings
+    sockets: tuple[socket.socket, ...] = ()
     state: Path
     home: Path
     user: str
@@ -67,6 +70,7 @@ async def open_gateway(
 ) -> AsyncIterator[Control]:
     """Run the gateway; entered once it listens, or it is known why it does not."""
     devices = Devices(store, around.now)
+    around = _at_handed_sockets(around)
     control = Control(around.settings, devices, config_file=around.config_file, user=around.user)
     try:
         await devices.load()
@@ -111,9 +115,7 @@ async def _running(
         routes = Routes(Door(devices, guard), _routes(service, workshop, control))
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
-            gateway = await nursery.start(
-                serve_gateway, _options(around.settings, tls), hub, routes, guard
-            )
+            gateway = await nursery.start(serve_gateway, _options(around, tls), hub, routes, guard)
         except (CertificateError, CannotListen, PlaceError, OSError) as error:
             control.failed(str(error))
             yield
@@ -142,10 +144,21 @@ def _routes(
     }
 
 
-def _options(settings: GatewaySettings, tls: Tls | None) -> GatewayOptions:
+def _at_handed_sockets(around: Surroundings) -> Surroundings:
+    """Where sockets were handed over, the gateway's place is theirs, whatever the settings say."""
+    if not around.sockets:
+        return around
+    host, port = around.sockets[0].getsockname()[:2]
+    settings = msgspec.structs.replace(around.settings, host=host, port=port)
+    return msgspec.structs.replace(around, settings=settings)
+
+
+def _options(around: Surroundings, tls: Tls | None) -> GatewayOptions:
+    settings = around.settings
     return GatewayOptions(
         host=settings.host,
         port=settings.port,
+        sockets=around.sockets,
         names=own_names(),
         allowed_hosts=settings.allowed_hosts,
         tls=None if tls is None else tls.context,

@@ -1,4 +1,4 @@
-"""Running what a directory offers: live output, a history of 7 days, survival of disconnects."""
+"""Running what a directory offers: live output, a bounded history, survival of disconnects."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from podiumd.projects.errors import (
     UnknownRun,
 )
 from podiumd.projects.menu import Command, Offered
-from podiumd.projects.output import Output, Stream
+from podiumd.projects.output import MEBIBYTE, Output, Stream
 from podiumd.projects.places import existing_directory, named_directory
 from podiumd.projects.records import CommandRecord, Shelf
 from podiumd.tools.commands import Ending, run_into
 from podiumd.tools.process import MARKER, sweep
 
 MOST_AT_ONCE = 16
-MOST_KEPT = 1000
-KEPT = timedelta(days=7)
 _CLEANING_SECONDS = 24 * 60 * 60.0
 _NOT_STARTED = 127  # what a shell says of a program that it cannot find
 _STOPPED = 128 + signal.SIGTERM
@@ -62,6 +60,14 @@ class CommandComplete(msgspec.Struct, frozen=True):
 CommandEvent = CommandStarted | CommandOutput | CommandComplete
 
 
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept: so many runs, for so many days, and of each so much output (MiB)."""
+
+    most: int = 1000
+    days: int = 7
+    output_megabytes: int = 10
+
+
 @asynccontextmanager
 async def open_command_book(
     directory: Path,
@@ -70,12 +76,14 @@ async def open_command_book(
     tell: Callable[[CommandEvent], None],
     home: Path,
     wall: Callable[[], datetime] = lambda: datetime.now(UTC),
+    bounds: Callable[[], Bounds] = Bounds,
 ) -> AsyncIterator[CommandBook]:
     """The commands that are run for people's phones; at the end those that still run are ended.
 
     Parameters: ``directory`` holds the history. ``environment`` makes the whole environment of a
     command from its marker. ``tell`` hears of each command its start, its lines and its end, in
-    this order; it must not raise or block. ``home`` is what ``~`` stands for.
+    this order; it must not raise or block. ``home`` is what ``~`` stands for. ``bounds`` tells what is
+    kept at this moment.
 
     Commands that a killed daemon left running are ended in the background and told as complete,
     with exit code -1. Raises ``OSError`` when the history cannot be opened.
@@ -83,7 +91,7 @@ async def open_command_book(
     shelf = Shelf(directory)
     records = await trio.to_thread.run_sync(shelf.open)
     async with trio.open_nursery() as nursery:
-        book = CommandBook(shelf, records, nursery, environment, tell, home, wall)
+        book = CommandBook(shelf, records, nursery, environment, tell, home, wall, bounds)
         for record in records:
             if record.exit_code is None:
                 nursery.start_soon(book.recover, record)
@@ -106,6 +114,7 @@ class CommandBook:
         tell: Callable[[CommandEvent], None],
         home: Path,
         wall: Callable[[], datetime],
+        bounds: Callable[[], Bounds],
     ) -> None:
         self._shelf = shelf
         self._records = {one.command_session_id: one for one in records}
@@ -114,6 +123,7 @@ class CommandBook:
         self._tell = tell
         self._home = home
         self._wall = wall
+        self._bounds = bounds
         self._discovery = Discovery()
         self._running = 0
 
@@ -171,14 +181,15 @@ class CommandBook:
         return chosen[: max(limit, 0)]
 
     async def output(self, command_session_id: str) -> tuple[CommandRecord, str]:
-        """A run and all that is kept of its output: at most 10 MB, so far for one that runs.
+        """A run and all that is kept of its output, so far for one that runs.
 
         Raises ``UnknownRun``.
         """
         record = self._records.get(command_session_id)
         if record is None:
             raise UnknownRun(
-                f"There is no command run '{command_session_id}'; the history goes back 7 days."
+                f"There is no command run '{command_session_id}'; the history goes back "
+                f"{self._bounds().days} days."
             )
         text = await trio.to_thread.run_sync(self._shelf.output, command_session_id)
         return self._records.get(command_session_id, record), text
@@ -194,7 +205,7 @@ class CommandBook:
             await self._finish(record, _UNSEEN, seconds)
 
     async def clean_daily(self) -> None:
-        """Forget what is over 7 days old, now and each day."""
+        """Forget what is older than is kept, now and each day."""
         while True:
             await self._clean()
             await trio.sleep(_CLEANING_SECONDS)
@@ -204,7 +215,11 @@ class CommandBook:
 
     async def _run(self, command: Command, record: CommandRecord, fd: int) -> None:
         run_id = record.command_session_id
-        output = Output(fd, lambda stream, text: self._tell(CommandOutput(run_id, stream, text)))
+        output = Output(
+            fd,
+            lambda stream, text: self._tell(CommandOutput(run_id, stream, text)),
+            self._bounds().output_megabytes * MEBIBYTE,
+        )
         environment = {**self._environment(run_id), MARKER: run_id}
         started = trio.current_time()
         code, words = _STOPPED, "[Podium stopped, and ended this command]"
@@ -241,9 +256,10 @@ class CommandBook:
         self._tell(CommandComplete(over))
 
     async def _clean(self) -> None:
-        limit = _wire_time(self._wall() - KEPT)
+        bounds = self._bounds()
+        limit = _wire_time(self._wall() - timedelta(days=bounds.days))
         over = [one for one in self._records.values() if one.exit_code is not None]
-        surplus = len(over) - MOST_KEPT
+        surplus = len(over) - bounds.most
         old = [one for at, one in enumerate(over) if one.timestamp < limit or at < surplus]
         for record in old:
             del self._records[record.command_session_id]

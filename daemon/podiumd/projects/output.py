@@ -10,8 +10,9 @@ import trio
 
 from podiumd.projects.lines import LineGatherer, lines_of
 
-KEPT_BYTES = 10 * 1024 * 1024
-TAIL_BYTES = 1024 * 1024
+MEBIBYTE = 1 << 20
+KEPT_BYTES = 10 * MEBIBYTE
+TAIL_BYTES = MEBIBYTE
 """Of what is kept, that much is the end of the output: that is where a failure says why."""
 MOST_TOLD_LINES = 50_000
 _TOLD_PIECE = 4096  # a flood of short lines is told in parts, others have their turn in between
@@ -24,19 +25,21 @@ Stream = Literal["stdout", "stderr"]
 class Output:
     """Both streams of one command: into its log, and to ``tell``, a line at a time.
 
-    The log keeps the first 9 MB and the last 1 MB. Told are at most 50,000 lines and 10 MB, and
-    that there is more. The log is written in the event loop: each piece is small and goes into
+    ``kept_bytes`` of it are kept: the last MiB, and before that the beginning. Told are at most
+    50,000 lines and as many bytes, and that there is more. The log is written in the event loop: each piece is small and goes into
     the page cache, and their sum is limited.
     """
 
-    def __init__(self, fd: int, tell: Callable[[Stream, str], None]) -> None:
+    def __init__(
+        self, fd: int, tell: Callable[[Stream, str], None], kept_bytes: int = KEPT_BYTES
+    ) -> None:
         self._fd = fd
         self._tell = tell
-        self._room = KEPT_BYTES - TAIL_BYTES
+        self._room = kept_bytes - TAIL_BYTES
         self._tail = bytearray()
         self._left_out = 0
         self._lines_to_tell = MOST_TOLD_LINES
-        self._bytes_to_tell = KEPT_BYTES
+        self._bytes_to_tell = kept_bytes
         self._telling = True
 
     async def follow(self, process: trio.Process) -> None:

@@ -137,6 +137,7 @@ class Connection:
             if self._closing:
                 break
             work = self._adapter.read(line)
+            self._info.on_request()
             if work.pace == "waiting":
                 self._run_beside(work)
                 if self._outbox.full:  # of refusals, or of answers that nobody reads

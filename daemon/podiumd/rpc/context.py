@@ -35,6 +35,41 @@ class NoGateway:
         raise NotFound("device", device, f"There is no paired device '{device}'.")
 
 
+class SettingsControl(Protocol):
+    """The daemon's settings (``podiumd.config_reload.Settings``)."""
+
+    def status(self) -> Json: ...
+    def document(self) -> Json: ...
+    def bounds(self) -> Json: ...
+    async def reload(self) -> Json:
+        """Raises ``ConfigError`` and ``PlaceError``."""
+        ...
+
+
+class NoSettings:
+    """The ``SettingsControl`` of a daemon that was given its settings by hand."""
+
+    def status(self) -> Json:
+        """There is no file."""
+        return {"path": None, "problem": None, "pending": []}
+
+    def document(self) -> Json:
+        """Nor anything to tell of it."""
+        return self.status() | {"values": []}
+
+    def bounds(self) -> Json:
+        """Nor bounds."""
+        return {"limits": {}, "retention": {}}
+
+    async def reload(self) -> Json:
+        """Raises Refused."""
+        raise Refused("This daemon has no configuration file.")
+
+
+def _nothing() -> None:
+    pass
+
+
 def _no_voice() -> Json:
     return {"state": "off", "model": None}
 
@@ -44,6 +79,8 @@ class DaemonInfo:
     """What ``daemon.status`` says beside the service, and how the daemon is asked to stop.
 
     ``started_at`` is RFC 3339; ``request_shutdown`` returns at once, its caller gets its answer.
+    ``on_request`` is told of every line that a client sends.
+    ``service`` is the service manager that runs the daemon: ``systemd``, ``launchd`` or none.
     """
 
     version: str
@@ -53,6 +90,9 @@ class DaemonInfo:
     request_shutdown: Callable[[Literal["leave", "interrupt"]], None]
     gateway: GatewayControl = field(default_factory=NoGateway)
     voice: Callable[[], Json] = field(default=_no_voice)
+    settings: SettingsControl = field(default_factory=NoSettings)
+    on_request: Callable[[], None] = field(default=_nothing)
+    service: str | None = None
 
 
 class FeedHost(Protocol):

@@ -9,10 +9,13 @@ from typing import Final
 
 import msgspec
 
+from podiumd.config_load import ConfigError
+from podiumd.paths import PlaceError
 from podiumd.rpc import params as p
 from podiumd.rpc.adapter import Method
 from podiumd.rpc.context import RequestContext
 from podiumd.runtime.api import Json, SendPrompt, StartRun
+from podiumd.runtime.errors import Refused
 
 _EVENTS_A_PAGE: Final = 5000
 _MESSAGES: Final = "session.messages"
@@ -32,14 +35,31 @@ async def _status(context: Ctx, params: p.Nothing) -> Json:
         "pid": info.pid,
         "started_at": info.started_at,
         "socket": info.socket,
+        "service": info.service,
         "gateway": info.gateway.status(),
         "voice": info.voice(),
+        "configuration": info.settings.status(),
+        **info.settings.bounds(),
     }
     return own | await context.service.status()
 
 
 async def _configure(context: Ctx, params: p.Configure) -> Json:
     return await context.service.configure(params.orchestration_enabled)
+
+
+async def _configuration(context: Ctx, params: p.Nothing) -> Json:
+    return context.info.settings.document()
+
+
+async def _reload(context: Ctx, params: p.Nothing) -> Json:
+    try:
+        return await context.info.settings.reload()
+    except (ConfigError, PlaceError) as error:
+        first, _, more = str(error).partition("\n")
+        others = f" (and {more.count(chr(10)) + 1} more)" if more else ""
+        words = f"The configuration was not taken, the one before it stays in force: {first}{others}"
+        raise Refused(words) from None
 
 
 async def _shutdown(context: Ctx, params: p.Shutdown) -> Json:
@@ -215,8 +235,10 @@ async def _sessions_unsubscribe(context: Ctx, params: p.OneSession) -> Json:
 
 
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
+    Method("daemon.configuration", p.Nothing, _configuration, "The settings in force."),
     Method("daemon.configure", p.Configure, _configure, "Switch recipes on or off."),
     Method("daemon.ping", p.Nothing, _ping, "Prove that the daemon answers.", "instant"),
+    Method("daemon.reload", p.Nothing, _reload, "Read the configuration anew."),
     Method("daemon.shutdown", p.Shutdown, _shutdown, "Stop the daemon.", "instant"),
     Method("daemon.status", p.Nothing, _status, "What the daemon is and does."),
     Method("events.subscribe", p.Subscribe, _events_subscribe, "Follow every event."),

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from podiumd.config import RetentionSettings
 from podiumd.drivers.base import Driver
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
@@ -41,7 +42,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The runtime's surroundings. ``state`` is the daemon's STATE directory."""
+    """The runtime's surroundings. ``state`` is the daemon's STATE directory,
+    ``retention`` tells what is kept at this moment."""
 
     store: Store
     bus: Bus
@@ -52,6 +54,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     slots: Slots
     log: LogEvent
     command_environment: Callable[[str], dict[str, str]]
+    retention: Callable[[], RetentionSettings] = RetentionSettings
 
     def turn_directory(self, turn_id: str) -> Path:
         """Where the files of a turn are: its FIFO, spool and error output."""

@@ -1,22 +1,27 @@
-"""What may be thrown away: client tokens after a day, the files of turns long over."""
+"""What may be thrown away, and when: client tokens, the files of turns long over, old runs."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import trio
 
 from podiumd.runtime.clock import wire_time
 from podiumd.runtime.context import Context
+from podiumd.runtime.loading import turn_ids
 from podiumd.store.errors import StoreError
 
 TOKENS_KEPT = timedelta(hours=24)
-DIRECTORIES_KEPT = 32
-"""Of runs that ended in an error the spools and check logs are kept, as many as this."""
+DAY_SECONDS = 24 * 60 * 60.0
+RUNS_AT_ONCE = 50
+"""Runs forgotten in one transaction: nobody waits long behind it."""
+
+InUse = Callable[[], tuple[Collection[str], Collection[str]]]
+"""The turns and the runs that are open."""
 
 
 async def forget_old_tokens(context: Context) -> None:
@@ -24,21 +29,52 @@ async def forget_old_tokens(context: Context) -> None:
     await context.store.prune_tokens(wire_time(context.clock.wall() - TOKENS_KEPT))
 
 
-async def tidy(context: Context, open_turns: Collection[str], open_runs: Collection[str]) -> None:
-    """Remove what old turns and checks left, but for the newest and for what is still in use."""
+async def tidy(context: Context, in_use: InUse) -> None:
+    """Remove what is older, or more, than ``[retention]`` keeps, but nothing that is in use."""
+    kept = context.retention()
     with suppress(StoreError):  # a full disk is no reason not to start
         await forget_old_tokens(context)
-    await trio.to_thread.run_sync(_thin_out, context.state / "turns", frozenset(open_turns))
-    await trio.to_thread.run_sync(_thin_out, context.state / "checks", frozenset(open_runs))
+        if kept.runs_days:
+            await _forget_runs(context, context.clock.wall() - timedelta(days=kept.runs_days))
+    for name, most in (("turns", kept.failed_turns), ("checks", kept.failed_checks)):
+        found = await trio.to_thread.run_sync(_listed, context.state / name)
+        # Asked only now: what begins from here on is not among those found.
+        busy = frozenset().union(*in_use())
+        over = [path for path in found if path.name not in busy]
+        await trio.to_thread.run_sync(_remove, over[most:])
 
 
-def _thin_out(directory: Path, in_use: frozenset[str]) -> None:
+async def tidy_daily(context: Context, in_use: InUse) -> None:
+    """Tidy once a day, until cancelled."""
+    while True:
+        await trio.sleep(DAY_SECONDS)
+        await tidy(context, in_use)
+
+
+async def _forget_runs(context: Context, before: datetime) -> None:
+    """Forget runs that ended before a time: their files first, so that none is left nameless."""
+    count = 0
+    while rows := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
+        for row in rows:
+            turns = await turn_ids(context.store, row.run_id)
+            places = [context.state / "checks" / row.run_id, *map(context.turn_directory, turns)]
+            await trio.to_thread.run_sync(_remove, places)
+        await context.store.forget_runs([row.run_id for row in rows])
+        count += len(rows)
+    if count:
+        context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
+
+
+def _listed(directory: Path) -> list[Path]:
+    """What is in a directory, the newest first."""
     try:
-        found = [path for path in directory.iterdir() if path.name not in in_use]
+        return sorted(directory.iterdir(), key=_changed_at, reverse=True)
     except FileNotFoundError:
-        return
-    found.sort(key=_changed_at, reverse=True)
-    for path in found[DIRECTORIES_KEPT:]:
+        return []
+
+
+def _remove(directories: Iterable[Path]) -> None:
+    for path in directories:
         shutil.rmtree(path, ignore_errors=True)
 
 

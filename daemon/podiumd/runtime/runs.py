@@ -43,6 +43,12 @@ class Runs:
     def live(self) -> list[RunActor]:
         return list(self._actors.values())
 
+    def in_use(self) -> tuple[list[str], list[str]]:
+        """The turns and the runs that are open."""
+        states = [actor.state for actor in self._actors.values()]
+        turns = [state.turn.intent.turn_id for state in states if state.turn is not None]
+        return turns, [state.start.run_id for state in states]
+
     def get(self, run_id: str) -> RunActor | None:
         """The actor of a run that is alive."""
         return self._actors.get(run_id)

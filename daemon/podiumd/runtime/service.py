@@ -108,9 +108,7 @@ class DaemonService:
         if stored is not None:
             self._enabled = bool(msgspec.json.decode(stored))
         await self._runs.recover()
-        live = [actor.state for actor in self._runs.live]
-        turns = [state.turn.intent.turn_id for state in live if state.turn is not None]
-        await tidy(self._context, turns, [state.start.run_id for state in live])
+        await tidy(self._context, self._runs.in_use)
         with suppress(StoreError):  # a full disk is no reason not to start
             await self._end_recipes_if_off()
 

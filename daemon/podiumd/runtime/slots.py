@@ -13,6 +13,21 @@ class Slots:
         self._holders: set[str] = set()
         self._waiting: dict[str, Callable[[], None]] = {}
 
+    @property
+    def working(self) -> int:
+        """How many runs have a slot."""
+        return len(self._holders)
+
+    @property
+    def waiting(self) -> int:
+        """How many runs stand in line for one."""
+        return len(self._waiting)
+
+    def resize(self, limit: int) -> None:
+        """Change the bound. Who has a slot keeps it, also beyond a smaller one."""
+        self.limit = limit
+        self._wake_next()
+
     def in_line(self, run_id: str) -> bool:
         """Whether a run waits for a slot."""
         return run_id in self._waiting

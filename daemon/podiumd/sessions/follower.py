@@ -80,6 +80,7 @@ class Follower:
         """
         self.someone_follows = trio.Event()
         self.news = News()
+        self._turned = trio.Event()
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -91,6 +92,17 @@ class Follower:
             while True:
                 changes = await self._watch.wait()
                 await self._guarded(self._take(changes))
+                self._turn()
+
+    async def ping(self) -> None:
+        """Return when the follower has come round, or on by one transcript or batch of them."""
+        turned = self._turned
+        self._watch.wake()
+        await turned.wait()
+
+    def _turn(self) -> None:
+        self._turned.set()
+        self._turned = trio.Event()
 
     async def _look_now_and_then(self) -> None:
         """What the watch cannot promise: ask for sweeps, look at what is followed."""
@@ -125,6 +137,7 @@ class Follower:
         await self._miss(missing)
 
     async def _look_at(self, path: str, missing: list[str]) -> None:
+        self._turn()
         try:
             found = tree.look(self._roots, path)
         except OSError as error:
@@ -279,6 +292,7 @@ class Follower:
 
     async def _read_together(self, batch: Sequence[Found], reader: BulkReader) -> None:
         """Bring sessions up to date in one commit; those that are in use, one by one."""
+        self._turn()
         async with AsyncExitStack() as held:
             quick = [found for found in batch if await self._hold_if_free(found, held)]
             ids = [found.session_id for found in quick]

@@ -65,6 +65,10 @@ class Transcripts:
         self._logs = logs
         self._follower = follower
 
+    async def ping(self) -> None:
+        """Return when the follower has shown that it turns."""
+        await self._follower.ping()
+
     async def complete(self) -> None:
         """Return once every session is known: when the first look at the whole tree is over."""
         await self._follower.ready.wait()

@@ -121,6 +121,10 @@ class TreeWatch:
             self._changes.sweep = True
         self._ring()
 
+    def wake(self) -> None:
+        """Let whoever waits come round, with nothing changed; called on any thread."""
+        self._ring()
+
     def _ring(self) -> None:
         try:
             self._token.run_sync_soon(self._set, idempotent=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -170,6 +171,15 @@ class Store:
         """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
         return await self._writer.submit(partial(writing.prune_tokens, before=before))
 
+    async def runs_ended_before(self, before: str, limit: int) -> list[RunRow]:
+        """Runs that ended before a time (RFC 3339 UTC), but for the newest run and the one of the
+        newest fact: with those, ``pos`` and the order of runs would begin anew."""
+        return await self._runs(reading.ENDED_BEFORE, (before,), limit)
+
+    async def forget_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete runs with all their facts: what ``runs_ended_before`` has named."""
+        await self._writer.submit(partial(writing.forget_runs, run_ids=tuple(run_ids)))
+
     async def setting(self, key: str) -> bytes | None:
         """The value of a setting."""
         return await self._value("SELECT value FROM settings WHERE key = ?", key)
@@ -177,6 +187,10 @@ class Store:
     async def set_setting(self, key: str, value: bytes) -> None:
         """Set a setting; durable when this returns."""
         await self._writer.submit(partial(writing.put_setting, key=key, value=value))
+
+    async def ping(self) -> None:
+        """One turn of the writer that changes nothing: returns when its thread has come round."""
+        await self._writer.submit(_nothing)
 
     async def mark(self, session_id: str) -> bytes | None:
         """The last stored state of a session's transcript."""
@@ -213,3 +227,7 @@ class Store:
         return await self._readers.run(
             lambda connection: reading.value(connection, self.path, query, key)
         )
+
+
+def _nothing(connection: sqlite3.Connection) -> None:
+    return

@@ -34,6 +34,10 @@ _RUNS = """SELECT run_id, kind, status, session_id, working_directory, started_a
 _LEDGERS = "SELECT session_id, generation, entries, row, checksum FROM ledgers"
 
 
+ENDED_BEFORE = """status = 'ended' AND ended_at < ? AND number < (SELECT max(number) FROM runs)
+    AND run_id <> (SELECT run_id FROM facts ORDER BY pos DESC LIMIT 1)"""
+
+
 class Readers:
     """Read-only connections, each used on a worker thread by one query at a time."""
 

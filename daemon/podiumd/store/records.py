@@ -22,7 +22,8 @@ class NewFact(msgspec.Struct, frozen=True):
 class StoredFact(msgspec.Struct, frozen=True):
     """A fact in the log.
 
-    ``pos`` counts all facts and ``seq`` those of one run, both from 1 and without holes.
+    ``pos`` counts all facts and ``seq`` those of one run, both from 1. ``pos`` has holes where
+    old runs were forgotten, ``seq`` has none.
     ``data`` is JSON and is passed through as it is when the struct itself is encoded.
     """
 

@@ -11,7 +11,8 @@ Migration = Callable[[sqlite3.Connection], None]
 APPLICATION_ID = 0x506F6469
 
 _TABLES = (
-    # Facts are never changed and never deleted; pos is the rowid, so the log is read in order.
+    # Facts are never changed, and deleted only with their whole run, long after its end; pos is
+    # the rowid, so the log is read in order.
     """CREATE TABLE facts (
         pos INTEGER PRIMARY KEY,
         run_id TEXT NOT NULL,

@@ -99,6 +99,14 @@ def prune_tokens(connection: sqlite3.Connection, before: str) -> int:
     return connection.execute("DELETE FROM tokens WHERE at < ?", (before,)).rowcount
 
 
+def forget_runs(connection: sqlite3.Connection, run_ids: Sequence[str]) -> None:
+    """Delete runs with all that is stored of them, in the open transaction."""
+    for run_id in run_ids:
+        connection.execute("DELETE FROM facts WHERE run_id = ?", (run_id,))
+        connection.execute("DELETE FROM tokens WHERE run_id = ?", (run_id,))
+        connection.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+
+
 def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> None:
     """Store ledgers in the open transaction, each in place of its session's last one."""
     connection.executemany(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import uuid
 from pathlib import Path
 
@@ -60,8 +61,6 @@ async def test_a_command_goes_on_without_its_phone_and_tells_the_rest_when_it_is
     office: Office, machine: Machine
 ) -> None:
     """P-13.11."""
-    import os
-
     where = project(machine)
     os.mkfifo(where / "gate")
     _, key = await office.devices.pair(None)
@@ -70,8 +69,10 @@ async def test_a_command_goes_on_without_its_phone_and_tells_the_rest_when_it_is
     await line.hears("command_output")
     line.hang_up()
     back = await office.connected(key)
-    (where / "gate").write_text("go\n")
+    gate = os.open(where / "gate", os.O_RDWR)  # does not wait for a reader
+    os.write(gate, b"go\n")
     assert (await back.hears("command_complete"))["exit_code"] == 0
+    os.close(gate)
 
 
 async def test_a_phone_that_does_not_keep_up_misses_lines_and_is_told(

@@ -61,6 +61,53 @@ async def test_a_new_session_is_told_once_its_first_words_are_recorded(
     assert (await line.hears("recent_sessions"))["sessions"][0]["session_id"] == mine
 
 
+async def test_a_new_session_is_told_on_the_connection_that_its_phone_made_meanwhile(
+    office: Office, machine: Machine
+) -> None:
+    """P-4.9: the phone was put away right after the first words."""
+    _, key = await office.devices.pair(None)
+    line = await office.connected(key)
+    mine = str(uuid.uuid4())
+    line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
+    await line.hears("ack")
+    line.hang_up()
+    again = await office.connected(key)
+    await office.record(mine, record(1, "Hi"))
+    assert (await again.hears("session_created"))["message_count"] == 1
+    assert (await again.hears("session_ready"))["session_id"] == mine
+
+
+async def test_a_phone_that_comes_back_hears_which_recent_sessions_can_be_followed(
+    office: Office, machine: Machine
+) -> None:
+    """P-4.9: the first words were recorded while it was away, or while no daemon ran."""
+    mine = str(uuid.uuid4())
+    await office.record(mine, record(1, "Hi"))
+    _, key = await office.devices.pair(None)
+    for version, ready in (("0.5.0", [mine]), ("0.4.0", [mine]), (None, [])):
+        line = office.dial()
+        line.say("connect", api_key=key, **({"protocol_version": version} if version else {}))
+        await line.caught_up()
+        await line.caught_up()  # the first one may have been heard before the key
+        assert [each["session_id"] for each in line.of("session_ready")] == ready
+
+
+async def test_a_session_that_was_begun_before_the_daemon_ended_is_told_by_the_next(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """P-4.9: it died before the agent had written a word."""
+    mine = str(uuid.uuid4())
+    async with open_office(machine, tmp_path) as office:
+        line = await office.connected()
+        line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
+        await line.hears("ack")
+        await office.daemon.turn()
+    async with open_office(machine, tmp_path) as office:
+        line = await office.connected()
+        await office.record(mine, record(1, "Hi"))
+        assert (await line.hears("session_ready"))["session_id"] == mine
+
+
 async def test_an_id_that_the_app_believes_to_be_new_is_resumed_when_it_is_known(
     office: Office, machine: Machine
 ) -> None:
@@ -125,6 +172,27 @@ async def test_words_for_a_recipe_go_into_its_turn_and_the_ack_says_so(
     line.say("prompt", text="Mind the tests", resume_session_id=turn.request.session_id)
     assert (await line.hears("ack"))["message"] == "Delivered into the running turn"
     assert list(turn.steers.values()) == ["Mind the tests"]
+
+
+async def test_more_words_for_a_session_that_is_just_being_begun_are_no_second_beginning(
+    office: Office, machine: Machine, one: str
+) -> None:
+    """P-9.5, P-9.6: the app counts no message of it yet, so it calls it new once more."""
+    line = await office.connected()
+    mine = str(uuid.uuid4())
+    where = {"working_directory": str(machine.project)}
+    line.say("prompt", text="one", new_session_id=mine, **where)
+    turn = await office.daemon.turn()
+    line.say("prompt", text="two", new_session_id=mine, **where)
+    assert "queued" in (await line.hears("ack", 2))["message"].lower()
+    turn.end(done())
+    second = await office.daemon.turn()
+    assert (second.prompt, second.request.session_id) == ("two", mine)
+    second.end(done())
+    _, step = await office.daemon.begun(one)
+    line.say("prompt", text="Mind it", new_session_id=step.request.session_id, **where)
+    await line.hears("ack", 3)
+    assert list(step.steers.values()) == ["Mind it"]
 
 
 async def test_words_for_a_session_in_use_by_a_prompt_are_queued(

@@ -12,6 +12,10 @@ import trio
 PATIENCE_SECONDS = 30.0
 
 
+class HungUp(Exception):
+    """The gateway ended the connection before its answer was whole."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back; ``headers`` have lower-case names."""
@@ -52,7 +56,7 @@ class Client:
         host: str = "localhost",
         **headers: str,
     ) -> Answer:
-        """Send a request; names of headers with ``_`` for ``-``."""
+        """Send a request; names of headers with ``_`` for ``-``. Raises ``HungUp``."""
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if authorization is not None:
             given["authorization"] = authorization
@@ -75,6 +79,16 @@ class Client:
         return await self.ask("GET", path, **headers)
 
 
+async def _received(stream: trio.SocketStream) -> bytes:
+    try:
+        data = bytes(await stream.receive_some(65_536))
+    except trio.BrokenResourceError:
+        raise HungUp from None
+    if not data:
+        raise HungUp
+    return data
+
+
 async def _exchange(stream: trio.SocketStream, request: h11.Request, body: bytes | None) -> Answer:
     protocol = h11.Connection(h11.CLIENT)
     data = protocol.send(request) or b""
@@ -86,7 +100,7 @@ async def _exchange(stream: trio.SocketStream, request: h11.Request, body: bytes
     while True:
         event = protocol.next_event()
         if event is h11.NEED_DATA:
-            protocol.receive_data(bytes(await stream.receive_some(65_536)))
+            protocol.receive_data(await _received(stream))
         elif isinstance(event, h11.Response):
             response = event
         elif isinstance(event, h11.Data):
@@ -94,7 +108,7 @@ async def _exchange(stream: trio.SocketStream, request: h11.Request, body: bytes
         elif isinstance(event, h11.EndOfMessage):
             break
         else:
-            assert isinstance(event, h11.InformationalResponse), f"it hung up: {event}"
+            assert isinstance(event, h11.InformationalResponse), event
     assert response is not None
     headers = {name.decode(): value.decode("latin-1") for name, value in response.headers}
     return Answer(response.status_code, headers, bytes(received))

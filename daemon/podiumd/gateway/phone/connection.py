@@ -208,6 +208,7 @@ class Phone:
         for payload in await hub.endings(device.told_pos, now, device.paired_at):
             self.send(payload)
         self.was_told(now)
+        await self._send_ready()
 
     async def send_commands(self, directory: str | None) -> None:
         """Send what may be run in a directory, and anywhere."""
@@ -221,6 +222,13 @@ class Phone:
         rows = listing["sessions"]
         self.send(outgoing.session_list(rows, listing["total"], self.budget))
         self.send(outgoing.recent_sessions(rows, self.recents, self.budget))
+
+    async def _send_ready(self) -> None:
+        """A session on the phone's screen may have got its first words while it was away."""
+        if not self.legacy:
+            listing = await self.hub.service.sessions_list(None, self.recents, None)
+            for row in outgoing.recent(listing["sessions"], self.recents):
+                self.send(outgoing.session_ready(row["session_id"]))
 
     async def _serve(self) -> None:
         with self._scope:

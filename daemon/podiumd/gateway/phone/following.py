@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from podiumd.gateway.phone import history, outgoing, requests, text
+from podiumd.gateway.phone import history, requests, text
 from podiumd.gateway.phone.channels import HIGH_WATER, Channel, Subscription, push_frames
 from podiumd.gateway.websocket import Closed, text_frame
 from podiumd.logs import log
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ class Following:
         self._phone = phone
         self._subscriptions: dict[str, Subscription] = {}
         self._wanted: set[str] = set()  # asked for before they existed
-        self._announced: set[str] = set()  # begun by this phone, and not recorded yet
         self._spoken_in: set[str] = set()
         self._behind = trio.Event()
 
@@ -48,11 +46,6 @@ class Following:
         """The phone prompts in a session, be it on the screen or not."""
         if len(self._spoken_in) < MOST_FOLLOWED:
             self._spoken_in.add(session_id)
-
-    def announce(self, session_id: str) -> None:
-        """Tell the phone of a session that it has begun, once that is recorded."""
-        if len(self._announced) < MOST_FOLLOWED:
-            self._announced.add(session_id)
 
     def end(self) -> None:
         """The phone has gone."""
@@ -114,15 +107,11 @@ class Following:
                     phone.budget,
                 )
 
-    async def changed(self, row: Json) -> None:
+    async def changed(self, session_id: str) -> None:
         """A session is new, or has grown; it may be one that the phone waits for."""
-        phone, session_id = self._phone, row["session_id"]
-        if session_id in self._announced:
-            self._announced.discard(session_id)
-            phone.send(outgoing.session_created(row))
-            phone.send(outgoing.session_ready(session_id))
         if session_id in self._wanted:
-            await phone.guarded(self.subscribe(requests.Subscribe(session_id=session_id)))
+            request = requests.Subscribe(session_id=session_id)
+            await self._phone.guarded(self.subscribe(request))
 
     # -- those that are behind ---------------------------------------------------------------
 
@@ -159,5 +148,7 @@ class Following:
             for frame, reached in frames:
                 phone.send_frame(frame)
                 subscription.at = reached
+                if phone.pending > HIGH_WATER:
+                    break  # what is left is read again when there is room: it may be megabytes
         # The feed may have brought more while the page was read.
         subscription.behind = subscription.at < max(page["last_seq"], channel.last)

@@ -6,8 +6,7 @@ serve    one phone, see ``connection``
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 
 import trio
 
@@ -21,10 +20,14 @@ from podiumd.gateway.phone.channels import Channels
 from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import WebSocket, text_frame
+from podiumd.logs import log
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
 from podiumd.runtime.api import Json, Service
-from podiumd.runtime.errors import PodiumError
+from podiumd.runtime.errors import NotFound, PodiumError
 from podiumd.store.errors import StoreError
+
+AGAIN_SECONDS = 1.0
+"""Until events are read again after the store refused."""
 
 LIST_SECONDS = 1.0
 """Between two lists of sessions that are sent because something changed."""
@@ -45,6 +48,9 @@ EVENTS = frozenset(
 )
 
 ENDINGS = frozenset({"run.ended"})
+MOST_ANNOUNCED = 1000
+"""Sessions that were begun and have no words yet."""
+
 MOST_ENDINGS = 100
 """Messages about recipes that ended while a phone was away; the newest."""
 
@@ -72,7 +78,7 @@ class Hub:
         """Which device started each command that runs."""
         self._channels: Channels | None = None
         self._someone = trio.Event()
-        self._listed: set[str] = set()
+        self._announced: set[str] = set()
         devices.on_revoke(self._cut)
 
     @property
@@ -81,21 +87,50 @@ class Hub:
         assert self._channels is not None
         return self._channels
 
-    async def attend(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def attend(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
         """Keep every phone in step until cancelled; started once phones may come."""
         async with trio.open_nursery() as nursery:
             self._channels = Channels(self.service, nursery, text_frame)
             async with self.service.subscribe(EVENTS, None) as feed:
                 self.position = feed.start
-                for run in await self.service.list_runs(active=True, limit=1000):
-                    begun, _ = await self.service.run_events(run["run_id"], 0, 1)
-                    self.board.restore(run, begun[0])
-                nursery.start_soon(self._follow_sessions)
-                nursery.start_soon(self.devices.keep)
-                task_status.started()
-                async for event in feed:
-                    await self._take(event)
+            for run in await self.service.list_runs(active=True, limit=1000):
+                begun, _ = await self.service.run_events(run["run_id"], 0, 1)
+                self.board.restore(run, begun[0])
+            for held in await self.service.locks():
+                if "session_id" in held:
+                    await self._announce_unrecorded(held["session_id"])
+            nursery.start_soon(self._follow_sessions)
+            nursery.start_soon(self.devices.keep)
+            task_status.started()
+            await self._follow_events()
             nursery.cancel_scope.cancel()
+
+    async def _follow_events(self) -> None:
+        """Tell phones of every event until the daemon stops; what fails costs that event alone."""
+        while True:
+            try:
+                async with self.service.subscribe(EVENTS, self.position) as feed:
+                    async for event in feed:
+                        await self._guarded(self._take(event))
+                        self._reached(event["pos"])
+                return
+            except (PodiumError, StoreError) as error:
+                log("Events cannot be read for phones", "error", exception=error)
+                await trio.sleep(AGAIN_SECONDS)
+
+    async def _guarded(self, work: Awaitable[None]) -> None:
+        """A fault in what is told to phones must not end the gateway."""
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - logged, and the next event is told again
+            log("Phones were not told", "error", exception=error)
+
+    def _reached(self, position: int) -> None:
+        self.position = max(self.position, position)
+        for phone in self.phones:
+            phone.was_told(self.position)
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve one phone until it has gone."""
@@ -181,9 +216,6 @@ class Hub:
                     for payload in words.ended(shown.session_id, exit):
                         self.broadcast(payload)
         self._tell(event)
-        self.position = max(self.position, event["pos"])
-        for phone in self.phones:
-            phone.was_told(self.position)
 
     def _tell(self, event: Json) -> None:
         """What is said of an event beside what it means for a recipe."""
@@ -231,6 +263,21 @@ class Hub:
 
     # -- sessions ----------------------------------------------------------------------------
 
+    def announce(self, session_id: str) -> None:
+        """Tell all phones of a session that was begun, once its first words are recorded; the one
+        that began it may have lost its connection and made another by then."""
+        if len(self._announced) < MOST_ANNOUNCED:
+            self._announced.add(session_id)
+
+    async def _announce_unrecorded(self, session_id: str) -> None:
+        try:
+            row = await self.service.sessions_get(session_id)
+        except NotFound:
+            self.announce(session_id)
+        else:
+            if not row["message_count"]:
+                self.announce(session_id)
+
     async def _follow_sessions(self) -> None:
         """Send lists when they change, at most one a second; while nobody looks, nothing."""
         with self.service.sessions_changed() as changes:
@@ -240,8 +287,7 @@ class Hub:
                 if not self.phones:
                     self._someone = trio.Event()
                     continue
-                with suppress(PodiumError, StoreError):
-                    await self._tell_sessions(changed)
+                await self._guarded(self._tell_sessions(changed))
                 await trio.sleep(LIST_SECONDS)
 
     async def _tell_sessions(self, changed: set[str]) -> None:
@@ -249,6 +295,15 @@ class Hub:
         for row in rows:
             session_id = row["session_id"]
             if session_id in changed and row["message_count"]:
+                if session_id in self._announced:
+                    self._announced.discard(session_id)
+                    self.broadcast(outgoing.session_created(row))
+                    self.broadcast(outgoing.session_ready(session_id))
                 for phone in tuple(self.phones):
-                    await phone.following.changed(row)
-        self.each(lambda phone: outgoing.recent_sessions(rows, phone.recents, phone.budget))
+                    await phone.following.changed(session_id)
+        frames: dict[tuple[int, int], bytes] = {}  # once a second to all: each is made once
+        for phone in self.phones:
+            kind = (phone.recents, phone.budget)
+            if kind not in frames:
+                frames[kind] = text_frame(outgoing.recent_sessions(rows, *kind))
+            phone.send_frame(frames[kind])

@@ -100,10 +100,15 @@ def recent_sessions(
     rows: Iterable[Json], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
     """The ``limit`` newest sessions. ``rows`` are public sessions, newest first."""
-    recent = [_recent_row(row) for row in rows if _is_shown(row)][:limit]
+    shown = [_recent_row(row) for row in recent(rows, limit)]
     return budget.listed(
-        {"type": "recent_sessions", "sessions": [], "limit": limit}, "sessions", recent, frame_bytes
+        {"type": "recent_sessions", "sessions": [], "limit": limit}, "sessions", shown, frame_bytes
     )
+
+
+def recent(rows: Iterable[Json], limit: int) -> list[Json]:
+    """The first ``limit`` of the public sessions that phones show."""
+    return [row for row in rows if _is_shown(row)][:limit]
 
 
 def session_created(row: Json) -> bytes:

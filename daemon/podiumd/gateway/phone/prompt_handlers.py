@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Final
 
 from podiumd.gateway.phone import outgoing, requests, text
-from podiumd.gateway.phone.session_handlers import known
+from podiumd.gateway.phone.session_handlers import known_or_held
 from podiumd.runtime.api import Json, SendPrompt
 from podiumd.runtime.errors import Busy, InvalidParameter, PodiumError
 
@@ -28,9 +28,9 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     """Words for a session that is there, or with which a new one begins."""
     check_size(message.text)
     service = phone.hub.service
-    session_id = message.new_session_id or message.resume_session_id or message.session_id
-    new = not message.resume_session_id and not await known(phone, session_id)
-    session_id = session_id or str(uuid.uuid4())
+    named = message.new_session_id or message.resume_session_id or message.session_id
+    new = not message.resume_session_id and not await known_or_held(phone, named)
+    session_id = named or str(uuid.uuid4())
     phone.following.speaks_in(session_id)  # its turn may be over before it is known to be begun
     wanted = SendPrompt(
         text=message.text,
@@ -44,10 +44,10 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     try:
         went = await service.prompt(wanted)
     except PodiumError as refusal:
-        _refused(phone, message, refusal, session_id)
+        _refused(phone, message, refusal, named)
         return
     if new:
-        phone.following.announce(went["session_id"])
+        phone.hub.announce(went["session_id"])
     phone.send(outgoing.ack(SAID[went["delivery"]]))
     await phone.send_commands(wanted.working_directory)
     if _wants_response(phone, message):

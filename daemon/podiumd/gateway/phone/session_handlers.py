@@ -94,7 +94,7 @@ async def create_worktree_session(phone: Phone, message: requests.CreateWorktree
             phone.send(outgoing.worktree_session_error(str(refusal), refusal.error_type))
             return
         session_id = str(uuid.uuid4())
-        phone.following.announce(session_id)
+        phone.hub.announce(session_id)
         try:
             await service.prompt(
                 SendPrompt(
@@ -128,3 +128,12 @@ async def known(phone: Phone, session_id: str | None) -> bool:
     except NotFound:
         return False
     return bool(row["session_id"] == session_id)  # and not only the beginning of one
+
+
+async def known_or_held(phone: Phone, session_id: str | None) -> bool:
+    """Whether there is such a session, or a turn is about to make it: an agent writes nothing
+    down in its first second."""
+    if session_id is None or await known(phone, session_id):
+        return session_id is not None
+    locks = await phone.hub.service.locks()
+    return any(held.get("session_id") == session_id for held in locks)

@@ -1,0 +1,137 @@
+"""The settings of a daemon that runs: in force, read anew on request, or waiting for a restart.
+
+A file that cannot be used changes nothing: the settings before it stay in force, and the fault is
+told until a file can be used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+import trio
+
+from podiumd.config import Config
+from podiumd.config_load import ConfigError, Loaded, flatten, values_of, with_values
+from podiumd.logs import log
+from podiumd.paths import PlaceError
+from podiumd.redaction import HIDDEN, is_secret_name
+
+Json = dict[str, Any]
+Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
+
+RESTART: Final = "podium down && podium up"
+
+LIVE: Final = (
+    "agents.claude.",  # for turns that start later
+    "gateway.allowed_hosts",
+    "limits.",
+    "notify.",
+    "orchestration.",
+    "retention.",
+)
+"""The settings, or their beginnings, that take effect while the daemon runs."""
+
+_ENVIRONMENT: Final = ("agents.claude.env", "agents.claude.pass_env")
+
+
+class Settings:
+    """One daemon's settings.
+
+    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks;
+    ``fixed`` says what an agent's environment has already decided for the daemon's whole life.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        read: Callable[[], Loaded],
+        fixed: Callable[[Config], object] = lambda _: None,
+    ) -> None:
+        self.config = loaded.config
+        self._path = str(loaded.places.config)
+        self._sources = dict(loaded.sources)
+        self._read = read
+        self._fixed = fixed
+        self._apply: Apply | None = None
+        self._problem: str | None = None
+        self._pending: dict[str, Any] = {}
+        self._lock = trio.Lock()
+
+    def on_change(self, apply: Apply) -> None:
+        """``apply`` puts new settings into force; it is given the keys that differ."""
+        self._apply = apply
+
+    async def reload(self) -> Json:
+        """Read the sources and put into force what can be: ``changed`` and ``pending``.
+
+        Raises ``ConfigError`` and ``PlaceError``, and then everything is as it was.
+        """
+        async with self._lock:
+            try:
+                loaded = await trio.to_thread.run_sync(self._read)
+            except (ConfigError, PlaceError) as error:
+                self._problem = str(error)
+                effect = "the settings before it stay in force"
+                log("Configuration refused", "error", reason=self._problem, effect=effect)
+                raise
+            self._problem = None
+            return {"changed": await self._take(loaded), "pending": self._waiting()}
+
+    async def _take(self, loaded: Loaded) -> list[str]:
+        old, new = values_of(self.config), values_of(loaded.config)
+        differing = [key for key in new if new[key] != old[key]]
+        stuck = _ENVIRONMENT if self._fixed(loaded.config) != self._fixed(self.config) else ()
+        changed = [key for key in differing if key.startswith(LIVE) and key not in stuck]
+        self._pending = {key: new[key] for key in differing if key not in changed}
+        self.config = with_values(self.config, {key: new[key] for key in changed})
+        self._sources |= {
+            key: source for key, source in loaded.sources.items() if key not in self._pending
+        }
+        if changed and self._apply is not None:
+            await self._apply(self.config, frozenset(changed))
+        log("Configuration read", changed=changed, file=self._path)
+        for key in self._pending:
+            log("Configuration needs a restart", "warning", key=key, fix=f"restart with '{RESTART}'")
+        return changed
+
+    def status(self) -> Json:
+        """``path``; ``problem``: why the file is not used, or null; ``pending``: what of it waits
+        for a restart, [{key, running, file}]."""
+        return {"path": self._path, "problem": self._problem, "pending": self._waiting()}
+
+    def document(self) -> Json:
+        """``status`` and ``values`` [{key, value, source}]: all that is in force."""
+        values = [
+            {"key": key, "value": _public(value), "source": self._sources[key]}
+            for key, value in flatten(self.config).items()
+        ]
+        return self.status() | {"values": values}
+
+    def bounds(self) -> Json:
+        """``limits`` and ``retention``, as they are in force."""
+        config = self.config
+        return {
+            "limits": msgspec.to_builtins(config.limits)
+            | {
+                "turn_timeout_seconds": config.agents.claude.turn_timeout_seconds,
+                "idle_timeout_seconds": config.agents.claude.idle_timeout_seconds,
+            },
+            "retention": msgspec.to_builtins(config.retention),
+        }
+
+    def _waiting(self) -> list[Json]:
+        running = flatten(self.config)
+        wanted = flatten(with_values(self.config, self._pending))
+        return [
+            {"key": key, "running": _public(running[key]), "file": _public(wanted[key])}
+            for key in self._pending
+        ]
+
+
+def _public(value: Any) -> Any:
+    """A setting as it may be told to clients: variables that hold secrets keep them."""
+    if not isinstance(value, dict):
+        return value
+    return {name: HIDDEN if is_secret_name(name) else item for name, item in value.items()}

@@ -1,0 +1,1 @@
+"""``podium doctor``: looks at everything that Podium needs, and changes nothing."""

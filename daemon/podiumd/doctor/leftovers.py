@@ -1,0 +1,149 @@
+"""What nobody works with any more: processes, spools, working trees. Listed, never touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from podiumd.doctor.disk import reading
+from podiumd.doctor.report import Check, ok, warn
+from podiumd.doctor.subject import PROC, Subject, environment_of, pids
+from podiumd.store.connection import FACTS_NAME
+from podiumd.tools.process import MARKER, command_line
+
+_TRANSIENT: Final = ("name-", "discovery")  # of a daemon's own short errands
+_NAMED: Final = 5
+_MOST_SAID: Final = 60
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What ``facts.db`` knows: every run and turn, and those of them that are open."""
+
+    runs: frozenset[str] = frozenset()
+    open_runs: frozenset[str] = frozenset()
+    turns: frozenset[str] = frozenset()
+    open_turns: frozenset[str] = frozenset()
+
+
+def leftovers(subject: Subject) -> list[Check]:
+    """Orphans of all three kinds."""
+    try:
+        known = _known(subject)
+    except (OSError, sqlite3.Error) as error:
+        return [warn("orphans", f"not looked for: {FACTS_NAME}: {error}", "see its own line")]
+    found = [*_processes(subject, known), *_spools(subject, known), *_worktrees(subject, known)]
+    return found or [ok("orphans", "no process, spool or working tree without its run")]
+
+
+def _known(subject: Subject) -> Known:
+    path = subject.places.state / FACTS_NAME
+    if not path.exists():
+        return Known()
+    with reading(path, subject.daemon.pid is not None) as facts:
+        runs = dict(facts.execute("SELECT run_id, status FROM runs"))
+        kinds = "SELECT run_id, type, data FROM facts WHERE type IN ('turn.intended', 'turn.ended')"
+        turns: dict[str, set[str]] = {"turn.intended": set(), "turn.ended": set()}
+        open_turns: set[str] = set()
+        for run_id, kind, data in facts.execute(f"{kinds} ORDER BY pos"):
+            turn_id = _turn_id(data)
+            turns[kind].add(turn_id)
+            if runs.get(run_id) != "ended":
+                open_turns.add(turn_id)
+    return Known(
+        runs=frozenset(runs),
+        open_runs=frozenset(run for run, status in runs.items() if status != "ended"),
+        turns=frozenset(turns["turn.intended"]),
+        open_turns=frozenset(open_turns - turns["turn.ended"]),
+    )
+
+
+def _turn_id(data: bytes) -> str:
+    try:
+        return str(json.loads(data)["turn_id"])
+    except (ValueError, KeyError, TypeError):
+        return ""  # damaged: the line about facts.db is for that
+
+
+def _processes(subject: Subject, known: Known) -> Iterable[Check]:
+    ours = known.open_turns | _markers_of_checks(subject.places.state, known.open_runs)
+    if subject.daemon.pid is not None:
+        ours |= _open_commands(subject.places.state / "commands")
+    orphans = []
+    for pid in pids():
+        marker = environment_of(pid).get(MARKER, "")
+        if not marker or pid == os.getpid() or marker in ours:
+            continue
+        errand = marker.startswith(_TRANSIENT) and subject.daemon.pid is not None
+        if not errand and not _elsewhere(pid, marker, subject.places.state):
+            orphans.append(f"{pid} ({command_line(pid)[:_MOST_SAID] or 'no name'})")
+    if orphans:
+        message = f"{len(orphans)} processes carry the mark of a turn that is not open: "
+        fix = "look at them; 'kill PID' ends one. Another daemon (PODIUM_HOME) may own them"
+        yield warn("orphans", message + _listed(orphans), fix)
+
+
+def _markers_of_checks(state: Path, open_runs: frozenset[str]) -> frozenset[str]:
+    """A check's output is in a file that bears its mark."""
+    return frozenset(
+        log.stem for run in open_runs for log in (state / "checks" / run).glob("*.log")
+    )
+
+
+def _open_commands(directory: Path) -> frozenset[str]:
+    found = set()
+    for record in directory.glob("cmd-*.json"):
+        try:
+            if json.loads(record.read_bytes()).get("exit_code") is None:
+                found.add(record.stem)
+        except (OSError, ValueError, AttributeError):
+            continue
+    return frozenset(found)
+
+
+def _elsewhere(pid: int, marker: str, state: Path) -> bool:
+    """Whether the process has files of its turn open in another daemon's STATE."""
+    if sys.platform != "linux":
+        return False
+    place = f"/turns/{marker}/"
+    try:
+        names = [str(entry.readlink()) for entry in (PROC / str(pid) / "fd").iterdir()]
+    except OSError:
+        return False
+    return any(place in name and not name.startswith(f"{state}/") for name in names)
+
+
+def _spools(subject: Subject, known: Known) -> Iterable[Check]:
+    found = [
+        path for path in _inside(subject.places.state / "turns") if path.name not in known.turns
+    ]
+    if found:
+        message = f"{len(found)} spools belong to no run: {_listed(map(str, found))}"
+        yield warn("orphans", message, "look at them; 'rm -r PATH' removes one")
+
+
+def _worktrees(subject: Subject, known: Known) -> Iterable[Check]:
+    place = subject.places.state / "worktrees"
+    found = [path for path in _inside(place) if path.name not in known.runs]
+    if found:
+        message = f"{len(found)} working trees belong to no run: {_listed(map(str, found))}"
+        yield warn("orphans", message, "look at them; 'git worktree remove PATH' removes one")
+
+
+def _inside(directory: Path) -> list[Path]:
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return ", ".join(every[:_NAMED]) + more

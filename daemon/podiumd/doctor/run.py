@@ -1,0 +1,84 @@
+"""The whole examination, in the order in which a person would look."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from podiumd.config import Config
+from podiumd.config_load import ConfigError, load
+from podiumd.doctor import agents, disk, gateway, leftovers, machine, places, service, settings
+from podiumd.doctor.report import Check, broken
+from podiumd.doctor.subject import Subject, environment_of, find_daemon
+from podiumd.paths import Places, resolve
+
+Look = Callable[[Subject], list[Check]]
+
+CHECKS: Final[tuple[tuple[str, Look], ...]] = (
+    ("python", machine.python),
+    ("git", agents.git),
+    ("agent claude", agents.claude),
+    ("agent scripted", agents.scripted),
+    ("voice", agents.voice),
+    ("configuration", settings.configuration),
+    ("directories", places.directories),
+    ("lock", places.lock),
+    ("socket", places.socket),
+    ("version", places.version),
+    ("port", gateway.port),
+    ("certificate", gateway.certificate),
+    ("disk", disk.space),
+    ("disk latency", disk.latency),
+    ("facts.db", disk.databases),
+    ("clock", machine.clock),
+    ("watches", machine.inotify),
+    ("service", service.service),
+    ("lingering", service.lingering),
+    ("orphans", leftovers.leftovers),
+)
+
+
+def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> list[Check]:
+    """Look at everything. Raises ``podiumd.paths.PlaceError`` where not even the places hold."""
+    unusable: list[Check] = []
+    try:
+        loaded = load(environ, sys.platform, home, config_flag)
+        config, found = loaded.config, loaded.places
+    except ConfigError as error:
+        unusable = [settings.unusable(error)]
+        config, found = Config(), resolve(environ, sys.platform, home, config_flag)
+    subject = _subject(config, found, environ, home)
+    checks = [(name, look) for name, look in CHECKS if not unusable or name != "configuration"]
+    return [*unusable, *look_at(subject, checks)]
+
+
+def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Path) -> Subject:
+    daemon = find_daemon(found)
+    theirs = environment_of(daemon.pid) if daemon.pid is not None else {}
+    return Subject(
+        config=config,
+        places=found,
+        environ=environ,
+        daemon_environ=theirs or environ,
+        home=home,
+        uid=os.getuid(),
+        platform=sys.platform,
+        now=datetime.now(UTC),
+        daemon=daemon,
+    )
+
+
+def look_at(subject: Subject, checks: Sequence[tuple[str, Look]] = CHECKS) -> list[Check]:
+    """The findings of these checks; a check that fails itself is one of them."""
+    found: list[Check] = []
+    for name, look in checks:
+        try:
+            found += look(subject)
+        except Exception as error:  # noqa: BLE001 - one check's fault must not hide the others
+            message = f"could not be looked at: {type(error).__name__}: {error}"
+            found.append(broken(name, message, "report this as a bug of Podium"))
+    return found

@@ -1,0 +1,33 @@
+"""The configuration: can it be read, and is it the one that is in force."""
+
+from __future__ import annotations
+
+from podiumd.config_load import ConfigError
+from podiumd.doctor.places import RESTART
+from podiumd.doctor.report import Check, broken, ok, warn
+from podiumd.doctor.subject import Subject
+
+
+def unusable(error: ConfigError) -> Check:
+    """The file as it is would stop a start."""
+    more = f" (and {len(error.faults) - 1} more)" if len(error.faults) > 1 else ""
+    return broken(
+        "configuration",
+        f"{error.faults[0]}{more}",
+        "mend it: 'podium config show' says when it can be read; the other checks use the defaults",
+    )
+
+
+def configuration(subject: Subject) -> list[Check]:
+    """What the file says is what the daemon does."""
+    path = subject.places.config
+    state = (subject.daemon.status or {}).get("configuration") or {}
+    if state.get("problem"):
+        message = f"the daemon keeps its old settings: {state['problem']}"
+        return [warn("configuration", message, "mend the file, then 'podium config reload'")]
+    waiting = [one["key"] for one in state.get("pending") or []]
+    if waiting:
+        message = f"not in force before a restart: {', '.join(waiting)}"
+        return [warn("configuration", message, RESTART)]
+    there = f"{path} can be used" if path.exists() else f"there is no {path}: all defaults hold"
+    return [ok("configuration", there)]

@@ -1,0 +1,144 @@
+"""Whom the doctor looks at: settings, places, and the daemon where one runs."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from podiumd.config import Config
+from podiumd.paths import Places
+
+_ANSWER_SECONDS: Final = 3.0
+_ANSWER_BYTES: Final = 1024 * 1024
+PROC: Final = Path("/proc")
+
+
+class Daemon(msgspec.Struct, frozen=True, kw_only=True):
+    """The daemon of this STATE.
+
+    ``pid``: who holds its lock, ``None`` where nobody does. ``status``: its answer to
+    ``daemon.status``; ``silent``: why there is none although it runs.
+    """
+
+    pid: int | None = None
+    status: dict[str, Any] | None = None
+    silent: str = ""
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks look at.
+
+    ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
+    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``.
+    """
+
+    config: Config
+    places: Places
+    environ: Mapping[str, str]
+    daemon_environ: Mapping[str, str]
+    home: Path
+    uid: int
+    platform: str
+    now: datetime
+    daemon: Daemon
+
+    @property
+    def linux(self) -> bool:
+        return self.platform == "linux"
+
+
+def find_daemon(places: Places) -> Daemon:
+    """The daemon that has this STATE, and what it says. Starts none: a socket that a service
+    manager holds is not connected to unless the daemon runs."""
+    pid = holder(places.instance_lock)
+    if pid is None:
+        return Daemon()
+    try:
+        return Daemon(pid=pid, status=_ask(places.socket))
+    except (OSError, ValueError) as error:
+        return Daemon(pid=pid, silent=str(getattr(error, "strerror", None) or error))
+
+
+def holder(lock: Path) -> int | None:
+    """The living process that holds a lock file, ``None`` where none does.
+
+    Trying the lock means to hold it for a moment, so it is tried only where the process that the
+    file names is alive.
+    """
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        pid = int(os.pread(descriptor, 32, 0))
+        os.kill(pid, 0)
+        return pid if _is_held(descriptor) else None
+    except (OSError, ValueError, OverflowError):
+        return None  # nobody, or not ours
+    finally:
+        os.close(descriptor)
+
+
+def _is_held(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _ask(path: Path) -> dict[str, Any]:
+    """``daemon.status``. Raises OSError and ValueError."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        sock.settimeout(_ANSWER_SECONDS)
+        sock.connect(os.fspath(path))
+        sock.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "daemon.status"}\n')
+        answer = b""
+        while not answer.endswith(b"\n"):
+            piece = sock.recv(65536)
+            if not piece or len(answer) > _ANSWER_BYTES:
+                raise ValueError("it closed the connection without an answer")
+            answer += piece
+    result = json.loads(answer).get("result")
+    if not isinstance(result, dict):
+        raise ValueError("it answered with an error")  # noqa: TRY004 - of the peer, not of a caller
+    return result
+
+
+if sys.platform == "linux":
+
+    def pids() -> list[int]:
+        """Every process of the machine that we are shown."""
+        return sorted(int(path.name) for path in PROC.iterdir() if path.name.isdecimal())
+
+    def environment_of(pid: int) -> dict[str, str]:
+        """The environment of a process at its start; empty where it cannot be read."""
+        try:
+            data = (PROC / str(pid) / "environ").read_bytes()
+        except OSError:
+            return {}
+        pairs = (os.fsdecode(entry).partition("=") for entry in data.split(b"\0") if entry)
+        return {name: value for name, _, value in pairs}
+
+else:
+    import psutil
+
+    def pids() -> list[int]:
+        """Every process of the machine that we are shown."""
+        return list(psutil.pids())
+
+    def environment_of(pid: int) -> dict[str, str]:
+        """The environment of a process at its start; empty where it cannot be read."""
+        try:
+            return dict(psutil.Process(pid).environ())
+        except psutil.Error:
+            return {}

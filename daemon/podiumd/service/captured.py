@@ -1,0 +1,61 @@
+"""The environment that a service is given: a service manager knows nothing of your shell's.
+
+Without it a service finds no agent (PATH) and no login. What is taken is what an agent gets of a
+daemon that was started in this shell, less what holds for this login or this terminal alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+from podiumd.redaction import HIDDEN, is_secret_name
+from podiumd.tools.environment import child_environment
+from podiumd.tools.process import MARKER
+
+_GIVEN_BY_THE_MANAGER: Final = frozenset(("HOME", "USER", "LOGNAME", "SHELL", MARKER))
+_OF_THIS_TERMINAL: Final = frozenset(("TERM", "TMPDIR"))
+_LASTING_XDG: Final = frozenset(
+    f"XDG_{name}"
+    for name in ("CONFIG_HOME", "STATE_HOME", "DATA_HOME", "CACHE_HOME", "CONFIG_DIRS", "DATA_DIRS")
+)
+_OURS: Final = ("PODIUM_HOME", "PODIUM_SOCKET", "PODIUM_CONFIG", "CODEX_HOME")
+_API_KEYS: Final = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+
+def captured(environ: Mapping[str, str], pass_env: Iterable[str]) -> dict[str, str]:
+    """The variables for the service, by name.
+
+    ``pass_env`` are names that the configuration passes on to agents. The ssh agent's socket is
+    taken only where it will be the same after the next login. A variable of two lines is not
+    taken: no unit could hold it.
+    """
+    given = child_environment(environ, agent="claude", pass_env=pass_env, extra_env={}, marker="")
+    given |= {name: environ[name] for name in (*_OURS, *_API_KEYS) if environ.get(name)}
+    return {
+        name: value
+        for name, value in sorted(given.items())
+        if _lasts(name, value, environ) and value.isprintable()
+    }
+
+
+def _lasts(name: str, value: str, environ: Mapping[str, str]) -> bool:
+    if name in _GIVEN_BY_THE_MANAGER or name in _OF_THIS_TERMINAL:
+        return False
+    if name.startswith("XDG_"):
+        return name in _LASTING_XDG
+    if name == "SSH_AUTH_SOCK":
+        places = (environ.get("XDG_RUNTIME_DIR"), environ.get("HOME"))
+        parents = PurePosixPath(value).parents
+        return any(place and PurePosixPath(place) in parents for place in places)
+    return True
+
+
+def shown(text: str, variables: Mapping[str, str]) -> str:
+    """A file's text for people: values of secret variables are not in it."""
+    for name, value in variables.items():
+        if is_secret_name(name) and value:
+            for form in {value, value.replace("\\", "\\\\").replace('"', '\\"')}:
+                text = text.replace(form, HIDDEN)
+    return text

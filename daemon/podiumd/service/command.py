@@ -1,0 +1,225 @@
+"""``podiumd service``: what ``podium service`` runs. It needs no running daemon."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from podiumd.config import Config
+from podiumd.config_load import ConfigError, load
+from podiumd.paths import Places, make_private, resolve
+from podiumd.service import logs
+from podiumd.service.captured import shown
+from podiumd.service.execute import Executor, StepFailed
+from podiumd.service.kinds import ServiceManager, manager_for
+from podiumd.service.log_lines import Line, chosen, since
+from podiumd.service.situation import Situation, program_of_this_installation
+from podiumd.service.state import State, lingering, look
+from podiumd.service.steps import Plan, WriteFile, describe
+
+_NOT_RUNNING: Final = 6
+_DONE: Final = {
+    "uninstall": "The service is gone. What Podium knows stays in {state}.",
+    "stop": "Podium has stopped. It starts again at the next login, or by 'podium up'.",
+}
+
+
+def main(options: argparse.Namespace, environ: Mapping[str, str], platform: str) -> int:
+    """Do what ``podiumd.service.arguments`` describes; returns the exit code: 0, 1, or 6 where ``status``
+    finds that the service does not run.
+
+    Raises ``ConfigError`` and ``PlaceError``.
+    """
+    manager = manager_for(platform)
+    situation = _situation(manager, options, environ, platform)
+    try:
+        if options.action == "logs":
+            return _logs(options, situation, manager)
+        if options.action == "status":
+            return _status(look(manager, situation), situation.places, as_json=options.json)
+        return _change(options, situation, manager)
+    except (StepFailed, logs.NoLog, ValueError) as error:
+        print(f"podium: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _situation(
+    manager: ServiceManager,
+    options: argparse.Namespace,
+    environ: Mapping[str, str],
+    platform: str,
+) -> Situation:
+    home = Path(environ.get("HOME") or Path.home())
+    try:
+        loaded = load(environ, platform, home, options.config)
+        config, places = loaded.config, loaded.places
+    except ConfigError:
+        if options.action == "install":
+            raise  # the service could not start
+        config, places = Config(), resolve(environ, platform, home, options.config)
+    situation = Situation(
+        platform=platform,
+        home=home,
+        uid=os.getuid(),
+        user=environ.get("USER") or getpass.getuser(),
+        environ=environ,
+        places=places,
+        gateway=config.gateway,
+        program=program_of_this_installation(),
+        pass_env=config.agents.claude.pass_env,
+        config_flag=options.config,
+        gateway_socket=options.gateway_socket,
+    )
+    there = frozenset(path for path in manager.files(situation) if path.exists())
+    return replace(situation, there=there)
+
+
+def _change(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
+    plan = _plan(options.action, situation, manager)
+    if options.dry_run:
+        _print_plan(plan, situation)
+        return 0
+    if options.action == "install":
+        make_private(situation.places.socket.parent, situation.uid)
+    quiet = options.json or options.action not in ("install", "uninstall")
+    executor = Executor(
+        situation.places.socket, situation.environ, (lambda _: None) if quiet else print
+    )
+    executor.carry_out(plan)
+    _report(options, executor.answer, situation, manager)
+    return 0
+
+
+def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
+    """Raises ``StepFailed`` where the action has no sense."""
+    installed = manager.files(situation)[0] in situation.there
+    if action == "install":
+        gateway = situation.gateway
+        if situation.gateway_socket and not (gateway.enabled and gateway.port):
+            raise StepFailed(
+                "--gateway-socket needs a gateway that is on and has a port of its own."
+            )
+        return manager.install(situation)
+    if not installed:
+        raise StepFailed("Podium is not installed as a service: 'podium service install' does it.")
+    plans = {
+        "uninstall": manager.uninstall,
+        "start": manager.start,
+        "stop": manager.stop,
+        "restart": manager.restart,
+    }
+    return plans[action](situation)
+
+
+def _print_plan(plan: Plan, situation: Situation) -> None:
+    print("Nothing is done. This would be:")
+    for number, step in enumerate(plan, 1):
+        print(f"{number:>3}. {describe(step)}")
+    for step in plan:
+        if isinstance(step, WriteFile):
+            print(f"\n{step.path}:\n")
+            text = shown(step.text, situation.variables)
+            print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()), end="")
+
+
+def _report(
+    options: argparse.Namespace,
+    answer: Mapping[str, Any] | None,
+    situation: Situation,
+    manager: ServiceManager,
+) -> None:
+    if options.json:
+        print(json.dumps(dict(answer) if answer else {"stopped": True}))
+        return
+    if answer is None:
+        print(_DONE[options.action].format(state=situation.places.state))
+        return
+    url = (answer.get("gateway") or {}).get("url")
+    where = f", phones reach it at {url}" if url else ""
+    print(f"Podium runs as a service ({manager.name}): pid {answer.get('pid')}{where}.")
+    if taken := answer.get("taken_up"):
+        print(f"Turns taken up: {taken}.")
+    if options.action == "install":
+        for note in _notes(situation, manager, int(answer.get("pid") or 0)):
+            print(note)
+
+
+def _notes(situation: Situation, manager: ServiceManager, pid: int) -> list[str]:
+    """What no unit can settle, and a person has to know."""
+    notes = []
+    if "SSH_AUTH_SOCK" in situation.environ and "SSH_AUTH_SOCK" not in situation.variables:
+        notes.append(
+            "Note: the ssh agent of this login has no lasting socket, so agents cannot use it: "
+            "'git push' over SSH needs a key without it, or an agent that systemd or launchd runs."
+        )
+    if manager.name == "launchd":
+        notes.append(
+            "Note: a Mac that sleeps runs no agent. To keep it awake while the daemon runs: "
+            f"'caffeinate -i -w {pid}', or System Settings, Energy."
+        )
+    elif lingering(situation) is not True:
+        notes.append(
+            "Note: when you log out, systemd ends the service and every agent with it. To keep "
+            f"them: 'loginctl enable-linger {situation.user}'."
+        )
+    return notes
+
+
+def _status(state: State, places: Places, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(state.as_json()))
+    elif not state.installed:
+        print("Podium is not installed as a service: 'podium service install' does it.")
+    else:
+        pid = f", pid {state.pid}" if state.pid else ""
+        lines = [
+            ("service", f"{state.kind}, {'enabled' if state.enabled else 'not enabled'}"),
+            ("state", f"{state.state}{pid}"),
+            ("restarts", "" if state.restarts is None else str(state.restarts)),
+            ("file", state.file),
+            ("", "" if state.current else "written by another version: 'podium service install'"),
+            ("lingering", _lingering_words(state)),
+            ("log", "'podium service logs'"),
+            ("socket", str(places.socket)),
+        ]
+        print("\n".join(f"{name:<9}  {words}" for name, words in lines if words))
+    return 0 if state.running else _NOT_RUNNING
+
+
+def _lingering_words(state: State) -> str:
+    if state.lingering is None:
+        return ""
+    return "yes" if state.lingering else "no: it ends when you log out ('loginctl enable-linger')"
+
+
+def _logs(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
+    after = None if options.since is None else since(options.since, datetime.now(UTC))
+    file = situation.places.log
+    in_journal = manager.name == "systemd" and manager.files(situation)[0] in situation.there
+    if in_journal:
+        argv = logs.journal(after, follow=options.follow)
+    else:
+        argv = logs.tail(file, after, follow=options.follow)
+    try:
+        with logs.lines_of(argv, situation.environ) as lines:
+            for line in chosen(lines, options.level, after):
+                print(_as_json(line) if options.json else line.text, flush=options.follow)
+    except FileNotFoundError:
+        raise logs.NoLog(f"'{argv[0]}' was not found.") from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
+    return 0
+
+
+def _as_json(line: Line) -> str:
+    return json.dumps({"ts": line.ts or None, "level": line.level or None, "text": line.text})

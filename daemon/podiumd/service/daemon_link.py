@@ -1,0 +1,102 @@
+"""A word with the daemon that runs, as a client of its socket: is it there, please stop."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import socket
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+_NOBODY: Final = (errno.ENOENT, errno.ECONNREFUSED, errno.ENOTDIR)
+_CHUNK: Final = 65536
+
+
+class NoDaemon(Exception):
+    """Nothing answers there; the text says how that shows."""
+
+
+class DaemonLink:
+    """One connection. Raises ``NoDaemon`` where nothing answers within ``seconds``, a call."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._sock.settimeout(seconds)
+        try:
+            self._sock.connect(os.fspath(path))
+        except OSError as error:
+            self._sock.close()
+            raise NoDaemon(f"{path}: {error.strerror or error}") from None
+        self._path = path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._sock.close()
+
+    def call(self, method: str, **params: Any) -> Any:
+        """Call a method of the daemon; its result, ``None`` where it refuses."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = b""
+        try:
+            self._sock.sendall(json.dumps(request).encode() + b"\n")
+            while not answer.endswith(b"\n"):
+                data = self._sock.recv(_CHUNK)
+                if not data:
+                    raise NoDaemon(f"{self._path}: it closed the connection")
+                answer += data
+        except OSError as error:
+            raise NoDaemon(f"{self._path}: {error.strerror or 'no answer'}") from None
+        for line in answer.splitlines():
+            message = json.loads(line)
+            if message.get("id") == 1:
+                return message.get("result")
+        return None  # only a notification: it is stopping
+
+
+def is_listening(path: Path) -> bool:
+    """Whether a connect would be taken, by a daemon or by whoever holds its socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        return probe.connect_ex(os.fspath(path)) not in _NOBODY
+
+
+if sys.platform == "darwin":
+
+    class Exit:
+        """The end of a process that is not our child; made before it is asked to end."""
+
+        def __init__(self, pid: int) -> None:
+            self._queue = select.kqueue()
+            watch = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+            try:
+                self._queue.control([watch], 0)
+                self._gone = False
+            except ProcessLookupError:
+                self._gone = True
+
+        def wait(self, seconds: float) -> bool:
+            """Whether it is gone within ``seconds``."""
+            return self._gone or bool(self._queue.control(None, 1, seconds))
+
+else:
+
+    class Exit:
+        """The end of a process that is not our child; made before it is asked to end."""
+
+        def __init__(self, pid: int) -> None:
+            try:
+                self._watch: int | None = os.pidfd_open(pid)
+            except ProcessLookupError:
+                self._watch = None
+
+        def wait(self, seconds: float) -> bool:
+            """Whether it is gone within ``seconds``."""
+            return self._watch is None or bool(select.select([self._watch], [], [], seconds)[0])

@@ -1,0 +1,173 @@
+"""Carry out a plan: files, programs, and the daemon itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from podiumd.service.daemon_link import DaemonLink, Exit, NoDaemon, is_listening
+from podiumd.service.steps import (
+    AwaitAnswer,
+    MakeDirectory,
+    Plan,
+    RemoveEmpty,
+    RemoveFile,
+    Run,
+    Step,
+    StopDaemon,
+    WriteFile,
+)
+
+ANSWER_SECONDS: Final = 20.0
+GONE_SECONDS: Final = 30.0
+PROGRAM_SECONDS: Final = 90.0  # systemd's own patience with a unit that starts
+_RETRY_SECONDS: Final = 0.05
+_LONGEST_COMPLAINT: Final = 400
+
+
+class StepFailed(Exception):
+    """A step could not be done; the text says which, why, and what to do."""
+
+
+class Executor:
+    """Carries out plans for the daemon at ``socket``.
+
+    ``environ`` is what programs are run with; ``tell`` gets a line for people.
+    """
+
+    def __init__(
+        self, socket: Path, environ: Mapping[str, str], tell: Callable[[str], None]
+    ) -> None:
+        self._socket = socket
+        self._environ = dict(environ)
+        self._tell = tell
+        self.answer: dict[str, Any] | None = None
+        """The daemon's status, once a plan has waited for it."""
+
+    def carry_out(self, plan: Plan) -> None:
+        """Do every step in order. Raises ``StepFailed``; what was done by then stays done."""
+        for step in plan:
+            self._do(step)
+
+    def _do(self, step: Step) -> None:
+        try:
+            match step:
+                case MakeDirectory(path, mode):
+                    _make_directory(path, mode)
+                case WriteFile(path, text, mode):
+                    _write(path, text, mode)
+                    self._tell(f"Wrote {path}.")
+                case RemoveFile(path):
+                    path.unlink(missing_ok=True)
+                    self._tell(f"Removed {path}.")
+                case RemoveEmpty(path):
+                    _remove_empty(path)
+                case Run():
+                    self._run(step)
+                case StopDaemon():
+                    self._stop(step)
+                case AwaitAnswer():
+                    self.answer = self._await_answer()
+        except OSError as error:
+            raise StepFailed(f"{error.filename or ''}: {error.strerror}.".lstrip(": ")) from None
+
+    def _run(self, step: Run) -> None:
+        command = shlex.join(step.argv)
+        try:
+            done = subprocess.run(
+                step.argv,
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=PROGRAM_SECONDS,
+                check=False,
+            )
+        except FileNotFoundError:
+            raise StepFailed(
+                f"'{step.argv[0]}' was not found: this system has no such service manager. "
+                "'podium up' runs the daemon without one."
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise StepFailed(f"'{command}' is not done after {PROGRAM_SECONDS:g} s.") from None
+        if done.returncode and not step.tolerate:
+            said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_COMPLAINT]
+            hint = ""
+            if "connect to bus" in said:
+                hint = " Log in as this user itself: su and sudo open no session of their own."
+            raise StepFailed(f"'{command}' failed ({done.returncode}): {said or 'no word'}{hint}")
+
+    def _stop(self, step: StopDaemon) -> None:
+        if not is_listening(self._socket):
+            self._meanwhile(step)
+            return
+        try:
+            with DaemonLink(self._socket, ANSWER_SECONDS) as link:
+                status = link.call("daemon.status") or {}
+                if step.only_stray and status.get("service"):
+                    return
+                self._meanwhile(step)
+                gone = Exit(int(status["pid"]))
+                link.call("daemon.shutdown", turns=step.turns)
+        except (NoDaemon, KeyError) as error:
+            self._tell(f"The daemon did not answer ({error}); its service manager stops it.")
+            return
+        if not gone.wait(GONE_SECONDS):
+            raise StepFailed(
+                f"The daemon (pid {status['pid']}) is still stopping after {GONE_SECONDS:g} s: "
+                "'podium service logs' tells why."
+            )
+
+    def _meanwhile(self, step: StopDaemon) -> None:
+        for run in step.meanwhile:
+            self._run(run)
+
+    def _await_answer(self) -> dict[str, Any]:
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                with DaemonLink(self._socket, max(left, _RETRY_SECONDS)) as link:
+                    status: dict[str, Any] = link.call("daemon.status") or {}
+                    return status
+            except NoDaemon as error:
+                if left <= 0:
+                    raise StepFailed(
+                        f"The service was started and does not answer ({error}): "
+                        "'podium service logs' tells why, 'podium service uninstall' takes it back."
+                    ) from None
+            time.sleep(_RETRY_SECONDS)
+
+
+def _make_directory(path: Path, mode: int) -> None:
+    for parent in reversed(path.parents):
+        parent.mkdir(mode=0o755, exist_ok=True)
+    path.mkdir(mode=mode, exist_ok=True)
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """All of the new text or all of the old, and never open to others."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), mode)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _remove_empty(path: Path) -> None:
+    try:
+        path.rmdir()
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+            raise

@@ -1,0 +1,45 @@
+"""What every service manager can be asked to do, as plans."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal, Protocol
+
+from podiumd.service.situation import Situation
+from podiumd.service.steps import Plan
+
+
+class ServiceManager(Protocol):
+    """One kind of service manager. Pure: it plans, and carries nothing out."""
+
+    name: Literal["systemd", "launchd"]
+
+    def files(self, situation: Situation) -> tuple[Path, ...]:
+        """Every file that an installation may have made; the first is there if it is installed."""
+
+    def install(self, situation: Situation) -> Plan:
+        """Install it, or bring what is installed up to date; turns go on."""
+
+    def uninstall(self, situation: Situation) -> Plan:
+        """Interrupt the turns, stop it, and take everything back."""
+
+    def start(self, situation: Situation) -> Plan:
+        """Start what is installed."""
+
+    def stop(self, situation: Situation) -> Plan:
+        """Interrupt the turns and stop it, until the next login or ``start``."""
+
+    def restart(self, situation: Situation) -> Plan:
+        """Let the next daemon take over; turns go on."""
+
+
+def manager_for(platform: str = sys.platform) -> ServiceManager:
+    """The service manager of a platform."""
+    if platform == "darwin":
+        from podiumd.service.launchd import Launchd
+
+        return Launchd()
+    from podiumd.service.systemd import Systemd
+
+    return Systemd()

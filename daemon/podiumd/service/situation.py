@@ -1,0 +1,57 @@
+"""What a plan is made from: this machine, this person, this installation of Podium."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from podiumd.config import GatewaySettings
+from podiumd.paths import Places
+from podiumd.service.captured import captured
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """All that a plan depends on; nothing else is looked at while it is made.
+
+    ``program`` starts the daemon, without options. ``there`` are the files of an installation
+    that exist already. ``gateway_socket``: the service manager is to hold the gateway's port.
+    """
+
+    platform: str
+    home: Path
+    uid: int
+    user: str
+    environ: Mapping[str, str]
+    places: Places
+    gateway: GatewaySettings
+    program: tuple[str, ...]
+    pass_env: tuple[str, ...] = ()
+    config_flag: str | None = None
+    gateway_socket: bool = False
+    there: frozenset[Path] = field(default_factory=frozenset)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of the service."""
+        found = captured(self.environ, self.pass_env)
+        for name in ("PODIUM_HOME", "PODIUM_SOCKET"):
+            if name in found:
+                found[name] = str(Path(found[name]).expanduser().absolute())
+        if self.places.config_required:
+            found["PODIUM_CONFIG"] = str(self.places.config)
+        return dict(sorted(found.items()))
+
+
+def program_of_this_installation() -> tuple[str, ...]:
+    """How to start the daemon that this process belongs to: an upgrade in place keeps it right.
+
+    The interpreter is named as it was called, not where its link leads: that is what makes it
+    this environment's.
+    """
+    script = Path(sys.executable).with_name("podiumd")
+    if script.is_file():
+        return (str(script),)
+    return (sys.executable, "-P", "-m", "podiumd")

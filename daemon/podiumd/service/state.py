@@ -1,0 +1,133 @@
+"""How the service is just now, in the words of its service manager."""
+
+from __future__ import annotations
+
+import plistlib
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from podiumd.service import property_list, units
+from podiumd.service.kinds import ServiceManager
+from podiumd.service.situation import Situation
+from podiumd.service.steps import WriteFile
+
+_SECONDS: Final = 20.0
+_ASKED: Final = "ActiveState,SubState,MainPID,NRestarts,UnitFileState,Result"
+
+
+@dataclass(frozen=True)
+class State:
+    """``state`` is the manager's own word. ``current``: the installed file is what this version
+    of Podium would write, its environment aside. ``lingering`` is ``None`` where there is no such
+    thing, or it is not known."""
+
+    kind: str
+    installed: bool
+    file: str
+    running: bool = False
+    enabled: bool = False
+    state: str = "not installed"
+    pid: int | None = None
+    restarts: int | None = None
+    current: bool | None = None
+    lingering: bool | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+def look(manager: ServiceManager, situation: Situation) -> State:
+    """Ask the service manager; one that does not answer has a service that does not run."""
+    file = manager.files(situation)[0]
+    if file not in situation.there:
+        return State(manager.name, installed=False, file=str(file))
+    asked = _systemd if manager.name == "systemd" else _launchd
+    found = asked(situation)
+    current = is_current(manager, situation, file)
+    return State(manager.name, installed=True, file=str(file), current=current, **found)
+
+
+def is_current(manager: ServiceManager, situation: Situation, file: Path) -> bool:
+    """Whether ``install`` would write the same file, its environment aside."""
+    wanted = next(
+        step.text
+        for step in manager.install(situation)
+        if isinstance(step, WriteFile) and step.path == file
+    )
+    return _without_environment(file.read_text("utf-8")) == _without_environment(wanted)
+
+
+def _without_environment(text: str) -> object:
+    if not text.startswith("<?xml"):
+        return [line for line in text.splitlines() if not line.startswith("Environment=")]
+    listed: dict[str, Any] = plistlib.loads(text.encode())
+    sockets = {"rpc": listed.get("Sockets", {}).get("rpc")}
+    return listed | {"EnvironmentVariables": None, "Sockets": sockets}
+
+
+def lingering(situation: Situation) -> bool | None:
+    """Whether systemd keeps this person's services when they log out."""
+    said = _ask(
+        ("loginctl", "show-user", situation.user, "--property=Linger", "--value"),
+        situation.environ,
+    )
+    return {"yes": True, "no": False}.get(said.strip())
+
+
+def _systemd(situation: Situation) -> dict[str, Any]:
+    said = _ask(
+        ("systemctl", "--user", "show", units.SERVICE, f"--property={_ASKED}"), situation.environ
+    )
+    values = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    active = values.get("ActiveState", "")
+    result = values.get("Result", "success")
+    state = f"{active} ({values.get('SubState', '')})" if active else "systemd does not answer"
+    return {
+        "running": active == "active",
+        "enabled": values.get("UnitFileState") == "enabled",
+        "state": state if result == "success" else f"{state}, {result}",
+        "pid": _number(values.get("MainPID")) or None,
+        "restarts": _number(values.get("NRestarts")),
+        "lingering": lingering(situation),
+    }
+
+
+def _launchd(situation: Situation) -> dict[str, Any]:
+    service = f"gui/{situation.uid}/{property_list.LABEL}"
+    said = _ask(("launchctl", "print", service), situation.environ)
+    state = re.search(r"^\s*state = (.+)$", said, re.MULTILINE)
+    pid = re.search(r"^\s*pid = (\d+)$", said, re.MULTILINE)
+    runs = re.search(r"^\s*runs = (\d+)$", said, re.MULTILINE)
+    return {
+        "running": pid is not None,
+        "enabled": bool(said),
+        "state": state[1] if state else "not loaded",
+        "pid": int(pid[1]) if pid else None,
+        "restarts": max(0, int(runs[1]) - 1) if runs else None,
+    }
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
+
+
+def _ask(argv: tuple[str, ...], environ: Mapping[str, str]) -> str:
+    """What a program prints; nothing where it fails or is not there."""
+    try:
+        done = subprocess.run(
+            argv,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
