@@ -30,15 +30,20 @@ test-pure: $(VENV)/.dev
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats \
+	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
-# What takes more than half a minute each: every built-in recipe on the real agent, random lives
-# of session files with kills.
-LONG_TESTS := tests/e2e/test_builtin_recipes.py tests/histories/test_campaign.py
+# What takes more than half a minute each: every built-in recipe on the real agent, phones whose
+# daemon dies and what they do with sessions, random lives of session files with kills.
+LONG_TESTS := tests/e2e/test_builtin_recipes.py tests/e2e/test_phone_restarts.py \
+	tests/e2e/test_phone_sessions.py tests/histories/test_campaign.py
 .PHONY: test-long
 test-long: $(VENV)/.dev claude ## the tests that take long, beside 'make test'
 	$(PY) -m pytest -n $(JOBS) $(LONG_TESTS)
+
+.PHONY: browser
+browser: $(VENV)/.dev ## hostile pages in a real Chromium: CHROMIUM=PATH, else one that is on PATH
+	$(PY) -m pytest tests/browser
 
 .PHONY: claude
 claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache
@@ -75,9 +80,17 @@ crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 ot
 crash-short: $(VENV)/.dev ## the crash campaign, cut down for CI: the same kills each time
 	$(PY) -m tests.faults.campaign --short --seed 1
 
+.PHONY: restarts
+restarts: $(VENV)/.dev ## 50 kills under a held socket, 50 SIGTERM, 50 'podium down', with agents at work
+	$(PY) -m tests.service.campaign
+
 .PHONY: histories
 histories: $(VENV)/.dev ## the history checker: 1,000 random lives of session files, with kills
 	$(PY) -m tests.histories.campaign
+
+.PHONY: cuts
+cuts: $(VENV)/.dev ## phones behind a bad network: 1,000 cuts while 50,000 messages flow
+	$(PY) -m tests.phone.campaign
 
 .PHONY: walks
 walks: $(VENV)/.dev ## 10,000 random recipes that check clean, walked to their ends within the worst case
@@ -86,6 +99,13 @@ walks: $(VENV)/.dev ## 10,000 random recipes that check clean, walked to their e
 .PHONY: autobahn
 autobahn: $(VENV)/.dev ## Autobahn's cases against the gateway; needs its wstest (WSTEST=..., CPython 2.7)
 	PYTHONPATH=daemon:client $(PY) -m tests.gateway.autobahn $(WSTEST)
+
+# How many phones, for how long.
+PHONES ?= 1000
+MINUTES ?= 10
+.PHONY: soak
+soak: $(VENV)/.dev ## 1,000 phones held for 10 minutes: nothing may grow; PHONES=... MINUTES=...
+	$(PY) -m tests.load.soak --phones $(PHONES) --minutes $(MINUTES)
 
 .PHONY: bench
 bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME

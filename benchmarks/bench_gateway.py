@@ -153,18 +153,19 @@ def stalled(seen: Seen, ground: Ground) -> None:
         seen.took(name, len(ears), ears.hear(pen))
 
 
-def beset(seen: Seen, ground: Ground, port: int, key: str) -> None:
+def beset(seen: Seen, ground: Ground, port: int, key: str, pid: int) -> None:
     """A hundred phones by themselves, then beside as many that offend."""
     pen = ground.pens[FOLLOWED + 3]
-    readers = [ground.stack.enter_context(ground.ours()) for _ in range(READERS)]
-    for phone in readers:
-        phone.follow(pen.session_id)
-    crowd = Crowd(readers)
+    crowd = Crowd()
     ground.stack.callback(crowd.close)
+    for _ in range(READERS):
+        phone = ground.stack.enter_context(ground.ours())
+        phone.follow(pen.session_id)
+        crowd.add(phone)
     nuisance = offenders(port, key, pen.session_id, SILENT, LOUD)
     process = ground.stack.enter_context(nuisance)
     assert process.stdin is not None
-    calm = memory_bytes(port, key)
+    calm = memory_bytes(pid)
     for name in (CALM, BESET):
         for _ in paced(CROWD_APPENDS, (name,)):
             began = pen.write(pen.line()) / 1e9
@@ -172,7 +173,7 @@ def beset(seen: Seen, ground: Ground, port: int, key: str) -> None:
             seen.took(name, READERS, [at - began for at in heard])
         if name == CALM:
             process.stdin.write(b"begin\n")
-    seen.offence_mb = (memory_bytes(port, key) - calm) / 1e6
+    seen.offence_mb = (memory_bytes(pid) - calm) / 1e6
 
 
 # -- all of it --------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ async def one_life(scratch: Path) -> Seen:
             latency(seen, ground)
             ten(seen, ground)
             stalled(seen, ground)
-            beset(seen, ground, port, key)
+            beset(seen, ground, port, key, daemon.pid)
     return seen
 
 

@@ -2,11 +2,12 @@
 
     make bench-idle     python benchmarks/bench_idle.py [--rounds N] [--json]     (Linux)
 
-A private daemon is looked at from outside in three states, each for 60 seconds a round: just
-started with nobody there; with one client that follows all events; and with that client after a
-run of six turns by the real agent (scripted model), which has loaded and started whatever work
-needs. Wake-ups are the context switches of all its threads, voluntary and not. Of memory, RSS
-counts what it shares with other processes in full, PSS by its share.
+A private daemon is looked at from outside in four states, each for 60 seconds a round: just
+started with nobody there; with one client that follows all events; with that client after a run
+of six turns by the real agent (scripted model), which has loaded and started whatever work needs;
+and then with a phone as well, which looks at the session of that run. Wake-ups are the context
+switches of all its threads, voluntary and not. Of memory, RSS counts what it shares with other
+processes in full, PSS by its share.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +30,7 @@ from benchmarks.measure import CannotMeasure, Figure, Result, arguments, run
 from benchmarks.private_daemon import ALWAYS_AGAIN, PING_PONG, private_daemon
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.rpc_client import connected
+from tests.load.thin_phone import ThinPhone
 
 GOAL_WAKE_UPS, GOAL_MB, AIM_MB = 1.0, 60.0, 40.0
 SETTLE_SECONDS = 12.0
@@ -36,7 +39,7 @@ SETTLE_SECONDS = 12.0
 WATCH_SECONDS = 60.0
 """Each look holds one sweep of the session files, which come once a minute."""
 TURNS = 6
-STATES = ("nobody there", "a client follows", "after a run")
+STATES = ("nobody there", "a client follows", "after a run", "a phone looks on")
 
 
 class Idle(NamedTuple):
@@ -93,11 +96,33 @@ async def look(pid: int) -> Idle:
     )
 
 
-async def work(daemon: PodiumDaemon, recipe: str, where: Path) -> None:
-    """Play a run to its end."""
+async def work(daemon: PodiumDaemon, recipe: str, where: Path) -> str:
+    """Play a run to its end; returns its session."""
     asked = {"recipe": recipe, "working_directory": str(where)}
     started = await daemon.rpc("runs.start", **asked)
-    await daemon.ended(started["run_id"])
+    ended = await daemon.ended(started["run_id"])
+    return str(ended["main_session_id"])
+
+
+@asynccontextmanager
+async def phone_on(daemon: PodiumDaemon, session_id: str) -> AsyncIterator[None]:
+    """A phone that looks at a session, and answers when it is asked whether it is still there."""
+    url = (await daemon.rpc("daemon.status"))["gateway"]["url"]
+    key = (await daemon.rpc("gateway.pair"))["key"]
+
+    async def listen(phone: ThinPhone) -> None:
+        while not phone.closed:
+            await trio.lowlevel.wait_readable(phone.socket)
+            phone.receive(0)
+
+    with ThinPhone(int(url.rpartition(":")[2])) as phone:
+        phone.log_in(key).follow(session_id)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen, phone)
+            yield
+            if phone.closed:
+                raise CannotMeasure("the phone was cut off")
+            nursery.cancel_scope.cancel()
 
 
 async def one_round() -> dict[str, Idle]:
@@ -110,8 +135,10 @@ async def one_round() -> dict[str, Idle]:
         async with connected(daemon.machine.socket) as client:
             await client.call("events.subscribe", {})
             found[STATES[1]] = await look(daemon.pid)
-            await work(daemon, recipe, where)
+            session_id = await work(daemon, recipe, where)
             found[STATES[2]] = await look(daemon.pid)
+            async with phone_on(daemon, session_id):
+                found[STATES[3]] = await look(daemon.pid)
     return found
 
 
@@ -138,5 +165,5 @@ def measure(options: argparse.Namespace) -> Result:
 
 
 if __name__ == "__main__":
-    options = arguments(__doc__, 1, "daemons, two minutes each").parse_args()
+    options = arguments(__doc__, 1, "daemons, five minutes each").parse_args()
     sys.exit(run("idle", options, measure))

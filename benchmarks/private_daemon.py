@@ -33,8 +33,10 @@ prompt = "Pong."
 
 [steps.pong.on]
 again = {{ to = "ping" }}
+enough = {{ exit = "enough", class = "completed" }}
 """
-"""Two steps that hand over to each other until the limit of steps ends the run."""
+"""Two steps that hand over to each other until the limit of steps ends the run: what the model is
+told to say is never the word that would end it."""
 
 ALWAYS_AGAIN = {"default": {"text": "Done.", "structured": {"outcome": "again"}}}
 """What the model says: the same to every prompt."""

@@ -51,6 +51,14 @@ speak = "summary"
 enabled = false
 [limits]
 max_agents = 2
+spool_megabytes = 10
+output_megabytes = 5
+[retention]
+runs_days = 0
+failed_turns = 1
+failed_checks = 2
+commands = 3
+commands_days = 4
 [notify]
 command = ["notify-send", "Podium"]
 """
@@ -179,7 +187,9 @@ def test_the_daemon_starts_with_its_directories_made_and_says_that_it_is_ready(
 
     seen: list[object] = []
 
-    def run_instead(config: Config, places: object, environ: object, ready: object) -> None:
+    def run_instead(
+        config: Config, places: object, environ: object, ready: object, *rest: object
+    ) -> None:
         seen.append((home / "state").stat().st_mode & 0o777)
         assert callable(ready)
         ready()
@@ -197,7 +207,7 @@ def test_a_starter_that_has_gone_is_no_reason_to_stop(
 ) -> None:
     from podiumd import app
 
-    monkeypatch.setattr(app, "run", lambda config, places, environ, ready: ready())
+    monkeypatch.setattr(app, "run", lambda config, places, environ, ready, *rest: ready())
     reading, writing = os.pipe()
     os.close(reading)
     assert program.main(["--ready-fd", str(writing)]) == 0

@@ -265,3 +265,19 @@ def test_setting_up_again_replaces_the_sink(tmp_path: Path) -> None:
     set_up("json", stream=second)
     log("Event")
     assert first.getvalue() == "" and "Event" in second.getvalue()
+
+
+def test_a_line_that_a_full_disk_cut_short_does_not_run_into_the_next_daemon_s(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "podiumd.log"
+    set_up("json", file=path)
+    log("Whole")
+    with path.open("a") as file:
+        file.write('{"ts": "2026-01-02T03')
+    set_up("json", file=path)
+    log("Next")
+    whole, cut, following = path.read_text().splitlines()
+    assert json.loads(whole)["event"] == "Whole"
+    assert cut == '{"ts": "2026-01-02T03'
+    assert json.loads(following)["event"] == "Next"

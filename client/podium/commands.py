@@ -8,8 +8,9 @@ from podium.commands_table_gateway import GATEWAY
 from podium.commands_table_phone import PHONE
 from podium.commands_table_recipes import RECIPES
 from podium.commands_table_runs import RUNS
+from podium.commands_table_service import INSTALLED
 from podium.commands_table_sessions import SESSIONS
 
 __all__ = ["COMMANDS", "Argument", "Command"]
 
-COMMANDS = (*DAEMON, *SESSIONS, *RUNS, *RECIPES, *GATEWAY, *PHONE, *SERVICE)
+COMMANDS = (*DAEMON, *SESSIONS, *RUNS, *RECIPES, *GATEWAY, *PHONE, *INSTALLED, *SERVICE)

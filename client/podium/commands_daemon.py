@@ -1,4 +1,4 @@
-"""The daemon itself: up, down, its configuration, and raw calls."""
+"""The daemon itself: up, down, and raw calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 from typing import IO, Any
 
-from podium import paths, stray, text, wire
+from podium import installed, paths, skew, stray, text, wire
 from podium.connection import Connection, call
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
 
@@ -42,6 +42,8 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
     running = _status()
     if running is not None:
         return _already(running, config, json)
+    if installed.serves(paths.socket_path()):
+        return _up_as_service(foreground, config, json)
     if foreground:
         sys.stdout.flush()
         os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
@@ -55,12 +57,33 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
     return _report(started, "running", json) if own else _already(started, config, json)
 
 
+def _up_as_service(foreground: bool, config: str | None, json: bool) -> int:
+    if foreground:
+        raise Failure(
+            "Podium is installed as a service, which would be a second daemon beside this one: "
+            "'podium up' starts the service, 'podium service uninstall' takes it away."
+        )
+    if config is not None:
+        raise Failure(
+            "Podium is installed as a service, which has its configuration already: "
+            f"'podium service install --config {text.fold(config)}' gives it that file."
+        )
+    from podium import commands_service
+
+    return _report(commands_service.start(), "running", json)
+
+
 def _already(status: Json, config: str | None, json: bool) -> int:
     if config is not None:
-        text.tell(
-            "podium: the daemon is already running and --config was ignored: "
-            f"'podium down && podium up --config {text.fold(config)}' starts it with that file."
+        again = (
+            f"'podium service install --config {text.fold(config)}' gives the service"
+            if status.get("service")
+            else f"'podium down && podium up --config {text.fold(config)}' starts it with"
         )
+        text.tell(
+            f"podium: the daemon is already running and --config was ignored: {again} that file."
+        )
+    skew.tell(status)
     return _report(status, "already running", json)
 
 
@@ -77,6 +100,7 @@ def _report(status: Json, how: str, json: bool) -> int:
         text.emit_json(status)
         return OK
     socket = text.fold(status.get("socket"))
+    how += " as a service" if status.get("service") else ""
     said = f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.\n"
     gateway = status.get("gateway") or {}
     text.emit(said + _reach(gateway))
@@ -180,6 +204,10 @@ def _holder_lives() -> bool:
 
 def down(json: bool) -> int:
     """``podium down``: interrupt turns, stop the daemon, wait until its process is gone."""
+    if installed.serves(paths.socket_path()):
+        from podium import commands_service
+
+        return commands_service.stop(json)
     try:
         connection = Connection()
     except DaemonDown:
@@ -257,13 +285,6 @@ class _Exit:
                 return True
             time.sleep(0.05)
         return False
-
-
-def config(action: str, config: str | None, json: bool) -> int:
-    """``podium config``: the daemon's own module answers, so that it works with none running."""
-    options = [] if config is None else ["--config", os.path.abspath(config)]
-    command = [*DAEMON, *options, "config", action, *(["--json"] if json else [])]
-    return subprocess.run(command, check=False).returncode
 
 
 def rpc(method: str, params: str | None, json: bool) -> int:

@@ -24,8 +24,8 @@ DAEMON = (
         ("down",),
         "stop the daemon and all that runs",
         "Interrupt running turns, commands and checks, stop the daemon and wait until it is gone. "
-        "A run of a recipe is paused by that: after the next 'podium up', 'podium resume RUN' "
-        "lets it go on. A plain prompt is ended.",
+        "A run of a recipe that was at work is paused: after the next 'podium up', 'podium "
+        "resume RUN' lets it go on. A plain prompt is ended.",
         "podium down",
         "commands_daemon:down",
         (JSON,),
@@ -61,13 +61,18 @@ SERVICE = (
     ),
     Command(
         ("config",),
-        "show the configuration",
-        "'show' prints the effective values and where each is from, 'path' the file's place. "
-        "Works without a running daemon.",
-        "podium config show",
-        "commands_daemon:config",
+        "show the configuration, or have it read anew",
+        "'show' prints the effective values and where each is from, 'path' the file's place; both "
+        "work without a running daemon. 'show --running' prints what the daemon has in force and "
+        "what waits for a restart. 'reload' has it read its file anew, as SIGHUP does: a file "
+        "with a fault changes nothing.",
+        "podium config show --running",
+        "commands_config:config",
         (
-            positional("show|path", "action", "what to print", choices=("show", "path")),
+            positional(
+                "show|path|reload", "action", "what to do", choices=("show", "path", "reload")
+            ),
+            option("--running", "with show: as the running daemon has it"),
             CONFIG,
             JSON,
         ),

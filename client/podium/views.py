@@ -35,10 +35,9 @@ def status(json: bool) -> int:
         )
     )
     if answer.get("version") != __version__:
-        text.tell(
-            f"This client is {__version__}, the daemon {text.fold(answer.get('version'))}: "
-            "'podium down && podium up' restarts the daemon with this version."
-        )
+        from podium import skew
+
+        skew.tell(answer)
     return 0
 
 
@@ -57,7 +56,7 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
         unsafe = ", without TLS: 'podium pair' says what to do" if gateway.get("warning") else ""
         reach = f"{gateway.get('url') or 'on'} ({clients}{unsafe})"
     return [
-        ("daemon", f"running, pid {answer.get('pid')}"),
+        ("daemon", f"{_how(answer)}, pid {answer.get('pid')}"),
         ("version", str(answer.get("version", ""))),
         ("started", "" if started is None else text.ago(answer.get("started_at"))),
         ("socket", str(answer.get("socket", ""))),
@@ -72,7 +71,21 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
             "on" if orchestration.get("enabled", True) else "off ('podium orchestration on')",
         ),
         ("turns taken up", str(taken) if taken else ""),
+        ("configuration", _configuration(answer.get("configuration") or {})),
     ]
+
+
+def _how(answer: Json) -> str:
+    service = answer.get("service")
+    return f"running as a service ({service})" if service else "running"
+
+
+def _configuration(state: Json) -> str:
+    """Nothing as long as the file is what the daemon does."""
+    if state.get("problem"):
+        return f"the file is not in force: {state['problem']}"
+    waiting = ", ".join(str(one.get("key")) for one in state.get("pending") or [])
+    return f"waits for a restart: {waiting} ('podium config show --running')" if waiting else ""
 
 
 def _with_hint(number: object, command: str) -> str:

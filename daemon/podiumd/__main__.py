@@ -18,7 +18,7 @@ from typing import Any
 from podiumd import __version__
 from podiumd.config_load import ConfigError, Loaded, flatten, load
 from podiumd.instance import AlreadyRunning
-from podiumd.logs import set_up
+from podiumd.logs import log, set_up
 from podiumd.paths import PlaceError, prepare
 from podiumd.service.arguments import add_arguments as add_service_arguments
 
@@ -117,6 +117,7 @@ def _toml(value: Any) -> str:
 
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
+    from podiumd.config_reload import Settings
     from podiumd.manager import Manager
     from podiumd.tools.cgroup import leave_turn_group  # these load trio
     from podiumd.tools.environment import reexec_without_turn
@@ -132,6 +133,9 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
         raise PlaceError(f"Cannot write {loaded.places.log}: {error.strerror}.") from None
     from podiumd import app  # only now: 'config show' must not load the whole daemon
 
+    sources = (os.environ, sys.platform, Path.home(), options.config)
+    settings = Settings(loaded, lambda: load(*sources))
+
     def ready() -> None:
         if options.ready_fd is not None:
             with contextlib.suppress(BrokenPipeError):  # whoever waited for us has gone
@@ -139,8 +143,10 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
             os.close(options.ready_fd)
 
     try:
-        app.run(loaded.config, loaded.places, os.environ, ready, manager)
-    except app.CannotStart as error:
+        app.run(loaded.config, loaded.places, os.environ, ready, manager, settings)
+    except (app.CannotStart, PlaceError, AlreadyRunning) as error:
+        if options.detached:  # nobody sees its standard error but the command that started it
+            log("Daemon did not start", "error", reason=str(error))
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
     return 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +50,7 @@ def handed_over(
     environ: MutableMapping[str, str],
     pid: int,
     platform: str = sys.platform,
-    activate: Callable[[str], list[int]] | None = None,
+    ask_launchd: Callable[[str], list[int]] | None = None,
 ) -> Handed:
     """The sockets of this process, closed on exec from now on, so that no agent inherits them.
 
@@ -59,9 +59,8 @@ def handed_over(
     """
     listed = _from_systemd(environ, pid)
     if platform == "darwin":
-        if activate is None:
-            from podiumd.launchd import activate  # loads ctypes
-        listed += [(number, name) for name in NAMES for number in activate(name)]
+        ask = ask_launchd or _ask_launchd
+        listed += [(number, name) for name in NAMES for number in ask(name)]
     handed = Handed()
     with ExitStack() as stack:
         for number, name in listed:
@@ -70,6 +69,12 @@ def handed_over(
             _sort(sock, name, handed)
         stack.pop_all()
     return handed
+
+
+def _ask_launchd(name: str) -> list[int]:
+    from podiumd.launchd import activate  # only now: it loads ctypes
+
+    return activate(name)
 
 
 def _from_systemd(environ: MutableMapping[str, str], pid: int) -> list[tuple[int, str]]:
@@ -123,8 +128,3 @@ def _listens(sock: socket.socket) -> bool:
         return bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
     except OSError:
         return sys.platform == "darwin"  # launchd hands over nothing else; older ones cannot say
-
-
-def summary(handed: Handed) -> Sequence[str]:
-    """What was handed over, for the log."""
-    return [*([RPC] if handed.rpc else []), *[GATEWAY for _ in handed.gateway]]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -25,36 +25,45 @@ from typing import Literal
 import trio
 
 from podiumd import __version__
+from podiumd.agents import Agents
 from podiumd.config import Config
-from podiumd.drivers.registry import make_drivers
+from podiumd.config_load import Loaded
+from podiumd.config_reload import Settings
 from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.gateway.control import Control
 from podiumd.gateway.service import Surroundings, open_gateway
+from podiumd.hangup import reload_on_signal
 from podiumd.health import Part, keep_fed
 from podiumd.instance import hold_lock
+from podiumd.last_words import last_words
 from podiumd.logs import log
 from podiumd.manager import Manager
+from podiumd.metrics import Meters
+from podiumd.metrics_gauges import watch_gauges
+from podiumd.metrics_loop import measured, report
 from podiumd.paths import Places
+from podiumd.projects.commands import Bounds
 from podiumd.projects.naming_agent import infer_name
 from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.listener import listening
-from podiumd.rpc.server import serve_rpc
+from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.catalogue import Catalogue, builtin_directory
 from podiumd.runtime.clock import Clock
-from podiumd.runtime.context import Agent, Context
+from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
+from podiumd.runtime.housekeeping import tidy_daily
 from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
-from podiumd.sessions.tree import Root
 from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
+from podiumd.store.records import StoredFact
 from podiumd.tools.disk import is_full
-from podiumd.tools.environment import child_environment
 
 STOP_SECONDS = 8.0
 """How long turns may take to end before stopping goes on without them (the contract says 10)."""
@@ -67,11 +76,12 @@ class Stop:
 
     def __init__(self) -> None:
         self.turns: TurnsAtStop = "leave"
+        self.reason = ""
         self._event = trio.Event()
 
-    def request(self, turns: TurnsAtStop) -> None:
+    def request(self, turns: TurnsAtStop, reason: str = "asked to by a client") -> None:
         if not self._event.is_set():
-            self.turns = turns
+            self.turns, self.reason = turns, reason
         self._event.set()
 
     async def wait(self) -> None:
@@ -84,10 +94,12 @@ def run(
     environ: Mapping[str, str],
     ready: Callable[[], None] = lambda: None,
     manager: Manager | None = None,
+    settings: Settings | None = None,
 ) -> None:
     """Run the daemon until it is told to stop.
 
     ``ready`` is called once it answers. ``manager`` is the service manager that started us.
+    ``settings`` are those that ``config`` is of, where they can be read anew.
 
     Raises:
         AlreadyRunning: another daemon has this STATE or this socket.
@@ -100,7 +112,11 @@ def run(
         stack.callback(manager.handed.close)
         stack.enter_context(hold_lock(places.instance_lock))
         listener = manager.handed.rpc or stack.enter_context(listening(places.socket, os.getuid()))
-        daemon = Daemon(config, places, environ, manager)
+        loaded = Loaded(config=config, places=places, sources={})
+        settings = settings or Settings(loaded, lambda: loaded)
+        daemon = Daemon(settings, places, environ, manager)
+        stack.enter_context(last_words(places.state, CannotStart))
+        stack.enter_context(_full_disk_told(places))
         try:
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
         except* (StoreError, LeaseError, ScriptError) as group:
@@ -137,9 +153,11 @@ class Daemon:
     """One daemon's parts."""
 
     def __init__(
-        self, config: Config, places: Places, environ: Mapping[str, str], manager: Manager
+        self, settings: Settings, places: Places, environ: Mapping[str, str], manager: Manager
     ) -> None:
-        self._config = config
+        self._settings = settings
+        self._agents = Agents(settings, environ)
+        self._meters = Meters()
         self._places = places
         self._environ = environ
         self._manager = manager
@@ -148,18 +166,27 @@ class Daemon:
     async def serve(self, listener: object, ready: Callable[[], None]) -> None:
         """The tree of tasks, from ready to stopped."""
         bus, clock, stop = Bus(), Clock(), Stop()
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+
+        def heard(facts: Sequence[StoredFact]) -> None:
+            bus.publish(facts)
+            self._meters.take(facts)
+
+        with (
+            trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
+            trio.open_signal_receiver(signal.SIGHUP) as hangups,
+            measured(self._meters.loop),
+        ):
             async with (
-                open_store(self._places.state, on_facts=bus.publish) as store,
-                open_transcripts(self._places.state, self._roots(), store) as transcripts,
+                open_store(self._places.state, on_facts=heard) as store,
+                open_transcripts(self._places.state, self._agents.roots(), store) as transcripts,
                 watch_spools() as watch,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_stop_on_signal, signals, stop)
                 context = self._context(store, bus, clock, watch)
-                await self._serve(context, transcripts, listener, stop, ready)
+                await self._serve(context, transcripts, listener, stop, ready, hangups)
                 nursery.cancel_scope.cancel()
-        log("Daemon stopped", pid=os.getpid())
+        log("Daemon stopped", pid=os.getpid(), reason=stop.reason)
 
     async def _serve(
         self,
@@ -168,10 +195,12 @@ class Daemon:
         listener: object,
         stop: Stop,
         ready: Callable[[], None],
+        hangups: AsyncIterator[int],
     ) -> None:
         desk = Desk(context.leases, str(self._places.state), context.clock.now)
         async with trio.open_nursery() as nursery:
             runs = Runs(context, desk, nursery)
+            self._meters.kind_of = runs.kind_of
             service = DaemonService(
                 context,
                 desk,
@@ -179,7 +208,7 @@ class Daemon:
                 Catalogue(self._places.recipes, builtin_directory()),
                 transcripts,
                 default_agent="claude",
-                orchestration_enabled=self._config.orchestration.enabled,
+                orchestration_enabled=self._settings.config.orchestration.enabled,
             )
             await service.restore()
             async with open_gateway(self._surroundings(context), service, context.store) as gateway:
@@ -191,14 +220,18 @@ class Daemon:
                     request_shutdown=stop.request,
                     gateway=gateway,
                     service=self._manager.kind,
+                    settings=self._settings,
+                    on_request=self._meters.rpc_requests.add,
                 )
                 server = await nursery.start(serve_rpc, service, info, listener)
+                self._watch_over(context, runs, service, gateway, server, nursery)
+                nursery.start_soon(reload_on_signal, hangups, self._settings, stop.request)
                 log("Daemon ready", pid=os.getpid(), socket=str(self._socket))
                 ready()
                 self._manager.notifier.ready(f"Answering at {self._socket}")
                 nursery.start_soon(keep_fed, self._manager.notifier, _parts(context, transcripts))
                 await stop.wait()
-                log("Daemon stopping", turns=stop.turns)
+                log("Daemon stopping", turns=stop.turns, reason=stop.reason)
                 self._manager.notifier.stopping(f"Stopping, turns: {stop.turns}")
                 if stop.turns == "interrupt":
                     with trio.move_on_after(STOP_SECONDS):
@@ -216,47 +249,55 @@ class Daemon:
             bus=bus,
             clock=clock,
             leases=LeaseBook(self._places.locks),
-            agents=self._agents(watch),
+            agents=self._agents.make(watch),
             state=self._places.state,
-            slots=Slots(self._config.limits.max_agents),
+            slots=Slots(self._settings.config.limits.max_agents),
             log=log,
-            command_environment=self._environment("commands", {}, ()),
+            command_environment=self._agents.environment("commands"),
+            retention=lambda: self._settings.config.retention,
         )
 
-    def _agents(self, watch: SpoolWatch) -> dict[str, Agent]:
-        settings = self._config.agents
-        try:
-            drivers = make_drivers(watch, script=settings.scripted.script)
-        except ScriptError as error:
-            raise ScriptError(f"agents.scripted.script: {error}") from None
-        claude = settings.claude
-        return {
-            "claude": Agent(
-                driver=drivers["claude"],
-                command=(claude.command,),
-                environment=self._environment("claude", claude.env, claude.pass_env),
-                permission_mode=claude.permission_mode,
-                turn_timeout_seconds=claude.turn_timeout_seconds,
-                idle_timeout_seconds=claude.idle_timeout_seconds,
-                config_directory=self._claude_directory(),
-            ),
-            "scripted": Agent(
-                driver=drivers["scripted"],
-                command=(),
-                environment=self._environment("scripted", {}, ()),
-            ),
-        }
+    def _watch_over(
+        self,
+        context: Context,
+        runs: Runs,
+        service: DaemonService,
+        gateway: Control,
+        server: RpcServer,
+        nursery: trio.Nursery,
+    ) -> None:
+        """Figures, housekeeping, and settings that change while we run."""
+        watch_gauges(self._meters, context, runs, gateway, server)
+        nursery.start_soon(report, self._meters)
+        nursery.start_soon(tidy_daily, context, runs.in_use)
+
+        async def apply(config: Config, changed: frozenset[str]) -> None:
+            context.slots.resize(config.limits.max_agents)
+            self._agents.renew(context.agents, config)
+            gateway.allow(config.gateway.allowed_hosts)
+            if "orchestration.enabled" in changed:
+                await service.configure(config.orchestration.enabled)
+
+        self._settings.on_change(apply, self._agents.claude_directory)
 
     def _surroundings(self, context: Context) -> Surroundings:
         """What the gateway needs of this daemon."""
-        claude = context.agents["claude"]
         handed = self._manager.handed.gateway
 
         async def infer(message: str) -> str:
+            claude = context.agents["claude"]
             return await infer_name(message, command=claude.command, environment=claude.environment)
 
+        def command_bounds() -> Bounds:
+            config = self._settings.config
+            return Bounds(
+                most=config.retention.commands,
+                days=config.retention.commands_days,
+                output_megabytes=config.limits.output_megabytes,
+            )
+
         return Surroundings(
-            settings=self._config.gateway,
+            settings=self._settings.config.gateway,
             sockets=tuple(handed),
             state=self._places.state,
             home=Path(self._environ.get("HOME") or "/"),
@@ -265,33 +306,8 @@ class Daemon:
             now=context.clock.now,
             environment=context.command_environment,
             infer_name=infer,
-        )
-
-    def _environment(
-        self, agent: str, extra: Mapping[str, str], pass_env: tuple[str, ...]
-    ) -> Callable[[str], dict[str, str]]:
-        def environment(marker: str) -> dict[str, str]:
-            return child_environment(
-                self._environ, agent=agent, pass_env=pass_env, extra_env=extra, marker=marker
-            )
-
-        return environment
-
-    def _roots(self) -> list[Root]:
-        """Where agents keep their session files."""
-        home = Path(self._environ.get("HOME", "~")).expanduser()
-        codex = Path(self._environ.get("CODEX_HOME") or home / ".codex")
-        return [
-            Root("claude", self._claude_directory() / "projects"),
-            Root("codex", codex / "sessions"),
-        ]
-
-    def _claude_directory(self) -> Path:
-        claude = self._config.agents.claude
-        environment = self._environment("claude", claude.env, claude.pass_env)("")
-        chosen = environment.get("CLAUDE_CONFIG_DIR")
-        return (
-            Path(chosen) if chosen else Path(environment.get("HOME", "~")).expanduser() / ".claude"
+            command_bounds=command_bounds,
+            meters=self._meters,
         )
 
 
@@ -310,5 +326,6 @@ def _parts(context: Context, transcripts: Transcripts) -> list[Part]:
 async def _stop_on_signal(signals: object, stop: Stop) -> None:
     """SIGTERM and SIGINT stop the daemon and leave turns running."""
     async for number in signals:  # type: ignore[attr-defined]
-        log("Signal received", signal=signal.Signals(number).name)
-        stop.request("leave")
+        name = signal.Signals(number).name
+        log("Signal received", signal=name)
+        stop.request("leave", name)

@@ -39,29 +39,24 @@ _ENVIRONMENT: Final = ("agents.claude.env", "agents.claude.pass_env")
 class Settings:
     """One daemon's settings.
 
-    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks;
-    ``fixed`` says what an agent's environment has already decided for the daemon's whole life.
+    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks.
     """
 
-    def __init__(
-        self,
-        loaded: Loaded,
-        read: Callable[[], Loaded],
-        fixed: Callable[[Config], object] = lambda _: None,
-    ) -> None:
+    def __init__(self, loaded: Loaded, read: Callable[[], Loaded]) -> None:
         self.config = loaded.config
         self._path = str(loaded.places.config)
         self._sources = dict(loaded.sources)
         self._read = read
-        self._fixed = fixed
         self._apply: Apply | None = None
+        self._fixed: Callable[[Config], object] = lambda _: None
         self._problem: str | None = None
         self._pending: dict[str, Any] = {}
         self._lock = trio.Lock()
 
-    def on_change(self, apply: Apply) -> None:
-        """``apply`` puts new settings into force; it is given the keys that differ."""
-        self._apply = apply
+    def on_change(self, apply: Apply, fixed: Callable[[Config], object]) -> None:
+        """``apply`` puts new settings into force; it is given the keys that differ. ``fixed`` is
+        what an agent's environment has decided for the daemon's whole life."""
+        self._apply, self._fixed = apply, fixed
 
     async def reload(self) -> Json:
         """Read the sources and put into force what can be: ``changed`` and ``pending``.
@@ -93,7 +88,9 @@ class Settings:
             await self._apply(self.config, frozenset(changed))
         log("Configuration read", changed=changed, file=self._path)
         for key in self._pending:
-            log("Configuration needs a restart", "warning", key=key, fix=f"restart with '{RESTART}'")
+            log(
+                "Configuration needs a restart", "warning", key=key, fix=f"restart with '{RESTART}'"
+            )
         return changed
 
     def status(self) -> Json:
@@ -104,7 +101,7 @@ class Settings:
     def document(self) -> Json:
         """``status`` and ``values`` [{key, value, source}]: all that is in force."""
         values = [
-            {"key": key, "value": _public(value), "source": self._sources[key]}
+            {"key": key, "value": _public(value), "source": self._sources.get(key, "default")}
             for key, value in flatten(self.config).items()
         ]
         return self.status() | {"values": values}

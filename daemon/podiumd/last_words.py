@@ -22,10 +22,10 @@ _MOST_BYTES: Final = 64 * 1024
 
 
 @contextmanager
-def last_words(state: Path) -> Iterator[None]:
+def last_words(state: Path, told: type[Exception]) -> Iterator[None]:
     """Log how the daemon before ended if it did not say so, and keep a file for our own end.
 
-    To be entered while the lock of STATE is held.
+    To be entered while the lock of STATE is held. ``told`` are ends that the caller tells of.
     """
     path = state / NAME
     _tell_of_the_last(path)
@@ -39,7 +39,9 @@ def last_words(state: Path) -> Iterator[None]:
         log("Last words cannot be kept", "warning", file=str(path), reason=error.strerror)
     try:
         yield
-    except Exception as error:
+    except told:
+        raise
+    except BaseException as error:
         log("Daemon crashed", "error", exception=error, pid=os.getpid())
         raise
     finally:

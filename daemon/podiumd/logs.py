@@ -6,6 +6,7 @@ through the same formatters.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import logging.handlers
@@ -164,7 +165,16 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
         super().__init__(path, maxBytes=_FILE_BYTES, backupCount=_OLD_FILES, encoding="utf-8")
 
     def _open(self) -> Any:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self.baseFilename, flags, 0o600)
         os.fchmod(descriptor, 0o600)
+        _end_last_line(descriptor)
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+
+
+def _end_last_line(descriptor: int) -> None:
+    """A line that a full disk cut, before its process ended, must not run into the next one."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        with contextlib.suppress(OSError):  # it is full still: so is the next line's place
+            os.write(descriptor, b"\n")

@@ -43,8 +43,7 @@ class Histogram:
         """Note one time."""
         self.counts[bisect_left(BOUNDS_SECONDS, seconds)] += 1
         self.seconds += seconds
-        if seconds > self.longest:
-            self.longest = seconds
+        self.longest = max(self.longest, seconds)
 
     @property
     def count(self) -> int:
@@ -106,7 +105,7 @@ class Meters:
     """Everything that one daemon counts.
 
     ``rpc_requests``: lines of clients on the socket. ``received`` and ``sent``: messages of phones.
-    ``loop``: see ``podiumd.metrics_loop``.
+    ``loop``: see ``podiumd.metrics_loop``. ``kind_of`` says of what kind a living run is.
     """
 
     def __init__(self) -> None:
@@ -117,6 +116,7 @@ class Meters:
         self.turns: dict[str, int] = {}
         self.runs: dict[tuple[str, str], int] = {}
         self.started: dict[str, int] = {"recipe": 0, "prompt": 0}
+        self.kind_of: Callable[[str], str | None] = lambda _: None
         self._gauges: dict[str, _Gauge] = {}
         self._quiet = True
         self._stirred = trio.Event()
@@ -143,8 +143,8 @@ class Meters:
         """Every gauge by name, as it is now."""
         return {name: gauge.read() for name, gauge in self._gauges.items()}
 
-    def take(self, facts: Sequence[Fact], kind_of: Callable[[str], str | None]) -> None:
-        """Count facts that were stored; ``kind_of`` says of what kind a run is, by its id."""
+    def take(self, facts: Sequence[Fact]) -> None:
+        """Count facts that were stored."""
         self._stir()
         for fact in facts:
             match fact.type:
@@ -155,12 +155,14 @@ class Meters:
                     _count(self.turns, ended.report.kind)
                 case "run.ended":
                     exit_class = msgspec.json.decode(fact.data, type=_RunEnded).exit.class_
-                    key = (kind_of(fact.run_id) or "recipe", exit_class)
+                    key = (self.kind_of(fact.run_id) or "unknown", exit_class)
                     self.runs[key] = self.runs.get(key, 0) + 1
 
-    def exposition(self) -> str:
-        """All of it in Prometheus' text format 0.0.4."""
-        return "\n".join((*self._counters(), *self._loop(), *self._values())) + "\n"
+    def exposition(self, more: Sequence[tuple[str, str, float]] = ()) -> str:
+        """All of it in Prometheus' text format 0.0.4, with ``more`` gauges: name, words, value."""
+        values = [(name, gauge.words, gauge.read()) for name, gauge in self._gauges.items()]
+        gauges = _gauges((*values, *more))
+        return "\n".join((*self._counters(), *self._loop(), *gauges)) + "\n"
 
     def _counters(self) -> Iterator[str]:
         yield from _head("runs_started_total", "counter", "Runs and prompts begun, by kind.")
@@ -190,10 +192,11 @@ class Meters:
         yield _row(f"{name}_sum", self.loop.seconds)
         yield _row(f"{name}_count", self.loop.count)
 
-    def _values(self) -> Iterator[str]:
-        for name, gauge in self._gauges.items():
-            yield from _head(name, "gauge", gauge.words)
-            yield _row(name, gauge.read())
+
+def _gauges(values: Sequence[tuple[str, str, float]]) -> Iterator[str]:
+    for name, words, value in values:
+        yield from _head(name, "gauge", words)
+        yield _row(name, value)
 
 
 def _count(counts: dict[str, int], name: str) -> None:

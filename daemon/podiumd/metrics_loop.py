@@ -7,11 +7,12 @@ after it, so the length of a pass is the delay that the loop itself causes.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import trio
 
@@ -67,22 +68,22 @@ async def report(meters: Meters) -> None:
         gauges = meters.gauges()
         if not gauges.get("agents_working"):
             meters.settle()
-        log(
-            "Metrics",
-            loop_p50_ms=_milliseconds(quantile(passes, 0.5)),
-            loop_p99_ms=_milliseconds(quantile(passes, 0.99)),
-            loop_longest_ms=_milliseconds(meters.loop.longest),
-            loop_passes=sum(passes),
-            rpc_requests=meters.rpc_requests.value,
-            phone_messages=meters.received.value + meters.sent.value,
-            **{name: _whole(value) for name, value in gauges.items()},
-        )
+        fields: dict[str, Any] = {
+            "loop_p50_ms": _milliseconds(quantile(passes, 0.5)),
+            "loop_p99_ms": _milliseconds(quantile(passes, 0.99)),
+            "loop_longest_ms": _milliseconds(meters.loop.longest),
+            "loop_passes": sum(passes),
+            "rpc_requests": meters.rpc_requests.value,
+            "phone_messages": meters.received.value + meters.sent.value,
+        }
+        fields |= {name: _whole(value) for name, value in gauges.items()}
+        log("Metrics", **fields)
         meters.loop.longest = 0.0
 
 
 def open_files() -> int:
     """How many descriptors this process has open."""
-    return len(os.listdir(_DESCRIPTORS)) - 1  # less the one that lists them
+    return sum(1 for _ in Path(_DESCRIPTORS).iterdir()) - 1  # less the one that lists them
 
 
 def _milliseconds(seconds: float) -> float:

@@ -19,7 +19,7 @@ END_SECONDS = 10.0
 def find() -> str:
     """The browser: CHROMIUM, else one on PATH. Fails the test where there is none."""
     given = os.environ.get("CHROMIUM")
-    found = given if given else next(filter(None, map(shutil.which, NAMES)), None)
+    found = given or next(filter(None, map(shutil.which, NAMES)), None)
     if found is None or not os.access(found, os.X_OK):
         pytest.fail(
             "No Chromium was found. Install one (Debian: apt install chromium), or name it: "

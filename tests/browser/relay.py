@@ -90,6 +90,6 @@ async def open_relay(gateway: int) -> AsyncIterator[Relay]:
     async with trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         relay.port = listeners[0].socket.getsockname()[1]
-        nursery.start_soon(trio.serve_listeners, relay.handle, listeners)
+        await nursery.start(trio.serve_listeners, relay.handle, listeners)
         yield relay
         nursery.cancel_scope.cancel()

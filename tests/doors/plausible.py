@@ -60,5 +60,5 @@ def _kinds(info: Any) -> set[str]:
         return _kinds(info.type)
     if isinstance(info, msgspec.inspect.UnionType):
         return set().union(*(_kinds(kind) for kind in info.types))
-    names = {msgspec.inspect.StrType: "str", msgspec.inspect.AnyType: "str"}
-    return {names.get(type(info), "other")}
+    is_text = isinstance(info, msgspec.inspect.StrType | msgspec.inspect.AnyType)
+    return {"str" if is_text else "other"}

@@ -10,6 +10,15 @@ import trio
 from tests.doors.house import House
 from tests.gateway.routes.client import HungUp
 
+RECIPE = """
+initial = "work"
+
+[steps.work]
+prompt = "Hang on."
+
+[steps.work.on]
+complete = { exit = "task-committed" }
+"""
 KEY = {"Idempotency_Key": "6e1b1c1e-4c5f-4e53-8d0a-1f2f6f0a9b11"}
 
 
@@ -58,6 +67,27 @@ async def test_a_request_killed_in_the_middle_gets_the_end_of_the_same_turn(hous
 async def _cut_off(house: House, asked: dict[str, Any]) -> None:
     with pytest.raises(HungUp):
         await house.mine.post("/v1/prompt", asked, **KEY)
+
+
+async def test_words_for_a_recipe_are_delivered_once_though_the_daemon_is_killed(
+    house: House,
+) -> None:
+    recipe = house.podium.machine.recipe("hang", RECIPE)
+    run = await house.podium.rpc(
+        "runs.start", recipe=recipe, working_directory=str(house.project), agent="scripted"
+    )
+    asked = {"text": "Mind the tests.", "session_id": run["session_id"]}
+    async with house.gate():
+        first = await house.mine.post("/v1/prompt", asked, **KEY)
+        assert (first.status, first.json["status"]) == (200, "delivered")
+        await house.podium.kill9()
+    await house.podium.start()
+    await house.come_back()
+    again = await house.mine.post("/v1/prompt", asked, **KEY)
+    assert (again.status, again.json) == (200, first.json)
+    answer = await house.podium.rpc("runs.events", run_id=run["run_id"], after_seq=0)
+    steers = [event for event in answer["events"] if event["type"] == "steer.intended"]
+    assert [event["data"]["text"] for event in steers] == ["Mind the tests."]
 
 
 async def test_a_key_of_before_the_kill_is_still_refused_for_another_request(

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import trio
 
 from podiumd.gateway.phone.incoming import TYPES
+from tests.doors.hostile_names import hostile_names
 from tests.doors.house import House
 from tests.doors.plausible import fields, texts
 
@@ -22,92 +24,6 @@ BARRIER = 8
 LEFT_OUT = {"connect", "set_orchestration"}
 WORDS = {"text", "message_text", "system_prompt", "answer", "note"}
 """Fields that take a person's words: whatever they hold is for an agent."""
-
-
-def hostile_names(root: Path) -> list[str]:
-    """Two hundred of them."""
-    steps = [
-        "../" * n + f"{end}"
-        for n in range(1, 9)
-        for end in ("secret.txt", "outside/secret.txt", "")
-    ]
-    absolute = [str(root / "secret.txt"), "/etc/passwd", "/proc/self/environ", "/dev/zero", "//x"]
-    encoded = [
-        "%2e%2e%2fsecret.txt", "..%2fsecret.txt", "%2fetc%2fpasswd", "..%c0%afsecret.txt",
-        "..%5csecret.txt", "....//secret.txt", "..;/secret.txt", "\u2025/secret.txt",
-        "\uff0e\uff0e\uff0fsecret.txt", "..\u2215secret.txt", "..\u2044secret.txt",
-    ]  # fmt: skip
-    windows = ["..\\secret.txt", "C:\\secret.txt", "\\\\host\\share", "con", "nul.txt", "a:b"]
-    shell = [
-        f"{before}touch {root}/pwned{after}"
-        for before, after in [
-            ("; ", ""), ("| ", ""), ("|| ", ""), ("&& ", ""), ("& ", ""), ("$(", ")"), ("`", "`"),
-            ("\n", "\n"), ("'; ", " #"), ('"; ', ' "'), ("%0a", ""), ("${IFS}", ""), ("> ", ""),
-            ("make; ", ""), ("git.status; ", ""), ("build -f /dev/stdin; ", ""),
-        ]
-    ]  # fmt: skip
-    options = ["-rf", "--help", "-C/", "--upload-pack=touch pwned", "-oProxyCommand=x", "--", "-"]
-    dots = [
-        ".",
-        "..",
-        "...",
-        ". .",
-        "..\0",
-        ".git",
-        ".git/config",
-        ".ssh/id_rsa",
-        "~",
-        "~root",
-        "~/x",
-    ]
-    control = [f"a{chr(code)}b" for code in (*range(32), 127, 0x85, 0xA0)]
-    unicode = [
-        "\u202egnp.exe", "a\u200bb", "\ufeffa", "\u2028", "a\u0301" * 60, "\U0001f4a9", "\ud7ff",
-        "\ufb01le", "\u212a", "\u0131", "\u0130", "\u017f", "a" * 127 + "/", "é" * 128,
-    ]  # fmt: skip
-    long = ["a" * 129, "a" * 255, "a" * 256, "a" * 4097, "a/" * 2000, "../" * 1500, "x" * 70_000]
-    queries = [
-        "' OR 1=1 --",
-        "'; DROP TABLE runs; --",
-        "%",
-        "_",
-        "*",
-        "?",
-        "[a-z]*",
-        "{a,b}",
-        "a\\",
-    ]
-    templates = [
-        "{{task}}",
-        "${HOME}",
-        "$HOME",
-        "%HOME%",
-        "{0}",
-        "%s%s%n",
-        "<script>",
-        "]]>",
-        "\x1b[2J",
-    ]
-    ids = [
-        "00000000-0000-0000-0000-00000000000", "5f1c8a52-0000-4000-8000-00000000000g",
-        "{5f1c8a52-0000-4000-8000-000000000001}", "5f1c8a52/0000-4000-8000-000000000001",
-        "5f1c8a52-0000-4000-8000-000000000001\n", "cmd-../../x", "cmd-", "builtin.", ".builtin",
-        "project.../x", "builtin.implement-and-review/../../x", "5F1C8A52", "0", "-1", "null",
-        "undefined", "NaN", "true", "__proto__", "constructor", "", " ", "\t",
-    ]  # fmt: skip
-    places = [
-        "file:///etc/passwd", "file://localhost/etc/passwd", "http://evil.test/", "data:,x",
-        "../podium/config.toml", "../podium/facts.db", "../podium/podium.sock", ".podium/recipes",
-        ".env", "../home/.claude", "./secret.txt", "folder/../../secret.txt", "a/./../b", "a//b",
-    ]  # fmt: skip
-    windows += ["com1", "lpt1.txt", "aux", "a.txt:stream", "a.", "a ", " a", "\\\\?\\C:\\x"]
-    links = ["link", "link/secret.txt", "link/../link", "dangling", "folder/link/secret.txt"]
-    every = [
-        *steps, *absolute, *encoded, *windows, *shell, *options, *dots, *control, *unicode, *long,
-        *queries, *templates, *ids, *places, *links,
-    ]  # fmt: skip
-    assert len(set(every)) >= 200
-    return list(dict.fromkeys(every))
 
 
 def lay_traps(house: House) -> None:
@@ -139,8 +55,8 @@ def check_nothing_is_left(house: House, before: set[str]) -> None:
     new = everything(house) - before - kept - {path.rpartition("/")[0] for path in kept}
     for path in new:
         folder, _, name = path.rpartition("/")
-        assert folder in kept and name.isprintable() and name not in {".", ".."}
-        assert "\\" not in name
+        assert folder in kept and not name.startswith((".", "-")) and "\\" not in name
+        assert not any(unicodedata.category(letter) in {"Cc", "Zl", "Zp"} for letter in name)
         assert not (house.podium.machine.root / path).is_symlink()
     root = house.podium.machine.root
     for secret in (root / "secret.txt", root / "outside/secret.txt"):

@@ -31,8 +31,7 @@ LONG = "Thinking about it. " * 20
 ENDS = (signal.SIGKILL, signal.SIGTERM)
 
 
-@pytest.mark.parametrize("variant", VERSIONS)
-@pytest.mark.parametrize("number", ENDS)
+@pytest.mark.parametrize(("number", "variant"), list(zip(ENDS, VERSIONS, strict=True)))
 async def test_the_daemon_ends_in_the_middle_of_a_turn_and_the_phone_loses_nothing(
     podium: PodiumDaemon,
     repo: GitRepo,

@@ -47,7 +47,7 @@ async def test_a_session_goes_on_in_a_terminal_and_comes_back(
 
 
 @pytest.mark.parametrize("variant", VERSIONS)
-async def test_a_session_is_summed_up_and_then_stopped(
+async def test_a_session_is_stopped_and_summed_up_and_goes_on(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, variant: str
 ) -> None:
     rules = [when(SUM_UP, SUMMARY), when("Take your time", held({"text": LONG}))]
@@ -56,11 +56,6 @@ async def test_a_session_is_summed_up_and_then_stopped(
     async with Phone(url, key, variant) as phone:
         session = await begun(phone, repo, "Hi.", "Hello.")
         await phone.turns(session, 1, PATIENCE)
-        told = await asked(
-            phone, "compact_session", session, "compaction_complete", "compaction_error"
-        )
-        assert told["type"] == "compaction_complete"
-        await phone.until(lambda p: any(GIST in text for text in p.texts(session)), PATIENCE)
         await phone.say("Take your time")
         await holding(model_server, "half")
         await heard(phone, session, "Take your time")
@@ -70,7 +65,15 @@ async def test_a_session_is_summed_up_and_then_stopped(
         assert ended[0]["aborted"] is True
         await phone.say("Still there?")
         await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."], PATIENCE)
-        assert podium.machine.prompts(session, repo.path)[-1] == "Still there?"
+        await phone.turns(session, 3, PATIENCE)
+        told = await asked(
+            phone, "compact_session", session, "compaction_complete", "compaction_error"
+        )
+        assert told["type"] == "compaction_complete"
+        await phone.until(lambda p: any(GIST in text for text in p.texts(session)), PATIENCE)
+        await phone.say("And after that?")
+        await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."], PATIENCE)
+        assert podium.machine.prompts(session, repo.path)[-1] == "And after that?"
         await agrees(podium, phone, session)
         assert phone.unsent(session) == [] and phone.faults == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,10 @@ class Listener:
 
     port: int = 8080
     clients: int = 2
+    allowed: Sequence[str] = ()
+
+    def allow(self, hosts: Sequence[str]) -> None:
+        self.allowed = hosts
 
 
 def tls(*, made_here: bool = True, notes: tuple[str, ...] = ()) -> Tls:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import selectors
+import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from tests.load.thin_phone import NoAnswer, ThinPhone
+from tests.load.thin_phone import ThinPhone
 
 UUID = re.compile(rb'"uuid":"([^"]+)"')
 
@@ -41,17 +42,19 @@ def key_of(client: Caller) -> str:
     return str(client.call("gateway.pair")["key"])
 
 
-def memory_bytes(port: int, key: str) -> int:
-    """The daemon's memory, as the daemon tells it."""
-    asked = urllib.request.Request(
-        f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {key}"}
-    )
-    with urllib.request.urlopen(asked, timeout=30) as answer:
-        for line in answer:
-            name, _, value = line.partition(b" ")
-            if name == b"podium_resident_memory_bytes":
-                return int(value)
-    raise NoAnswer("no podium_resident_memory_bytes")
+if sys.platform == "linux":
+
+    def memory_bytes(pid: int) -> int:
+        """Bytes of a process that are in memory now."""
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+else:
+    import psutil
+
+    def memory_bytes(pid: int) -> int:
+        """Bytes of a process that are in memory now."""
+        return int(psutil.Process(pid).memory_info().rss)
 
 
 class Member:
@@ -72,15 +75,26 @@ class Member:
 class Crowd:
     """Phones that read whatever comes."""
 
-    def __init__(self, phones: Iterable[ThinPhone]) -> None:
-        self.members = [Member(phone) for phone in phones]
+    def __init__(self) -> None:
+        self.members: list[Member] = []
         self._selector = selectors.DefaultSelector()
-        for member in self.members:
-            self._selector.register(member.phone, selectors.EVENT_READ, member)
+
+    def add(self, phone: ThinPhone) -> None:
+        """Have one more read with the others."""
+        member = Member(phone)
+        self.members.append(member)
+        self._selector.register(phone, selectors.EVENT_READ, member)
 
     def close(self) -> None:
         """Let go of the selector; the phones stay open."""
         self._selector.close()
+
+    def hang_up(self) -> None:
+        """End all connections without a word."""
+        for member in self.members:
+            if not member.phone.closed:
+                self._selector.unregister(member.phone)
+            member.phone.socket.close()
 
     def turn(self, seconds: float) -> None:
         """Read what there is, once; waits so long at most if there is nothing."""

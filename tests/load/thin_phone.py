@@ -157,11 +157,11 @@ class ThinPhone:
             return False
         try:
             chunk = self.socket.recv(RECEIVED_AT_ONCE)
-        except ConnectionResetError:
-            chunk = b""
-        self.closed = not chunk
-        self._take(chunk)
-        return bool(chunk)
+            self.closed = not chunk
+            self._take(chunk)
+        except (ConnectionResetError, BrokenPipeError):
+            self.closed = True
+        return not self.closed
 
     def _take(self, data: bytes) -> None:
         rest = self._rest

@@ -28,6 +28,7 @@ End = Literal["pass", "cut", "stall", "half-open"]
 Pieces = Literal["whole", "bytes", "random"]
 ENDS: tuple[End, ...] = ("cut", "stall", "half-open")
 PIECES: tuple[Pieces, ...] = ("whole", "bytes", "random")
+SPLITS = {"bytes": "split byte by byte", "random": "split at random"}
 
 
 class Fate(NamedTuple):
@@ -76,13 +77,19 @@ class CuttingProxy:
         self._target = (host, port)
         self._schedule = schedule
         self._random = random.Random(seed)
-        self._live: set[trio.SocketStream] = set()
+        self._live: dict[trio.SocketStream, None] = {}  # in the order of their making
 
     def cut_all(self) -> None:
         """Cut every connection that stands now."""
         for stream in tuple(self._live):
             self.done["cut"] += 1
             _reset(stream)
+
+    def cut_one(self, chance: random.Random) -> None:
+        """Cut one of the connections that stand now, if any does."""
+        if self._live:
+            self.done["cut"] += 1
+            _reset(chance.choice(list(self._live)))
 
     async def serve(self, client: trio.SocketStream) -> None:
         """One connection of a phone, until its fate has found it."""
@@ -94,11 +101,15 @@ class CuttingProxy:
             _reset(client)
             return
         self.done["connections"] += 1
-        self._live.add(client)
+        if fate.pieces != "whole":
+            self.done[SPLITS[fate.pieces]] += 1
+        for stream in (client, server):
+            stream.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        self._live[client] = None
         try:
             await self._join(client, server, fate)
         finally:
-            self._live.discard(client)
+            self._live.pop(client, None)
             _reset(client)
             _reset(server)
 
@@ -123,7 +134,6 @@ class CuttingProxy:
         self, source: trio.SocketStream, sink: trio.SocketStream, fate: Fate, half_open: trio.Event
     ) -> bool:
         """Pass bytes on in one direction; returns whether the connection is over."""
-        sink.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         passed = 0
         waiting = fate.end != "pass"
         while data := bytes(await source.receive_some(CHUNK)):

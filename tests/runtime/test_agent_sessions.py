@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.formats.claude_transcript import Record
+from podiumd.formats.claude_transcript import Record, foreign_user_rows
 from podiumd.runtime import world
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
 from podiumd.runtime.holder import Holder
@@ -170,12 +170,13 @@ async def test_what_the_session_has_grown_by_is_read_off_the_loop_and_never_whol
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     again = machine.recipe(AGAIN, "again")
-    usual, kinds, threads = world.foreign_user_rows, [], []
+    kinds: list[type] = []
+    threads: list[threading.Thread] = []
 
     def spy(lines: Iterable[bytes], known: Collection[str]) -> list[Record]:
         kinds.append(type(lines))
         threads.append(threading.current_thread())
-        return usual(lines, known)
+        return foreign_user_rows(lines, known)
 
     monkeypatch.setattr(world, "foreign_user_rows", spy)
     async with running(machine) as daemon:

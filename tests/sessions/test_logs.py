@@ -13,6 +13,7 @@ import trio
 
 from podiumd.sessions import logs, scan
 from podiumd.sessions.feed import LogLost
+from podiumd.sessions.log import Log
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
 from tests.sessions import support
@@ -243,7 +244,7 @@ async def test_a_rewritten_transcript_is_numbered_again_off_the_loop(
 ) -> None:
     """For the longest sessions that takes too long for it."""
     path = home.write(lines(1, 3))
-    threads = []
+    threads: list[threading.Thread] = []
 
     def seen(usual: Any) -> Any:
         def spy(*arguments: Any) -> Any:
@@ -254,8 +255,8 @@ async def test_a_rewritten_transcript_is_numbered_again_off_the_loop(
 
     async with home.running() as service:
         await service.page()
-        monkeypatch.setattr(logs.Log, "rebuild", seen(logs.Log.rebuild))
-        monkeypatch.setattr(logs.Log, "ledger", seen(logs.Log.ledger))
+        monkeypatch.setattr(Log, "rebuild", seen(Log.rebuild))
+        monkeypatch.setattr(Log, "ledger", seen(Log.ledger))
         support.replace(path, line(9) + lines(1, 3))
         await service.sweep()
         assert len((await service.page(0)).messages) == 4

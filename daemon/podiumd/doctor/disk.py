@@ -110,7 +110,7 @@ def _facts(path: Path, daemon_runs: bool) -> Check:
         return broken(name, f"{path} cannot be read: {error}", fix)
     if verdict not in ("ok", ""):
         return broken(name, f"{path} is damaged: {verdict}", fix)
-    size = f"{path.stat().st_size / 1024 / 1024:.1f} MiB, {count} runs, schema {schema}"
+    size = f"{path.stat().st_size / 1024 / 1024:.1f} MiB, runs: {count}, schema {schema}"
     old = " (a start lifts it)" if schema < len(MIGRATIONS) else ""
     return ok(name, f"{'sound' if verdict else 'too large to check through'}: {size}{old}")
 
@@ -130,7 +130,7 @@ def _index(path: Path, daemon_runs: bool) -> Check:
         return ok(name, f"of another release (schema {schema}): the next start makes it anew")
     if verdict not in ("ok", ""):
         return warn(name, f"{path} is damaged: {verdict}", "a restart makes it anew")
-    return ok(name, f"{'sound' if verdict else 'too large to check through'}: {count} sessions")
+    return ok(name, f"{'sound' if verdict else 'too large to check through'}, sessions: {count}")
 
 
 @contextmanager

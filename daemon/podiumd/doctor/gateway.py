@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from podiumd.doctor.places import RESTART
 from podiumd.doctor.report import Check, broken, ok, warn
-from podiumd.doctor.subject import PROC, Subject
+from podiumd.doctor.subject import PROC, Subject, descriptors
 from podiumd.gateway.certificate import RENEW_DAYS
 from podiumd.tools.process import command_line
 
@@ -78,11 +78,7 @@ def taken_by(number: int, proc: Path = PROC) -> str:
     """The command and pid of who listens on a port, as far as the system tells us."""
     wanted = {f"socket:[{inode}]" for inode in _inodes(number, proc)}
     for process in sorted(proc.glob("[0-9]*")) if wanted else ():
-        try:
-            names = {str(entry.readlink()) for entry in (process / "fd").iterdir()}
-        except OSError:
-            continue  # another user's, or gone
-        if names & wanted:
+        if not wanted.isdisjoint(descriptors(process)):
             pid = int(process.name)
             return f"{command_line(pid)[:_MOST_SAID] or 'a program'} (pid {pid})"
     return ""

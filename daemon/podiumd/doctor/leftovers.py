@@ -14,7 +14,7 @@ import msgspec
 
 from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, ok, warn
-from podiumd.doctor.subject import PROC, Subject, environment_of, pids
+from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
 from podiumd.store.connection import FACTS_NAME
 from podiumd.tools.process import MARKER, command_line
 
@@ -84,7 +84,7 @@ def _processes(subject: Subject, known: Known) -> Iterable[Check]:
         if not errand and not _elsewhere(pid, marker, subject.places.state):
             orphans.append(f"{pid} ({command_line(pid)[:_MOST_SAID] or 'no name'})")
     if orphans:
-        message = f"{len(orphans)} processes carry the mark of a turn that is not open: "
+        message = "processes with the mark of a turn that is not open: "
         fix = "look at them; 'kill PID' ends one. Another daemon (PODIUM_HOME) may own them"
         yield warn("orphans", message + _listed(orphans), fix)
 
@@ -112,10 +112,7 @@ def _elsewhere(pid: int, marker: str, state: Path) -> bool:
     if sys.platform != "linux":
         return False
     place = f"/turns/{marker}/"
-    try:
-        names = [str(entry.readlink()) for entry in (PROC / str(pid) / "fd").iterdir()]
-    except OSError:
-        return False
+    names = descriptors(PROC / str(pid))
     return any(place in name and not name.startswith(f"{state}/") for name in names)
 
 
@@ -124,7 +121,7 @@ def _spools(subject: Subject, known: Known) -> Iterable[Check]:
         path for path in _inside(subject.places.state / "turns") if path.name not in known.turns
     ]
     if found:
-        message = f"{len(found)} spools belong to no run: {_listed(map(str, found))}"
+        message = f"spools of no run: {_listed(map(str, found))}"
         yield warn("orphans", message, "look at them; 'rm -r PATH' removes one")
 
 
@@ -132,7 +129,7 @@ def _worktrees(subject: Subject, known: Known) -> Iterable[Check]:
     place = subject.places.state / "worktrees"
     found = [path for path in _inside(place) if path.name not in known.runs]
     if found:
-        message = f"{len(found)} working trees belong to no run: {_listed(map(str, found))}"
+        message = f"working trees of no run: {_listed(map(str, found))}"
         yield warn("orphans", message, "look at them; 'git worktree remove PATH' removes one")
 
 

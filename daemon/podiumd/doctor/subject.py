@@ -7,7 +7,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -66,6 +66,19 @@ def find_daemon(places: Places) -> Daemon:
         return Daemon(pid=pid, status=_ask(places.socket))
     except (OSError, ValueError) as error:
         return Daemon(pid=pid, silent=str(getattr(error, "strerror", None) or error))
+
+
+def descriptors(process: Path) -> Iterator[str]:
+    """What a process has open, by name, as far as its directory in ``/proc`` shows us."""
+    try:
+        entries = list((process / "fd").iterdir())
+    except OSError:
+        return  # another user's, or gone
+    for entry in entries:
+        try:
+            yield str(entry.readlink())
+        except OSError:
+            continue  # closed meanwhile
 
 
 def holder(lock: Path) -> int | None:

@@ -6,6 +6,8 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from podiumd.config import GatewaySettings
 from podiumd.gateway import qr, reach
 from podiumd.gateway.addresses import Address, own_addresses, own_names
@@ -23,6 +25,7 @@ class Running(Protocol):
     def port(self) -> int: ...
     @property
     def clients(self) -> int: ...
+    def allow(self, hosts: Sequence[str]) -> None: ...
 
 
 class Control:
@@ -65,6 +68,17 @@ class Control:
         """The gateway does not listen; ``problem`` is a sentence with what to do."""
         self._running, self._tls, self._problem = None, None, problem
         log("Gateway failed", "error", problem=problem)
+
+    @property
+    def clients(self) -> int:
+        """How many phones are connected."""
+        return 0 if self._running is None else self._running.clients
+
+    def allow(self, hosts: Sequence[str]) -> None:
+        """Be called by these further names from here on (``gateway.allowed_hosts``)."""
+        self._settings = replace(self._settings, allowed_hosts=tuple(hosts))
+        if self._running is not None:
+            self._running.allow(hosts)
 
     def status(self) -> Json:
         """``enabled``, ``url`` (of a phone's point of view), ``clients``; ``problem`` and

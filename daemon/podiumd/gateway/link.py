@@ -19,7 +19,7 @@ from podiumd.gateway.http import Body, Handler, Problem, Request, exchange, refu
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.notices import Notices
 from podiumd.gateway.outbox import OutboxStream
-from podiumd.gateway.websocket import WebSocket, serve_websocket
+from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket, serve_websocket
 from podiumd.logs import log
 
 _GOING_AWAY: Final = 1001
@@ -45,6 +45,7 @@ class House:
     large: trio.Semaphore
     notices: Notices = field(default_factory=Notices)
     stopping: bool = False
+    traffic: Traffic = NO_TRAFFIC
 
 
 class Link:
@@ -196,6 +197,7 @@ class Link:
             secure=self._secure,
             on_open=opened,
             on_authenticated=self._place.trust,
+            traffic=self._house.traffic,
         )
 
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:

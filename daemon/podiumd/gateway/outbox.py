@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -46,7 +47,8 @@ class OutboxStream(trio.abc.Stream):
         self._hang_up = hang_up
         self._direct = direct
         if direct is not None and direct.family in _INTERNET:
-            direct.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+            with suppress(OSError):  # the client was quicker: its end is noticed later
+                direct.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         self._limits = limits or GatewayLimits()
         self._waiting: deque[bytes | bytearray | memoryview] = deque()
         self._unread = b""

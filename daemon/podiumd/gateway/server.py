@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,7 @@ from podiumd.gateway.http import ClientGone, Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.link import Doorkeeper, House, Link
 from podiumd.gateway.listener import accept, open_sockets
-from podiumd.gateway.websocket import WebSocket
+from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket
 from podiumd.logs import log
 
 _FULL: Final = (
@@ -48,7 +48,8 @@ class GatewayOptions:
 
     ``sockets``, bound and listening, stand in for ``host`` and ``port`` and stay the caller's.
     ``names`` are this machine's own; ``allowed_hosts`` are more names, addresses and
-    ``*.domain``. ``tls`` is a server's context, ``None`` for plain TCP.
+    ``*.domain``. ``tls`` is a server's context, ``None`` for plain TCP. ``traffic``
+    is told of each message of a phone.
     """
 
     host: str = "127.0.0.1"
@@ -58,6 +59,7 @@ class GatewayOptions:
     allowed_hosts: tuple[str, ...] = ()
     tls: ssl.SSLContext | None = None
     limits: GatewayLimits = field(default_factory=GatewayLimits)
+    traffic: Traffic = NO_TRAFFIC
 
 
 class Gateway:
@@ -66,9 +68,10 @@ class Gateway:
     ``port`` is where it listens, ``url`` where a phone connects to.
     """
 
-    def __init__(self, host: str, port: int, house: House) -> None:
-        scheme = "ws" if house.tls is None else "wss"
+    def __init__(self, options: GatewayOptions, port: int, house: House) -> None:
+        host, scheme = options.host, "ws" if house.tls is None else "wss"
         self.port = port
+        self._options = options
         self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self._house = house
         self._admission = Admission(house.limits)
@@ -81,6 +84,10 @@ class Gateway:
     def clients(self) -> int:
         """How many phones are connected."""
         return sum(link.phone is not None for link in self._links)
+
+    def allow(self, hosts: Iterable[str]) -> None:
+        """From here on be called by these further names; connections that are there stay."""
+        self._house.hosts = _host_rules(self._options, hosts)
 
     def stop(self) -> None:
         """Accept no more; close WebSockets with 1001; let requests in hand finish within the
@@ -141,6 +148,10 @@ class Gateway:
             sock.close()
 
 
+def _host_rules(options: GatewayOptions, allowed: Iterable[str]) -> HostRules:
+    return HostRules((*options.names, options.host), allowed)
+
+
 async def serve_gateway(
     options: GatewayOptions,
     phones: PhoneApp,
@@ -158,15 +169,16 @@ async def serve_gateway(
         phone=phones.serve,
         http=http.handle,
         guard=guard,
-        hosts=HostRules((*options.names, options.host), options.allowed_hosts),
+        hosts=_host_rules(options, options.allowed_hosts),
         tls=options.tls,
         limits=options.limits,
+        traffic=options.traffic,
         large=trio.Semaphore(options.limits.large_messages),
     )
     own = [] if options.sockets else await open_sockets(options.host, options.port)
     listeners = [*options.sockets, *own]
     try:
-        gateway = Gateway(options.host, listeners[0].getsockname()[1], house)
+        gateway = Gateway(options, listeners[0].getsockname()[1], house)
         task_status.started(gateway)  # whoever connects before the first accept waits in the queue
         await gateway.run(listeners)
     finally:

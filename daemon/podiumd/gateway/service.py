@@ -36,12 +36,13 @@ from podiumd.gateway.routes.table import Handler, Routes
 from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import transcriptions
 from podiumd.gateway.server import GatewayOptions, serve_gateway
+from podiumd.gateway.websocket import Traffic
+from podiumd.metrics import Meters
 from podiumd.paths import PlaceError
-from podiumd.projects.commands import CommandEvent, open_command_book
+from podiumd.projects.commands import Bounds, CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.api import Service
-from podiumd.tools.memory import resident_bytes
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +51,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     ``sockets`` are listeners that were handed over, in place of the settings' host and port.
     ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
-    words to people.
+    words to people. ``command_bounds`` tells how much of commands is kept at this moment,
+    ``meters`` counts.
     """
 
     settings: GatewaySettings
@@ -62,6 +64,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     now: Callable[[], str]
     environment: Callable[[str], dict[str, str]]
     infer_name: Callable[[str], Awaitable[str]]
+    command_bounds: Callable[[], Bounds] = Bounds
+    meters: Meters = msgspec.field(default_factory=Meters)
 
 
 @asynccontextmanager
@@ -98,7 +102,11 @@ async def _running(
 
     async with (
         open_command_book(
-            around.state / "commands", environment=around.environment, tell=tell, home=home
+            around.state / "commands",
+            environment=around.environment,
+            tell=tell,
+            home=home,
+            bounds=around.command_bounds,
         ) as book,
         trio.open_nursery() as nursery,
     ):
@@ -112,7 +120,7 @@ async def _running(
         hub = Hub(service, devices, guard, workshop)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)
-        routes = Routes(Door(devices, guard), _routes(service, workshop, control))
+        routes = Routes(Door(devices, guard), _routes(service, workshop, around.meters))
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
             gateway = await nursery.start(serve_gateway, _options(around, tls), hub, routes, guard)
@@ -127,20 +135,12 @@ async def _running(
         nursery.cancel_scope.cancel()
 
 
-def _routes(
-    service: Service, workshop: Workshop, control: Control
-) -> dict[tuple[str, str], Handler]:
-    began = trio.current_time()
+def _routes(service: Service, workshop: Workshop, meters: Meters) -> dict[tuple[str, str], Handler]:
     return {
         ("POST", "/v1/prompt"): PromptRoute(service),
         ("POST", "/v1/audio/transcriptions"): transcriptions,
         ("POST", "/upload"): UploadRoute(workshop.resources),
-        ("GET", "/metrics"): MetricsRoute(
-            service,
-            clients=lambda: int(control.status()["clients"]),
-            memory=resident_bytes,
-            uptime=lambda: trio.current_time() - began,
-        ),
+        ("GET", "/metrics"): MetricsRoute(service, meters),
     }
 
 
@@ -162,6 +162,7 @@ def _options(around: Surroundings, tls: Tls | None) -> GatewayOptions:
         names=own_names(),
         allowed_hosts=settings.allowed_hosts,
         tls=None if tls is None else tls.context,
+        traffic=Traffic(around.meters.received.add, around.meters.sent.add),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Final, NamedTuple
 
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, wrap_server_stream
@@ -122,6 +123,16 @@ class _Wire(trio.abc.Stream):
         await self._stream.aclose()
 
 
+class Traffic(NamedTuple):
+    """Who is told of each message of a phone."""
+
+    received: Callable[[], None]
+    sent: Callable[[], None]
+
+
+NO_TRAFFIC: Final = Traffic(lambda: None, lambda: None)
+
+
 class WebSocket:
     """One phone. ``peer`` is its address without a port, ``secure``: it came over TLS."""
 
@@ -134,6 +145,7 @@ class WebSocket:
         peer: str,
         secure: bool,
         on_authenticated: Callable[[], None],
+        traffic: Traffic,
     ) -> None:
         self.peer = peer
         self.secure = secure
@@ -142,6 +154,7 @@ class WebSocket:
         self._wire = wire
         self._limits = limits
         self._on_authenticated = on_authenticated
+        self._traffic = traffic
         self._authenticated = trio.Event()
         self._received = 0
         self._close_begun = False
@@ -163,6 +176,7 @@ class WebSocket:
         except ConnectionClosed:
             raise Closed from None
         self._received += 1
+        self._traffic.received()
         return message
 
     def send(self, text: bytes) -> None:
@@ -173,6 +187,7 @@ class WebSocket:
         """Send what ``text_frame`` made, which may be shared between phones."""
         if not self._wire.closing:
             self._stream.put(frame)
+            self._traffic.sent()
 
     async def room(self) -> None:
         """Wait until bulk may be sent again: less than ``room_bytes`` pending. Raises
@@ -263,6 +278,7 @@ async def serve_websocket(
     secure: bool,
     on_open: Callable[[WebSocket], None] = lambda socket: None,
     on_authenticated: Callable[[], None] = lambda: None,
+    traffic: Traffic = NO_TRAFFIC,
 ) -> None:
     """Serve one phone until it has gone or the handler is done, then close.
 
@@ -285,7 +301,9 @@ async def serve_websocket(
             begun.set()
             with suppress(ConnectionClosed):  # before the handshake was answered
                 connection = await request.accept()
-                socket = WebSocket(connection, stream, wire, limits, peer, secure, on_authenticated)
+                socket = WebSocket(
+                    connection, stream, wire, limits, peer, secure, on_authenticated, traffic
+                )
                 wire.open(lambda: connection.closed.code if connection.closed else None)
                 on_open(socket)
                 nursery.start_soon(socket.keep_time)

@@ -82,8 +82,8 @@ async def open_command_book(
 
     Parameters: ``directory`` holds the history. ``environment`` makes the whole environment of a
     command from its marker. ``tell`` hears of each command its start, its lines and its end, in
-    this order; it must not raise or block. ``home`` is what ``~`` stands for. ``bounds`` tells what is
-    kept at this moment.
+    this order; it must not raise or block. ``home`` is what ``~`` stands for. ``bounds`` tells what
+    is kept at this moment.
 
     Commands that a killed daemon left running are ended in the background and told as complete,
     with exit code -1. Raises ``OSError`` when the history cannot be opened.

@@ -26,8 +26,8 @@ class Output:
     """Both streams of one command: into its log, and to ``tell``, a line at a time.
 
     ``kept_bytes`` of it are kept: the last MiB, and before that the beginning. Told are at most
-    50,000 lines and as many bytes, and that there is more. The log is written in the event loop: each piece is small and goes into
-    the page cache, and their sum is limited.
+    50,000 lines and as many bytes, and that there is more. The log is written in the event loop:
+    each piece is small and goes into the page cache, and their sum is limited.
     """
 
     def __init__(

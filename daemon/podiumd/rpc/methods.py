@@ -58,7 +58,9 @@ async def _reload(context: Ctx, params: p.Nothing) -> Json:
     except (ConfigError, PlaceError) as error:
         first, _, more = str(error).partition("\n")
         others = f" (and {more.count(chr(10)) + 1} more)" if more else ""
-        words = f"The configuration was not taken, the one before it stays in force: {first}{others}"
+        words = (
+            f"The configuration was not taken, the one before it stays in force: {first}{others}"
+        )
         raise Refused(words) from None
 
 

@@ -63,6 +63,11 @@ class Bus:
     def __init__(self) -> None:
         self._followers: set[Follower] = set()
 
+    @property
+    def longest_queue(self) -> int:
+        """Events that wait for the slowest follower."""
+        return max((len(follower.queue) for follower in self._followers), default=0)
+
     def publish(self, stored: Sequence[StoredFact]) -> None:
         """Called by the store when facts are durable, in the order of ``pos``."""
         for fact in stored:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -42,14 +42,17 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """The runtime's surroundings. ``state`` is the daemon's STATE directory,
-    ``retention`` tells what is kept at this moment."""
+    """The runtime's surroundings.
+
+    ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
+    directory, ``retention`` tells what is kept at this moment.
+    """
 
     store: Store
     bus: Bus
     clock: Clock
     leases: LeaseBook
-    agents: Mapping[str, Agent]
+    agents: dict[str, Agent]
     state: Path
     slots: Slots
     log: LogEvent

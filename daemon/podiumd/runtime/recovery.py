@@ -71,6 +71,7 @@ async def settle(
 async def _has_tree(actor: RunActor) -> bool:
     """Whether a turn that was never begun may be begun: if not, what comes next waits."""
     while True:
+        await trio.lowlevel.checkpoint()
         try:
             return await take_tree(actor) is None
         except (GitError, LeaseError):

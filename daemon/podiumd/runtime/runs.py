@@ -49,6 +49,11 @@ class Runs:
         turns = [state.turn.intent.turn_id for state in states if state.turn is not None]
         return turns, [state.start.run_id for state in states]
 
+    def kind_of(self, run_id: str) -> str | None:
+        """``recipe`` or ``prompt``, of a run that is alive."""
+        actor = self._actors.get(run_id)
+        return None if actor is None else actor.state.start.kind
+
     def get(self, run_id: str) -> RunActor | None:
         """The actor of a run that is alive."""
         return self._actors.get(run_id)

@@ -33,24 +33,34 @@ _DONE: Final = {
 
 
 def main(options: argparse.Namespace, environ: Mapping[str, str], platform: str) -> int:
-    """Do what ``podiumd.service.arguments`` describes; returns the exit code: 0, 1, or 6 where ``status``
-    finds that the service does not run.
+    """Do what ``podiumd.service.arguments`` describes; returns the exit code: 0, 1, or 6 where
+    ``status`` finds that the service does not run.
 
     Raises ``ConfigError`` and ``PlaceError``.
     """
     manager = manager_for(platform)
     situation = _situation(manager, options, environ, platform)
     try:
-        if options.action == "logs":
-            return _logs(options, situation, manager)
-        if options.action == "status":
-            return _status(look(manager, situation), situation.places, as_json=options.json)
-        return _change(options, situation, manager)
+        code = _act(options, situation, manager)
+        print(end="", flush=True)
+        return code
     except (StepFailed, logs.NoLog, ValueError) as error:
         print(f"podium: {error}", file=sys.stderr)
-        return 1
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
+        if not isinstance(error, BrokenPipeError):  # whose reader has what it wanted
+            print(f"podium: {error.filename or 'output'}: {error.strerror}.", file=sys.stderr)
+    return 1
+
+
+def _act(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
+    if options.action == "logs":
+        return _logs(options, situation, manager)
+    if options.action == "status":
+        return _status(look(manager, situation), situation.places, as_json=options.json)
+    return _change(options, situation, manager)
 
 
 def _situation(
@@ -216,8 +226,6 @@ def _logs(options: argparse.Namespace, situation: Situation, manager: ServiceMan
                 print(_as_json(line) if options.json else line.text, flush=options.follow)
     except FileNotFoundError:
         raise logs.NoLog(f"'{argv[0]}' was not found.") from None
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # no second complaint at exit
     return 0
 
 

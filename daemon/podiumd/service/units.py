@@ -17,9 +17,8 @@ OPTIONS: Final = ("--log-format", "json")
 def service(program: Sequence[str], variables: Mapping[str, str]) -> str:
     """``podiumd.service``: ``program`` is the daemon without options, ``variables`` its own."""
     text = template("systemd", SERVICE)
-    command = " ".join(_argument(word) for word in (*program, *OPTIONS))
     settings = [_environment(name, value) for name, value in variables.items()]
-    text = _put(text, "ExecStart", [f"ExecStart={command}"])
+    text = _put(text, "ExecStart", [f"ExecStart={_command((*program, *OPTIONS))}"])
     return _put(text, "Environment", ["Environment=PODIUM_SERVICE=systemd", *settings])
 
 
@@ -52,9 +51,17 @@ def _quoted(text: str) -> str:
     return f'"{_plain(escaped)}"'
 
 
-def _argument(word: str) -> str:
-    """A word of a command line; ``$`` would begin a variable."""
-    return _quoted(word).replace("$", "$$") if _is_special(word) else word
+def _command(words: Sequence[str]) -> str:
+    """A command line. A program's own path may hold no quote or backslash, and in it alone ``$``
+    begins no variable; a shell that becomes the program takes it as any other word."""
+    program, *options = words
+    if any(mark in program for mark in "\"'\\$"):
+        program, options = "/bin/sh", ["-c", 'exec "$0" "$@"', *words]
+    return " ".join([_word(program), *(_word(word).replace("$", "$$") for word in options)])
+
+
+def _word(word: str) -> str:
+    return _quoted(word) if _is_special(word) else word
 
 
 def _environment(name: str, value: str) -> str:

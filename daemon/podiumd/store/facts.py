@@ -70,6 +70,11 @@ class Store:
         self._upcasters = upcasters
         self._on_facts = on_facts
 
+    @property
+    def queued(self) -> int:
+        """Decisions that wait for the disk."""
+        return self._writer.queued
+
     async def append(
         self,
         run: RunRow,

@@ -67,6 +67,11 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
+    @property
+    def queued(self) -> int:
+        """Jobs that wait for the disk."""
+        return self._jobs.qsize()
+
     async def submit(self, job: Job[T], on_stored: Callable[[T], None] | None = None) -> T:
         """Run ``job`` in a transaction on the writer's thread; durable when this returns.
 

@@ -76,7 +76,7 @@ class Client:
 
     async def get(self, path: str, **headers: str) -> Answer:
         """Send a request without a body."""
-        return await self.ask("GET", path, **headers)
+        return await self.ask("GET", path, None, **headers)
 
 
 async def _received(stream: trio.SocketStream) -> bytes:

@@ -11,6 +11,7 @@ from podiumd.gateway import service as gateway_service
 from podiumd.gateway.control import Control
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.table import Routes
+from podiumd.metrics import Meters
 from tests.gateway.harness import Apps, served
 from tests.gateway.phone.office import Office, open_office
 from tests.gateway.routes.client import Client
@@ -20,9 +21,10 @@ from tests.runtime.harness import Machine
 class Station(Client):
     """The caller that a paired device ``mine`` is, and what is behind the port."""
 
-    def __init__(self, office: Office, port: int, key: str) -> None:
+    def __init__(self, office: Office, port: int, key: str, meters: Meters) -> None:
         super().__init__(port, key)
         self.office = office
+        self.meters = meters
         self.daemon = office.daemon
 
     @property
@@ -42,7 +44,8 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
     async with open_office(machine, home) as office:
         settings = GatewaySettings()
         control = Control(settings, office.devices, config_file="config.toml", user="ada")
-        routes = gateway_service._routes(office.daemon.service, office.hub.workshop, control)
+        meters = Meters()
+        routes = gateway_service._routes(office.daemon.service, office.hub.workshop, meters)
         apps = Apps()
         apps.phone = office.hub.serve
         apps.http = Routes(Door(office.devices, office.guard), routes).handle
@@ -50,4 +53,4 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
         async with served(apps) as gateway:
             control.opened(gateway, None)
             _, key = await office.devices.pair("mine")
-            yield Station(office, gateway.port, key)
+            yield Station(office, gateway.port, key, meters)

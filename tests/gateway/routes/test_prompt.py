@@ -153,6 +153,25 @@ async def test_words_for_a_recipe_go_into_its_turn(station: Station, machine: Ma
     turn.complete()
 
 
+async def test_the_same_key_steers_a_recipe_once(station: Station, machine: Machine) -> None:
+    """While the recipe runs, and when it is over: then it would begin a prompt of its own."""
+    run_id, turn = await station.daemon.begun(machine.one_step())
+    body = {"text": "Mind the tests.", "session_id": turn.request.session_id}
+    key = {"Idempotency_Key": "k1"}
+    async with trio.open_nursery() as nursery:
+        asking = Asking(nursery, station, body, **key)
+        turn.begins_with(await turn.steered())
+        first = (await asking.answer()).json
+    again = (await station.post("/v1/prompt", body, **key)).json
+    assert again == first
+    turn.complete()
+    await station.daemon.ended(run_id)
+    later = await station.post("/v1/prompt", body, **key)
+    assert (later.status, later.json["status"]) == (200, "delivered")
+    assert later.json["run_id"] == run_id
+    assert len(turn.steers) == 1 and len(machine.agent.turns) == 1
+
+
 async def test_words_for_a_session_that_a_prompt_holds_wait_in_line(station: Station) -> None:
     first = await station.daemon.prompt("Wait.")
     turn = await station.daemon.turn()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,33 +44,27 @@ async def test_another_method_is_refused_and_the_right_one_named(
     assert answer.headers["allow"] == allowed
 
 
-async def test_metrics_are_gauges_of_what_there_is(station: Station) -> None:
-    line = await station.office.connected()
+async def test_metrics_are_rows_of_declared_types_and_the_devices_name_is_not_among_them(
+    station: Station,
+) -> None:
     await station.daemon.prompt()
     turn = await station.daemon.turn()
     answer = await station.get("/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    rows = [row for row in answer.body.decode().splitlines() if not row.startswith("#")]
-    values = {name: float(value) for name, value in (row.split(" ") for row in rows)}
-    assert set(values) == {
-        f"podium_{name}"
-        for name in (
-            "sessions",
-            "runs_active",
-            "prompts_active",
-            "questions_open",
-            "gateway_clients",
-            "resident_memory_bytes",
-            "uptime_seconds",
-        )
-    }
-    assert values["podium_prompts_active"] == 1 and values["podium_runs_active"] == 0
-    assert values["podium_resident_memory_bytes"] > 2**20
-    assert answer.body.decode().count("# TYPE ") == len(values)
+    text = answer.body.decode()
+    declared = re.findall(r"^# TYPE (podium_\w+) (?:gauge|counter|histogram)$", text, re.MULTILINE)
+    rows = dict(re.findall(r"^(podium_\w+(?:\{.+\})?) (\S+)$", text, re.MULTILINE))
+    assert len(rows) + text.count("# ") == text.count("\n") and text.endswith("\n")
+    for name in rows:
+        plain = name.partition("{")[0]
+        assert {plain, re.sub("_(bucket|sum|count)$", "", plain)} & set(declared), name
+    assert all(float(value) >= 0 for value in rows.values())
+    asked = ("sessions", "runs_active", "prompts_active", "questions_open")
+    assert [rows[f"podium_{name}"] for name in asked] == ["0", "0", "1", "0"]
+    assert "mine" not in text
     head = await station.ask("HEAD", "/metrics")
     assert (head.status, head.body) == (200, b"")
     turn.complete()
-    line.hang_up()
 
 
 async def test_speech_is_not_read_yet_and_that_is_said(station: Station) -> None:

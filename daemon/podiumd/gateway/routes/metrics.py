@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from podiumd.gateway.http import Request, Response
+from podiumd.metrics import Meters
 from podiumd.runtime.api import Service
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
+_ASKED: Final = {
+    "sessions": "Sessions of agents in the index.",
+    "runs_active": "Recipes that have not ended.",
+    "prompts_active": "Prompts that have not ended.",
+    "questions_open": "Questions for a person.",
+}
+
 
 class MetricsRoute:
-    """``clients``: phones connected now; ``memory``: bytes resident; ``uptime``: seconds."""
+    """What ``meters`` have counted, and what the service counts when it is asked."""
 
-    def __init__(
-        self,
-        service: Service,
-        clients: Callable[[], int],
-        memory: Callable[[], int],
-        uptime: Callable[[], float],
-    ) -> None:
+    def __init__(self, service: Service, meters: Meters) -> None:
         self._service = service
-        self._clients = clients
-        self._memory = memory
-        self._uptime = uptime
+        self._meters = meters
 
     async def __call__(self, _request: Request, _device: str) -> Response:
         status = await self._service.status()
-        rows = [
-            ("sessions", "Sessions of agents in the index.", status["sessions"]),
-            ("runs_active", "Recipes that have not ended.", status["runs_active"]),
-            ("prompts_active", "Prompts that have not ended.", status["prompts_active"]),
-            ("questions_open", "Questions for a person.", status["questions_open"]),
-            ("gateway_clients", "Phones connected.", self._clients()),
-            ("resident_memory_bytes", "Memory of the daemon.", self._memory()),
-            ("uptime_seconds", "Since the gateway started.", round(self._uptime(), 3)),
-        ]
-        return Response(200, exposition(rows).encode(), content_type=CONTENT_TYPE)
-
-
-def exposition(rows: Sequence[tuple[str, str, float]]) -> str:
-    """Gauges in the text format: each with its help, its type and its value."""
-    lines = []
-    for row, words, value in rows:
-        name = f"podium_{row}"
-        lines += [f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {value}"]
-    return "\n".join(lines) + "\n"
+        asked = [(name, words, status[name]) for name, words in _ASKED.items()]
+        text = self._meters.exposition(asked)
+        return Response(200, text.encode(), content_type=CONTENT_TYPE)

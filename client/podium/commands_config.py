@@ -1,0 +1,95 @@
+"""``podium config``: the settings as the sources have them, as the daemon has them, read anew.
+
+What the sources say the daemon's own module answers, so that it works with none running.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+from podium import text
+from podium.commands_daemon import DAEMON
+from podium.connection import call
+from podium.errors import OK, USAGE, Failure, Refusal
+
+Json = dict[str, Any]
+
+
+def config(action: str, running: bool, config: str | None, json: bool) -> int:
+    """``podium config``."""
+    if running and action != "show":
+        raise Failure("--running goes with 'podium config show' only.", USAGE)
+    if config is not None and (running or action == "reload"):
+        words = "--config goes with 'show' and 'path': the daemon was started with its own file."
+        raise Failure(words, USAGE)
+    if action == "reload":
+        return _reload(json)
+    if running:
+        return _running(json)
+    options = [] if config is None else ["--config", os.path.abspath(config)]
+    command = [*DAEMON, *options, "config", action, *(["--json"] if json else [])]
+    return subprocess.run(command, check=False).returncode
+
+
+def _reload(json: bool) -> int:
+    try:
+        answer: Json = call("daemon.reload")
+    except Refusal as refusal:
+        raise Failure(refusal.message) from refusal
+    if json:
+        text.emit_json(answer)
+        return OK
+    changed = [text.fold(key) for key in answer.get("changed") or []]
+    now = f"In force now: {', '.join(changed)}.\n" if changed else "Nothing has changed.\n"
+    waiting = answer.get("pending") or []
+    if waiting:
+        now = now if changed else ""
+        now += "".join(f"{_waits(one)}\n" for one in waiting) + RESTART
+    text.emit(now)
+    return OK
+
+
+RESTART = "Restart with 'podium down && podium up'.\n"
+
+
+def _waits(one: Json) -> str:
+    key, running, file = (text.fold(_shown(one.get(name))) for name in ("key", "running", "file"))
+    return f"{key} waits for a restart: it is {running}, and is to be {file}."
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _running(json: bool) -> int:
+    answer: Json = call("daemon.configuration")
+    if json:
+        text.emit_json(answer)
+        return OK
+    rows = [
+        (f"{one.get('key')} = {_toml(one.get('value'))}", str(one.get("source") or ""))
+        for one in answer.get("values") or []
+    ]
+    width = max((len(line) for line, _ in rows), default=0)
+    lines = [f"{text.fold(line):<{width}}  # {text.fold(source)}\n" for line, source in rows]
+    text.emit("".join(lines))
+    if answer.get("problem"):
+        text.tell(f"podium: the file is not in force: {text.fold(answer['problem'])}")
+    for one in answer.get("pending") or []:
+        text.tell(f"podium: {_waits(one)} {RESTART.rstrip()}")
+    return OK
+
+
+def _toml(value: object) -> str:
+    import json
+
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{name} = {json.dumps(item)}" for name, item in value.items())
+        return f"{{ {pairs} }}" if value else "{}"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,41 @@
+"""Whether a service is installed, and whether it is the one of our socket.
+
+Only its files are looked at: a private daemon (``PODIUM_HOME``) has another socket than the
+service of the same person.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def serves(socket_path: str) -> bool:
+    """Whether the service of this person holds this socket."""
+    found = _launchd_socket() if sys.platform == "darwin" else _systemd_socket()
+    return found is not None and os.path.realpath(found) == os.path.realpath(socket_path)
+
+
+def _systemd_socket() -> str | None:
+    chosen = os.environ.get("XDG_CONFIG_HOME", "")
+    base = chosen if chosen.startswith("/") else os.path.expanduser("~/.config")
+    directory = os.path.join(base, "systemd", "user")
+    if not os.path.exists(os.path.join(directory, "podiumd.service")):
+        return None
+    try:
+        with open(os.path.join(directory, "podiumd.socket"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    listens = [line for line in lines if line.startswith("ListenStream=/")]
+    return listens[0].partition("=")[2].replace("%%", "%") if listens else None
+
+
+def _launchd_socket() -> str | None:
+    import plistlib
+
+    try:
+        with open(os.path.expanduser("~/Library/LaunchAgents/podiumd.plist"), "rb") as file:
+            return str(plistlib.load(file)["Sockets"]["rpc"]["SockPathName"])
+    except (OSError, KeyError, TypeError, ValueError, plistlib.InvalidFileException):
+        return None

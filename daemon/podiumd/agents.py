@@ -1,0 +1,86 @@
+"""The agents of this daemon, made from its settings and the environment that it was started in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from podiumd.config import Config
+from podiumd.config_reload import Settings
+from podiumd.drivers.registry import make_drivers
+from podiumd.drivers.script import ScriptError
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.runtime.context import Agent
+from podiumd.sessions.tree import Root
+from podiumd.tools.environment import child_environment
+
+
+class Agents:
+    """``environ`` is the daemon's own environment."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environ = environ
+
+    def make(self, watch: SpoolWatch) -> dict[str, Agent]:
+        """Every agent by its name. Raises ``ScriptError``, which names the setting."""
+        config = self._settings.config
+
+        def spool_megabytes() -> int:
+            return self._settings.config.limits.spool_megabytes
+
+        try:
+            script = config.agents.scripted.script
+            drivers = make_drivers(watch, script=script, spool_megabytes=spool_megabytes)
+        except ScriptError as error:
+            raise ScriptError(f"agents.scripted.script: {error}") from None
+        found = {
+            name: Agent(driver=drivers[name], command=(), environment=self.environment(name))
+            for name in ("claude", "scripted")
+        }
+        self.renew(found, config)
+        return found
+
+    def renew(self, agents: dict[str, Agent], config: Config) -> None:
+        """Give turns that start from here on what the settings say now."""
+        claude = config.agents.claude
+        agents["claude"] = replace(
+            agents["claude"],
+            command=(claude.command,),
+            environment=self.environment("claude", claude.env, claude.pass_env),
+            permission_mode=claude.permission_mode,
+            turn_timeout_seconds=claude.turn_timeout_seconds,
+            idle_timeout_seconds=claude.idle_timeout_seconds,
+            config_directory=self.claude_directory(config),
+        )
+
+    def environment(
+        self, agent: str, extra: Mapping[str, str] | None = None, pass_env: tuple[str, ...] = ()
+    ) -> Callable[[str], dict[str, str]]:
+        """What makes the whole environment of a child from its marker."""
+
+        def environment(marker: str) -> dict[str, str]:
+            return child_environment(
+                self._environ, agent=agent, pass_env=pass_env, extra_env=extra or {}, marker=marker
+            )
+
+        return environment
+
+    def roots(self) -> list[Root]:
+        """Where agents keep their session files."""
+        home = Path(self._environ.get("HOME", "~")).expanduser()
+        codex = Path(self._environ.get("CODEX_HOME") or home / ".codex")
+        return [
+            Root("claude", self.claude_directory(self._settings.config) / "projects"),
+            Root("codex", codex / "sessions"),
+        ]
+
+    def claude_directory(self, config: Config) -> Path:
+        """Where Claude Code keeps what is its own, with these settings."""
+        claude = config.agents.claude
+        environment = self.environment("claude", claude.env, claude.pass_env)("")
+        chosen = environment.get("CLAUDE_CONFIG_DIR")
+        home = Path(environment.get("HOME", "~")).expanduser()
+        return Path(chosen) if chosen else home / ".claude"

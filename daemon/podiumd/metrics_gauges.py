@@ -1,0 +1,31 @@
+"""Which of the daemon's parts are looked at for its figures."""
+
+from __future__ import annotations
+
+import trio
+
+from podiumd.gateway.control import Control
+from podiumd.metrics import Meters
+from podiumd.metrics_loop import open_files
+from podiumd.rpc.server import RpcServer
+from podiumd.runtime.context import Context
+from podiumd.runtime.runs import Runs
+from podiumd.tools.memory import resident_bytes
+
+
+def watch_gauges(
+    meters: Meters, context: Context, runs: Runs, gateway: Control, server: RpcServer
+) -> None:
+    """Tell ``meters`` where to look."""
+    began = trio.current_time()
+    slots, store, bus = context.slots, context.store, context.bus
+    meters.gauge("agents_working", "Runs that have an agent at work.", lambda: slots.working)
+    meters.gauge("runs_waiting", "Runs that wait for another to finish.", lambda: slots.waiting)
+    meters.gauge("turns_taken_up", "Turns of the daemon before this.", lambda: runs.taken_up)
+    meters.gauge("store_queue", "Decisions that wait for the disk.", lambda: store.queued)
+    meters.gauge("event_queue", "Events that the slowest follower lags.", lambda: bus.longest_queue)
+    meters.gauge("rpc_clients", "Clients on the socket.", lambda: server.connections)
+    meters.gauge("gateway_clients", "Phones connected.", lambda: gateway.clients)
+    meters.gauge("resident_memory_bytes", "Memory of the daemon.", resident_bytes)
+    meters.gauge("open_files", "Open descriptors of the daemon.", open_files)
+    meters.gauge("uptime_seconds", "Since it was ready.", lambda: trio.current_time() - began)

@@ -1,0 +1,62 @@
+"""What a person and a program read of the findings."""
+
+from __future__ import annotations
+
+import pytest
+
+from podiumd.doctor.report import broken, document, is_broken, ok, text, wants_colours, warn
+
+CHECKS = [
+    ok("git", "2.40"),
+    warn("disk latency", "150 ms a commit", "use a local disk"),
+    broken("port", "taken", "set gateway.port"),
+]
+
+
+def test_each_check_is_one_line_with_its_fix_and_the_last_line_sums_up() -> None:
+    assert text(CHECKS, colours=False) == (
+        "ok      git           2.40\n"
+        "warn    disk latency  150 ms a commit. Fix: use a local disk\n"
+        "broken  port          taken. Fix: set gateway.port\n"
+        "3 checks: 1 broken, 1 to look at. Nothing was changed.\n"
+    )
+    assert text(CHECKS[:1], colours=False).endswith("All 1 checks are well.\n")
+
+
+def test_what_a_program_named_itself_cannot_change_a_terminal() -> None:
+    line = text([ok("port", "taken by \x1b[2J\nx")], colours=False).splitlines()[0]
+    assert line.endswith("taken by \\x1b[2J\\nx")
+
+
+def test_colours_stand_for_the_states_alone() -> None:
+    lines = text(CHECKS, colours=True).splitlines()
+    assert [line[:5] for line in lines[:3]] == ["\x1b[32m", "\x1b[33m", "\x1b[31m"]
+
+
+def test_only_what_is_broken_makes_the_whole_not_well() -> None:
+    assert not is_broken(CHECKS[:2]) and is_broken(CHECKS)
+    assert document(CHECKS)["ok"] is False
+    assert document(CHECKS[:2]) == {
+        "ok": True,
+        "checks": [
+            {"check": "git", "state": "ok", "message": "2.40", "fix": ""},
+            {
+                "check": "disk latency",
+                "state": "warn",
+                "message": "150 ms a commit",
+                "fix": "use a local disk",
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("environ", "terminal", "wanted"),
+    [({}, True, True), ({}, False, False), ({"NO_COLOR": "1"}, True, False),
+     ({"TERM": "dumb"}, True, False)],
+)  # fmt: skip
+def test_colours_are_for_terminals_that_want_them(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, wanted: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    assert wants_colours(environ) is wanted

@@ -1,0 +1,52 @@
+"""A phone that takes its time is sent no more at once than its socket has room for."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.gateway.phone.channels import HIGH_WATER
+from tests.gateway.phone.office import Line, Office
+from tests.sessions.support import line as record
+
+MESSAGES = range(2, 82)
+LONG = "x" * 18_000
+
+
+class SlowLine(Line):
+    """Takes nothing of what it is sent until it is told to."""
+
+    def send_frame(self, frame: bytes) -> None:
+        self.pending += len(frame)
+        super().send_frame(frame)
+
+
+@pytest.fixture
+def session() -> str:
+    return str(uuid.uuid4())
+
+
+def seqs(line: Line) -> list[int]:
+    """The numbers of every message that the phone was sent, in order."""
+    return [m["seq"] for each in line.of("session_history") for m in each["messages"]]
+
+
+async def test_a_phone_that_catches_up_is_sent_what_it_has_room_for_and_then_the_rest(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.gateway.phone.office.Line", SlowLine)
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    await office.record(session, *(record(number, LONG) for number in MESSAGES))
+    most = 0
+    while not seqs(line) or seqs(line)[-1] != MESSAGES[-1]:
+        line.take(0)
+        await wait_all_tasks_blocked()
+        most = max(most, line.pending)
+
+    assert seqs(line) == [1, *MESSAGES]
+    assert HIGH_WATER < most < 2 * HIGH_WATER

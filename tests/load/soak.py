@@ -1,0 +1,121 @@
+"""The soak: a thousand phones held for ten minutes, with everything told to all of them.
+
+    python -m tests.load.soak [--phones N] [--minutes M] [--every SECONDS]     (Linux)
+
+Every few seconds a message of 1 KB is appended to the session that all follow. After the first
+tenth of the time nothing may grow any more: descriptors are constant, memory grows by at most 5 %.
+No phone may be dropped, or miss a message or get one twice. When all have hung up, their
+descriptors are free again. The exit status is 1 where any of this does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import trio
+
+from tests.load.crowd import Crowd, room_for_sockets
+from tests.load.ground import Ground, open_ground, percentiles, told_once
+
+MOST_GROWTH = 1.05
+SPARE_DESCRIPTORS = 256
+HANG_UP_SECONDS = 10.0
+MIB = 1024 * 1024
+
+
+def descriptors(pid: int) -> int:
+    """How many the daemon has open."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+class Soak:
+    """One soak; ``wrong`` says what did not hold."""
+
+    def __init__(self, ground: Ground, crowd: Crowd, every: float) -> None:
+        self.wrong: list[str] = []
+        self._ground = ground
+        self._crowd = crowd
+        self._every = every
+        self._delays: list[float] = []
+        self._last: list[float] = []
+
+    def hold(self, seconds: float) -> None:
+        """Tell everybody something now and then, for so long."""
+        end = time.monotonic() + seconds
+        while (begun := time.monotonic()) < end:
+            took = self._ground.tell(self._crowd)
+            if len(took) < len(self._crowd.members):
+                missing = len(self._crowd.members) - len(took)
+                self.wrong.append(f"{missing} phones did not hear of a message in time")
+                return
+            self._delays += took
+            self._last.append(max(took))
+            self._crowd.until(lambda: False, begun + self._every - time.monotonic())
+
+    def grown(self, before: tuple[int, int]) -> None:
+        """Compare descriptors and memory with those of before."""
+        after = self.size()
+        if after[0] != before[0]:
+            self.wrong.append(f"descriptors: {before[0]} before, {after[0]} now")
+        if after[1] > before[1] * MOST_GROWTH:
+            self.wrong.append(f"memory: {before[1] / MIB:.1f} MiB, {after[1] / MIB:.1f} now")
+        print(f"held: {after[0]} descriptors, {before[1] / MIB:.1f} to {after[1] / MIB:.1f} MiB")
+
+    def size(self) -> tuple[int, int]:
+        """Descriptors and memory."""
+        return descriptors(self._ground.daemon.pid), self._ground.memory
+
+    def finish(self, empty: int) -> None:
+        """Look at what everybody was told; hang up, and see that nothing is left."""
+        if not told_once(self._crowd, self._ground.pen):
+            self.wrong.append("some phone missed a message, or got one twice or out of order")
+        if self._ground.dropped:
+            self.wrong.append(f"phones were dropped: {sorted(set(self._ground.dropped))}")
+        print(f"{len(self._last)} messages to each phone: {percentiles(self._delays)}")
+        print(f"to the last phone: {percentiles(self._last)}")
+        self._crowd.hang_up()
+        end = time.monotonic() + HANG_UP_SECONDS
+        while (left := descriptors(self._ground.daemon.pid)) > empty and time.monotonic() < end:
+            self._crowd.turn(0.2)
+        if left > empty:
+            self.wrong.append(f"descriptors: {empty} before all phones, {left} after them")
+
+
+async def soak(phones: int, minutes: float, every: float) -> list[str]:
+    """Run it; returns what did not hold."""
+    room_for_sockets(phones + SPARE_DESCRIPTORS)
+    async with open_ground() as ground:
+        memory, empty = ground.memory, descriptors(ground.daemon.pid)
+        began = time.monotonic()
+        crowd = ground.crowd(phones)
+        seconds = time.monotonic() - began
+        each = (ground.memory - memory) / phones / 1024
+        print(f"{phones} phones in {seconds:.1f} s, {each:.1f} KiB each")
+        running = Soak(ground, crowd, every)
+        running.hold(minutes * 6)
+        settled = running.size()
+        running.hold(minutes * 54)
+        running.grown(settled)
+        running.finish(empty)
+        return running.wrong
+
+
+def main(argv: list[str]) -> int:
+    """Return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.load.soak")
+    parser.add_argument("--phones", type=int, default=1000, help="how many (default 1000)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
+    parser.add_argument("--every", type=float, default=2.0, help="seconds between messages (2)")
+    options = parser.parse_args(argv)
+    wrong = trio.run(soak, options.phones, options.minutes, options.every)
+    for line in wrong:
+        print(f"WRONG: {line}")
+    print("Something grew or got lost." if wrong else "Nothing grew, nothing was lost.")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
