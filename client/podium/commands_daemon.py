@@ -83,7 +83,8 @@ def _already(status: Json, config: str | None, json: bool) -> int:
         text.tell(
             f"podium: the daemon is already running and --config was ignored: {again} that file."
         )
-    skew.tell(status)
+    else:
+        skew.tell(status)
     return _report(status, "already running", json)
 
 

@@ -32,6 +32,7 @@ _LEVELS: Final[dict[str, int]] = {
     "error": logging.ERROR,
 }
 _LONGEST_VALUE: Final = 8192
+_LOOKED_THROUGH: Final = 64 * 1024  # for secrets, before a text is cut: half of one is none
 _FILE_BYTES: Final = 10 * 1024 * 1024
 _OLD_FILES: Final = 3
 _logger = logging.getLogger("podium")
@@ -79,24 +80,30 @@ def _fields(record: logging.LogRecord) -> tuple[str, dict[str, Any]]:
         fields["logger"] = record.name
     if record.exc_info and record.exc_info[1] is not None:
         lines = "".join(traceback.format_exception(record.exc_info[1], limit=-20))
-        fields["exception"] = redact(lines[-_LONGEST_VALUE:])
-    return redact(record.getMessage()[:_LONGEST_VALUE]), fields
+        fields["exception"] = redact(lines[-_LOOKED_THROUGH:])[-_LONGEST_VALUE:]
+    return _cut(record.getMessage()), fields
+
+
+def _cut(text: str) -> str:
+    return redact(text[:_LOOKED_THROUGH])[:_LONGEST_VALUE]
 
 
 def _clean(name: str, value: Any) -> Any:
     if is_secret_name(name) and not isinstance(value, (int, float, type(None))):
         return HIDDEN
     if isinstance(value, str):
-        return redact(value[:_LONGEST_VALUE])
+        return _cut(value)
     if isinstance(value, Mapping):
-        return {str(key): _clean(str(key), item) for key, item in value.items()}
+        return {_cut(str(key)): _clean(str(key), item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str):
+        return [_cut(value[0]), _clean(value[0], value[1])]  # it may be a header
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_clean("", item) for item in value]
     if isinstance(value, (bool, int, type(None))):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    return redact(str(value)[:_LONGEST_VALUE])
+    return _cut(str(value))
 
 
 def _timestamp(record: logging.LogRecord) -> str:

@@ -13,24 +13,31 @@ _SHAPES: Final = re.compile(
     r"|\bsk-[A-Za-z0-9_-]{8,}"  # Anthropic, OpenAI
     r"|\buntethered-[0-9a-fA-F]{16,}"  # keys of paired devices
     r"|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_[A-Za-z0-9_]{16,}|\bglpat-[A-Za-z0-9_-]{16,}"
+    r"|\b(?:npm|hf)_[A-Za-z0-9]{16,}|\bpypi-[A-Za-z0-9_-]{16,}|\b[rs]k_(?:live|test)_\w{8,}"
     r"|\bxox[a-z]-[A-Za-z0-9-]{8,}|\bA[KS]IA[0-9A-Z]{16}\b|\bAIza[A-Za-z0-9_-]{30,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*",  # JSON web tokens
+    r"|\bya29\.[A-Za-z0-9_-]{16,}"
+    r"|\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*",  # JSON web tokens
     re.DOTALL,
 )
+_QUOTE: Final = r"(?:\\{0,8}[\"'])?"  # escaped where JSON stands in JSON
 _HEADER: Final = re.compile(
-    r"(?P<name>\b(?:proxy-)?authorization\b[\"']?\s{0,4}[:=]\s{0,4}[\"']?)"
-    r"(?:(?:bearer|basic|token|digest)\s{1,4})?[^\s\"',;}]+",
+    rf"(?P<name>\b(?:proxy-)?authorization\b{_QUOTE}\s{{0,4}}[:=]\s{{0,4}}{_QUOTE})"
+    r"(?:(?:bearer|basic|token|digest)\s{1,4})?[^\s\"',;}\\]+",
     re.IGNORECASE,
 )
 _BEARER: Final = re.compile(r"(?P<name>\bbearer\s{1,4})[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
 _NAMES: Final = r"(?:api_?-?key|token|secret|passwd|password|passphrase|credential|cookie)"
 _PAIR: Final = re.compile(
-    rf"(?P<name>{_NAMES}s?[\w-]{{0,16}}[\"']?\s{{0,4}}[:=]\s{{0,4}})"
-    r"(?:\"[^\"]*\"?|'[^']*'?|(?!\d{1,12}\b)[^\s\"',;}]+)",
+    rf"(?P<name>{_NAMES}s?[\w-]{{0,16}}{_QUOTE}\s{{0,4}}[:=]\s{{0,4}})"
+    r"(?:\\{0,8}\"[^\"]*\"?|\\{0,8}'[^']*'?|(?!\d{1,12}\b)[^\s\"',;}]+)",
+    re.IGNORECASE,
+)
+_OPTION: Final = re.compile(
+    rf"(?P<name>--(?:[a-z]{{1,16}}-){{0,2}}{_NAMES}s?\s{{1,4}}{_QUOTE})[^\s\"'-][^\s\"']*",
     re.IGNORECASE,
 )
 _USERINFO: Final = re.compile(
-    r"(?P<name>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/@]{1,256}@", re.IGNORECASE
+    r"(?P<name>\b[a-z][a-z0-9+.-]{0,20}:/{1,2})[^\s/@]{1,256}@", re.IGNORECASE
 )
 _SECRET_FIELD: Final = re.compile(
     rf"authorization|{_NAMES}(?!s?_?(?:count|used|limit))", re.IGNORECASE
@@ -53,7 +60,7 @@ _UNPRINTABLE: Final = {
 def redact(text: str) -> str:
     """Replace what looks like a secret: keys, tokens, passwords, headers, private keys."""
     text = _SHAPES.sub(HIDDEN, text)
-    for pattern in (_HEADER, _BEARER, _PAIR, _USERINFO):
+    for pattern in (_HEADER, _BEARER, _PAIR, _OPTION, _USERINFO):
         text = pattern.sub(rf"\g<name>{HIDDEN}", text)
     return text
 

@@ -3,10 +3,11 @@
     python -m tests.phone.campaign [--messages N] [--cuts N] [--seed N]
 
 Phones of both versions follow sessions through the cutting proxy while messages are appended to
-the sessions' transcripts. In each round a burst is written and the network takes one phone's
-connection away; the one that it makes next has a fate of its own (cut, stalled, half open; split
-byte by byte or at random). At the end every phone must have taken each message of its sessions
-once, in the log's order, under the log's number, and nothing that its app would drop or misread.
+the sessions' transcripts. In each round one phone loses its connection and a burst is written
+while it comes back; the connection that it makes next has a fate of its own (cut, stalled, half
+open; split byte by byte or at random). At the end every phone must have taken each message of
+its sessions once, in the log's order, under the log's number, and nothing that its app would drop
+or misread.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ PHONES: Final = 8
 SESSIONS: Final = 8
 BURST_SECONDS: Final = 0.25
 """How long a round waits for its burst to arrive; a phone that is cut off meanwhile may miss it."""
+PIECE_SECONDS: Final = 0.012
+"""At most between two pieces of a burst: a few of them while a phone connects."""
+MOST_AWAY: Final = 3
 PATIENCE: Final = 120.0
 PHONE_TEXT: Final = 18_000
 """Characters up to which a message reaches a phone whole."""
@@ -73,6 +77,7 @@ class Campaign:
         self.counts: Counter[str] = Counter()
         self.sessions = made(podium.machine.projects, SESSIONS, seed)
         self.phones: list[Phone] = []
+        self._away: dict[Phone, int] = {}
         self._podium = podium
         self._proxy = proxy
         self._schedule = schedule
@@ -104,17 +109,40 @@ class Campaign:
         for turn in range(cuts):
             burst = messages * (turn + 1) // cuts - messages * turn // cuts
             session = self._chance.choice(self.sessions)
-            watching = [each for each in self.phones if session in self.followed(each)]
-            for _ in session.append(burst):
-                await trio.lowlevel.checkpoint()
-            self.counts["messages appended"] += burst
+            await self._come_and_go(turn)
+            here = [each for each in self.phones if each not in self._away]
+            watching = [each for each in here if session in self.followed(each)] or here
             self._schedule.deal()
-            self._proxy.cut_one(self._chance)
+            if self._chance.random() < 0.5:
+                self._proxy.cut_one(self._chance)
+            else:
+                self._chance.choice(watching).cut()
+                self.counts["phone: cut"] += 1
+            # While it subscribes again: what comes between its answer and the next push.
+            for _ in session.append(burst):
+                await trio.sleep(self._chance.random() * PIECE_SECONDS)
+            self.counts["messages appended"] += burst
+            one = self._chance.choice(watching)
             with trio.move_on_after(BURST_SECONDS):
-                await self._chance.choice(watching).until(_has_all([session]), PATIENCE)
+                await one.until(_has_all(self.followed(one)), PATIENCE)
+
+    async def _come_and_go(self, turn: int) -> None:
+        """Now and then a phone is put away for some rounds, and has much to catch up on."""
+        for phone, until in tuple(self._away.items()):
+            if until <= turn:
+                del self._away[phone]
+                phone.carrier.come_back()
+        if self._chance.random() < 0.1 and len(self._away) < MOST_AWAY:
+            phone = self._chance.choice(self.phones)
+            if phone not in self._away:
+                self._away[phone] = turn + self._chance.randrange(1, 60)
+                self.counts["phone: put away"] += 1
+                await phone.background()
 
     async def settle(self) -> None:
         """Wait until every phone has everything; the last connections meet no fate any more."""
+        for phone in self._away:
+            phone.carrier.come_back()
         self._proxy.cut_all()
         for phone in self.phones:
             await phone.until(_has_all(self.followed(phone)), PATIENCE)
@@ -234,7 +262,7 @@ def table(counts: Counter[str], seconds: float) -> str:
 def troubles(counts: Counter[str]) -> int:
     """How often the network did what networks do."""
     kinds = ("cut", "stall", "half-open", "split byte by byte", "split at random")
-    return sum(counts[f"network: {kind}"] for kind in kinds)
+    return counts["phone: cut"] + sum(counts[f"network: {kind}"] for kind in kinds)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -51,7 +51,7 @@ class Transcript:
         added = [self._make(len(self.lines) + at) for at in range(count)]
         self.lines += added
         data = b"".join(line.record for line in added)
-        cuts = sorted(self._chance.randrange(len(data)) for _ in range(self._chance.randrange(4)))
+        cuts = sorted(self._chance.randrange(len(data)) for _ in range(self._chance.randrange(8)))
         at = 0
         for end in (*cuts, len(data)):
             with self._path.open("ab") as file:

@@ -6,11 +6,11 @@ and ``systemd-socket-activate`` holds the sockets until then. Its state is in ``
 
 import json
 import os
+import select
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,10 +85,9 @@ def stop() -> None:
     if pid is None:
         return
     if lives(pid):
+        gone = os.pidfd_open(pid)
         os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + SECONDS
-    while lives(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        select.select([gone], [], [], SECONDS)
     (STATE / "pid").unlink()
 
 

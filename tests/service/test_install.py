@@ -18,11 +18,17 @@ INSTALL = [
     ["systemctl", "--user", "start", "podiumd.socket", "podiumd.service"],
 ]
 
+SHELL = {
+    "ANTHROPIC_API_KEY": "sk-ant-secret",
+    "PODIUM_LIMITS_MAX_AGENTS": "7",
+    "EDITOR": "vi",
+}
+
 
 def test_installed_it_runs_and_uninstalled_nothing_is_left(somebody: Person) -> None:
     before = somebody.files()
 
-    done = somebody.podium("service", "install", ANTHROPIC_API_KEY="sk-ant-secret", EDITOR="vi")
+    done = somebody.podium("service", "install", **SHELL)
 
     assert done.returncode == 0, done.stderr + somebody.log()
     assert somebody.calls == INSTALL
@@ -36,6 +42,7 @@ def test_installed_it_runs_and_uninstalled_nothing_is_left(somebody: Person) -> 
     text = service.read_text()
     assert f'Environment="PATH={somebody.environment()["PATH"]}"' in text
     assert 'Environment="ANTHROPIC_API_KEY=sk-ant-secret"' in text
+    assert 'Environment="PODIUM_LIMITS_MAX_AGENTS=7"' in text
     assert "EDITOR" not in text
     somebody.forget_calls()
 

@@ -26,7 +26,7 @@ from podiumd.service.steps import WriteFile
 from tests.service.person import Person, person
 from tests.service.situations import situation
 
-HOME = Path("/Users/person")
+HOME = Path("/Users/ada")
 
 
 def agent(home: Path, **more: Any) -> dict[str, Any]:

@@ -140,8 +140,8 @@ def test_the_service_unit_alone_is_private(tmp_path: Path) -> None:
 
 
 SHELL = {
-    "HOME": "/home/person",
-    "PATH": "/home/person/.local/bin:/usr/bin",
+    "HOME": "/home/ada",
+    "PATH": "/home/ada/.local/bin:/usr/bin",
     "TERM": "xterm",
     "LANG": "de_DE.UTF-8",
     "EDITOR": "vi",
@@ -166,7 +166,7 @@ def test_a_service_gets_what_agents_need_and_nothing_of_one_login() -> None:
         "LANG": "de_DE.UTF-8",
         "MY_TOKEN": "t",
         "OPENAI_API_KEY": "sk-2",
-        "PATH": "/home/person/.local/bin:/usr/bin",
+        "PATH": "/home/ada/.local/bin:/usr/bin",
         "XDG_STATE_HOME": "/data/state",
     }
 
@@ -175,7 +175,7 @@ def test_a_service_gets_what_agents_need_and_nothing_of_one_login() -> None:
     ("socket", "taken"),
     [
         ("/run/user/1000/keyring/ssh", True),
-        ("/home/person/.ssh/agent", True),
+        ("/home/ada/.ssh/agent", True),
         ("/tmp/ssh-abc/agent.1", False),
         ("/run/user/10001/agent", False),
     ],

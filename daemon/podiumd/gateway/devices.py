@@ -64,6 +64,7 @@ class Devices:
         self._devices: dict[str, Device] = {}
         self._connections: dict[str, list[object]] = {}
         self._callbacks: list[Callable[[str], None]] = []
+        self._position: Callable[[], int] = lambda: 0
         self._writing = trio.Lock()
         self._unstored = trio.Event()
 
@@ -101,7 +102,9 @@ class Devices:
                     "'podium devices revoke NAME'."
                 )
             key = keys.new_key()
-            device = Device(chosen, keys.digest(key), self._now())
+            device = Device(
+                chosen, keys.digest(key), self._now(), told_pos=self._position()
+            )
             await self._store({**self._devices, chosen: device})
             self._devices[chosen] = device
         return device, key
@@ -133,6 +136,10 @@ class Devices:
         async with self._writing:
             await self._store(self._devices)
         return device
+
+    def begin_at(self, position: Callable[[], int]) -> None:
+        """Say up to which position of events a device that is paired now need not be told."""
+        self._position = position
 
     def on_revoke(self, callback: Callable[[str], None]) -> None:
         """Have ``callback`` called with the name of each device that is revoked; it must return

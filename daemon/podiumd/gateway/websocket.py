@@ -197,6 +197,18 @@ class WebSocket:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             raise Closed from None
 
+    async def delivered(self) -> None:
+        """Return once the phone has everything that was sent before this call: it has answered a
+        ping that went out after all of it.
+
+        Raises ``Closed``. However long it takes, nothing that is sent later is held up.
+        """
+        try:
+            await self._stream.flushed()
+            await self._connection.ping()
+        except (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError):
+            raise Closed from None
+
     def authenticated(self) -> None:
         """This phone is no stranger: its place among them is free, its messages may be larger."""
         if not self._authenticated.is_set():

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from podiumd.projects.discovery import Discovery
+from podiumd.projects.discovery import Discovery, anywhere
 from podiumd.projects.errors import (
     StorageFailed,
     TooManyCommands,
@@ -131,6 +131,10 @@ class CommandBook:
         """What can be run in ``directory``. Raises ``BadPlace``."""
         return await self._offer(await existing_directory(directory, self._home))
 
+    def anywhere(self) -> Offered:
+        """What can be run whatever the directory; none is looked at."""
+        return anywhere(self._environment("discovery"))
+
     async def start(self, directory: str, command_id: str) -> CommandRecord:
         """Start a command that ``directory`` offers; its record is durable when this returns.
 
@@ -160,8 +164,10 @@ class CommandBook:
         self._running += 1  # before the first wait: two starts must not share the last place
         try:
             fd = await trio.to_thread.run_sync(self._shelf.begin, record)
-        except OSError as error:
+        except BaseException as error:
             self._running -= 1
+            if not isinstance(error, OSError):
+                raise
             raise StorageFailed(
                 f"The command was not started, it cannot be recorded: {error.strerror}."
             ) from error
@@ -183,7 +189,7 @@ class CommandBook:
     async def output(self, command_session_id: str) -> tuple[CommandRecord, str]:
         """A run and all that is kept of its output, so far for one that runs.
 
-        Raises ``UnknownRun``.
+        Raises ``UnknownRun`` and ``StorageFailed``.
         """
         record = self._records.get(command_session_id)
         if record is None:
@@ -191,7 +197,12 @@ class CommandBook:
                 f"There is no command run '{command_session_id}'; the history goes back "
                 f"{self._bounds().days} days."
             )
-        text = await trio.to_thread.run_sync(self._shelf.output, command_session_id)
+        try:
+            text = await trio.to_thread.run_sync(self._shelf.output, command_session_id)
+        except OSError as error:
+            raise StorageFailed(
+                f"The output of the command cannot be read: {error.strerror}."
+            ) from error
         return self._records.get(command_session_id, record), text
 
     async def recover(self, record: CommandRecord) -> None:
@@ -243,11 +254,10 @@ class CommandBook:
 
     async def _finish(self, record: CommandRecord, code: int, seconds: float) -> None:
         run_id = record.command_session_id
-        preview = await trio.to_thread.run_sync(self._shelf.preview, run_id)
-        over = msgspec.structs.replace(
-            record, exit_code=code, duration_ms=round(seconds * 1000), output_preview=preview
-        )
+        over = msgspec.structs.replace(record, exit_code=code, duration_ms=round(seconds * 1000))
         try:
+            preview = await trio.to_thread.run_sync(self._shelf.preview, run_id)
+            over = msgspec.structs.replace(over, output_preview=preview)
             await trio.to_thread.run_sync(self._shelf.put, over)
         except OSError as error:
             # The next daemon will record it as one whose end nobody saw.

@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import trio
-
+from podiumd.projects.errors import BadPlace
 from podiumd.projects.makefile import Target, targets
 from podiumd.projects.menu import Command, Ids, Item, Offered, general_commands, group, tree
 from podiumd.projects.menu import words_of as words_of_target
+from podiumd.projects.places import look
 from podiumd.projects.scripts import LOCKFILES, just_recipes, package_scripts
 
 MOST_FILE_BYTES = 1024 * 1024
 MOST_FILES = 32
-LIMIT_SECONDS = 5.0
 _MOST_REMEMBERED = 64
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make takes the first
@@ -50,18 +49,22 @@ class Discovery:
 
         A directory whose files cannot be read within 5 s offers the general commands only.
         """
-        known = self._known.get(directory)
-        with trio.move_on_after(LIMIT_SECONDS) as limit:
-            # A dead network share holds the thread, not us.
-            known = await trio.to_thread.run_sync(_look, directory, known, abandon_on_cancel=True)
-            self._known[directory] = known
-            self._known.move_to_end(directory)
-            if len(self._known) > _MOST_REMEMBERED:
-                self._known.popitem(last=False)
-        if limit.cancelled_caught:
-            log.warning("the files of %s could not be read in %g s", directory, LIMIT_SECONDS)
-            known = None
-        return _offered(known or _Known({}), environment)
+        before = self._known.get(directory)
+        try:
+            known = await look(directory, lambda: _look(directory, before))
+        except BadPlace as error:
+            log.warning("the files of a directory cannot be read: %s", error)
+            return anywhere(environment)
+        self._known[directory] = known
+        self._known.move_to_end(directory)
+        if len(self._known) > _MOST_REMEMBERED:
+            self._known.popitem(last=False)
+        return _offered(known, environment)
+
+
+def anywhere(environment: Mapping[str, str]) -> Offered:
+    """What can be run in every directory."""
+    return _offered(_Known({}), environment)
 
 
 def general(environment: Mapping[str, str]) -> list[Command]:

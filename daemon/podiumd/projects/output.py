@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal
 
 import trio
@@ -83,7 +84,8 @@ class Output:
         if self._left_out:
             self._write(b"[%d bytes of output are left out here]\n" % self._left_out)
         self._write(self._tail)
-        os.close(self._fd)
+        with suppress(OSError):  # a network share may tell only now that it was full
+            os.close(self._fd)
 
     def _keep(self, block: bytes) -> None:
         if self._room:

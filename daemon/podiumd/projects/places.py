@@ -3,13 +3,83 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import trio
 
 from podiumd.projects.errors import BadPlace
 
 LIMIT_SECONDS = 5.0
+MOST_LOOKS = 8
+
+T = TypeVar("T")
+
+
+class _Looks:
+    """The looks at directories of one event loop, in threads of their own.
+
+    A dead network share holds the thread that asks it, and nobody can end that: so few threads
+    are risked, none of those that the rest of the daemon lives on, and a directory that owes an
+    answer is not asked again before it has given it, nor is one below it.
+    """
+
+    def __init__(self) -> None:
+        self.threads = trio.CapacityLimiter(MOST_LOOKS)
+        self._owed: dict[Path, threading.Event] = {}
+
+    def silent(self, directory: Path) -> bool:
+        """Whether it, or one above it, still owes an answer; or so many do that none is asked."""
+        for path, answered in tuple(self._owed.items()):
+            if answered.is_set():
+                del self._owed[path]
+        above = {directory, *directory.parents}
+        return len(self._owed) >= MOST_LOOKS or not above.isdisjoint(self._owed)
+
+    def owes(self, directory: Path, answered: threading.Event) -> None:
+        """It did not answer in time; ``answered`` is set once it does."""
+        self._owed[directory] = answered
+
+
+_LOOKS = trio.lowlevel.RunVar[_Looks]("podiumd.projects.looks")
+
+
+async def look(directory: Path, read: Callable[[], T]) -> T:
+    """What ``read``, which blocks, finds in a directory.
+
+    Raises ``BadPlace`` when that takes longer than 5 s, and at once while the directory owes an
+    answer since an earlier look.
+    """
+    try:
+        looks = _LOOKS.get()
+    except LookupError:
+        looks = _Looks()
+        _LOOKS.set(looks)
+    refusal = BadPlace(f"The directory '{directory}' does not answer.")
+    if looks.silent(directory):
+        raise refusal
+    answered = threading.Event()
+    begun = False
+
+    def work() -> T:
+        nonlocal begun
+        begun = True
+        try:
+            return read()
+        finally:
+            answered.set()
+
+    try:
+        with trio.move_on_after(LIMIT_SECONDS):
+            return await trio.to_thread.run_sync(
+                work, abandon_on_cancel=True, limiter=looks.threads
+            )
+        raise refusal
+    finally:
+        if begun and not answered.is_set():
+            looks.owes(directory, answered)
 
 
 def named_directory(named: str, home: Path) -> Path:
@@ -32,12 +102,9 @@ def named_directory(named: str, home: Path) -> Path:
 async def existing_directory(named: str, home: Path) -> Path:
     """The directory that ``named`` stands for. Raises ``BadPlace`` where there is none."""
     path = named_directory(named, home)
-    with trio.move_on_after(LIMIT_SECONDS):
-        # A dead network share holds the thread, not us.
-        if await trio.to_thread.run_sync(_is_directory, path, abandon_on_cancel=True):
-            return path
-        raise BadPlace(f"The directory '{named}' is not there.")
-    raise BadPlace(f"The directory '{named}' does not answer.")
+    if await look(path, lambda: _is_directory(path)):
+        return path
+    raise BadPlace(f"The directory '{named}' is not there.")
 
 
 def _is_directory(path: Path) -> bool:

@@ -10,13 +10,16 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from podiumd.store.connection import beside, make_private, sync_directory
 
 PREVIEW_CHARACTERS = 200
+_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 _ID = re.compile(r"cmd-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
@@ -128,6 +131,7 @@ class Shelf:
         for path in self._directory.glob("cmd-*.json"):
             try:
                 record = msgspec.json.decode(path.read_bytes(), type=CommandRecord)
+                msgspec.convert(record.timestamp, _Instant)
             except (OSError, ValueError) as error:
                 log.warning("%s is left out of the history: %s", path, error)
                 continue

@@ -34,7 +34,9 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     ``new_session_id``: the id that a new session is to have. ``system_prompt`` is added to the
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
-    words for a session that a prompt holds wait in line.
+    words for a session that a prompt holds wait in line. An agent that does
+    not take words into its turn is waited for briefly: they are stored, and ``delivery`` is
+    "queued".
     """
 
     text: str
@@ -161,7 +163,11 @@ class Service(Protocol):
     async def resume(self, run_id: str) -> Json: ...
     async def cancel(self, run_id: str) -> Json: ...
     async def interrupt(self, run_id: str) -> Json: ...
-    async def steer(self, run_id: str, text: str) -> Json: ...
+    async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Json:
+        """Hand words to a run; ``state``: "queued" or "too_late". Where the agent has not said
+        so after ``seconds``, it is "queued" too: the words are stored."""
+        ...
+
 
     async def questions(self) -> list[Json]: ...
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...
@@ -199,8 +205,9 @@ class Service(Protocol):
         """Every event of the daemon after global position ``after`` (``None``: from now)."""
         ...
 
-    async def events_page(self, types: frozenset[str], after: int, limit: int) -> list[Json]:
-        """Stored events of these types after global position ``after``, the oldest first."""
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
+        """The newest ``run.ended`` events of recipes with ``after < pos <= until``, the oldest of
+        them first."""
         ...
 
     async def stop_turns(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from contextlib import suppress
 
@@ -26,6 +27,9 @@ from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import hold_session, require_agent
 from podiumd.runtime.tokens import Token
+
+DELIVER_SECONDS = 1.0
+"""How long words that are to be delivered wait for an agent to take them into its turn."""
 
 TAKE_OVER_SECONDS = 600.0
 """How long a take-over waits for a foreign program to become idle."""
@@ -72,7 +76,8 @@ class Prompting:
         if plan.fork_from is None and request.session_id is not None:
             owner = await self._owner(request, run_id)
             if owner is not None and _is_for_its_turn(owner, request.if_busy):
-                return await self._steer(owner, request.text, token), None
+                patience = DELIVER_SECONDS if request.if_busy == "deliver" else None
+                return await self._steer(owner, request.text, token, patience), None
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
             hold_session(self._context, self._desk, run_id, plan.session_id, "prompt")
@@ -168,9 +173,11 @@ class Prompting:
             return None
         raise busy(taken, session_id=session_id)
 
-    async def _steer(self, owner: RunActor, text: str, token: Token | None) -> Json:
+    async def _steer(
+        self, owner: RunActor, text: str, token: Token | None, patience: float | None
+    ) -> Json:
         name = str(uuid.uuid4()) if token is None else _steer_uuid(owner.run_id, token)
-        state = await steer(owner, text, name, token)
+        state = await steer(owner, text, name, token, seconds=patience)
         turn = owner.state.turn
         turn_id = turn.intent.turn_id if turn is not None else None
         return _steered(owner.run_id, owner.state.session_id, turn_id, state)
@@ -208,9 +215,15 @@ def _stands_still(owner: RunActor) -> bool:
 
 
 async def steer(
-    actor: RunActor, text: str, name: str | None = None, token: Token | None = None
+    actor: RunActor,
+    text: str,
+    name: str | None = None,
+    token: Token | None = None,
+    *,
+    seconds: float | None = None,
 ) -> str:
-    """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will.
+    """Hand words to a run; ``queued``: the agent has them, or has not said so after ``seconds``;
+    ``too_late``: the next prompt will.
 
     Raises:
         CommandRefused: the run is over.
@@ -218,7 +231,7 @@ async def steer(
     name = name or str(uuid.uuid4())
     at, mono = actor.stamp()
     await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text), token=token)
-    return await _taken(actor, name)
+    return await _taken(actor, name, seconds)
 
 
 def _steer_uuid(run_id: str, token: Token) -> str:
@@ -235,8 +248,8 @@ def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> J
     }
 
 
-async def _taken(actor: RunActor, name: str) -> str:
-    """Wait until it is known whether the agent has the words."""
+async def _taken(actor: RunActor, name: str, seconds: float | None = None) -> str:
+    """Wait until it is known whether the agent has the words, or for so long."""
 
     def settled() -> str | None:
         found = [s for s in actor.state.steers if s.uuid == name]
@@ -245,8 +258,9 @@ async def _taken(actor: RunActor, name: str) -> str:
         over = found[0].turn_id is None or actor.state.exit is not None
         return "too_late" if over else None
 
-    await actor.until(lambda _state: settled() is not None)
-    return settled() or "too_late"
+    with trio.move_on_after(math.inf if seconds is None else seconds):
+        await actor.until(lambda _state: settled() is not None)
+    return settled() or "queued"
 
 
 def where_it_went(state: RunState) -> Json:

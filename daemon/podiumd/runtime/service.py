@@ -248,10 +248,10 @@ class DaemonService:
         await self._submit(actor, c.Interrupt)
         return views.run_view(await actor.stopped())
 
-    async def steer(self, run_id: str, text: str) -> Json:
+    async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Json:
         actor = await self._live(run_id)
         try:
-            return {"state": await steer(actor, text)}
+            return {"state": await steer(actor, text, seconds=seconds)}
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
 
@@ -360,9 +360,9 @@ class DaemonService:
             start = await self._context.store.last_pos() if after is None else after
             yield GlobalFeed(self._context.store, follower, types, start)
 
-    async def events_page(self, types: frozenset[str], after: int, limit: int) -> list[Json]:
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
         store = self._context.store
-        page = await store.events_after(after, limit, types)
+        page = await store.ended_recipes(after, until, limit)
         return [await to_event(store, each) for each in page]
 
     # -- helpers -----------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from podiumd.service.state import State, lingering, look
 from podiumd.service.steps import Plan, WriteFile, describe
 
 _NOT_RUNNING: Final = 6
+_FROM_ENVIRONMENT: Final = "environment "
 _DONE: Final = {
     "uninstall": "The service is gone. What Podium knows stays in {state}.",
     "stop": "Podium has stopped. It starts again at the next login, or by 'podium up'.",
@@ -72,11 +73,11 @@ def _situation(
     home = Path(environ.get("HOME") or Path.home())
     try:
         loaded = load(environ, platform, home, options.config)
-        config, places = loaded.config, loaded.places
+        config, places, sources = loaded.config, loaded.places, loaded.sources
     except ConfigError:
         if options.action == "install":
             raise  # the service could not start
-        config, places = Config(), resolve(environ, platform, home, options.config)
+        config, places, sources = Config(), resolve(environ, platform, home, options.config), {}
     situation = Situation(
         platform=platform,
         home=home,
@@ -87,6 +88,11 @@ def _situation(
         gateway=config.gateway,
         program=program_of_this_installation(),
         pass_env=config.agents.claude.pass_env,
+        settings=tuple(
+            source.removeprefix(_FROM_ENVIRONMENT)
+            for source in sources.values()
+            if source.startswith(_FROM_ENVIRONMENT)
+        ),
         config_flag=options.config,
         gateway_socket=options.gateway_socket,
     )

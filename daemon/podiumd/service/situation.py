@@ -16,7 +16,8 @@ from podiumd.service.captured import captured
 class Situation:
     """All that a plan depends on; nothing else is looked at while it is made.
 
-    ``program`` starts the daemon, without options. ``there`` are the files of an installation
+    ``program`` starts the daemon, without options. ``settings`` are the variables that set
+    something of the configuration. ``there`` are the files of an installation
     that exist already. ``gateway_socket``: the service manager is to hold the gateway's port.
     """
 
@@ -29,6 +30,7 @@ class Situation:
     gateway: GatewaySettings
     program: tuple[str, ...]
     pass_env: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     config_flag: str | None = None
     gateway_socket: bool = False
     there: frozenset[Path] = field(default_factory=frozenset)
@@ -37,6 +39,7 @@ class Situation:
     def variables(self) -> dict[str, str]:
         """The environment of the service."""
         found = captured(self.environ, self.pass_env)
+        found |= {name: self.environ[name] for name in self.settings}
         for name in ("PODIUM_HOME", "PODIUM_SOCKET"):
             if name in found:
                 found[name] = str(Path(found[name]).expanduser().absolute())

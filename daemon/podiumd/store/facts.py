@@ -123,6 +123,14 @@ class Store:
             lambda connection: reading.events_after(connection, self._upcasters, pos, limit, types)
         )
 
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[StoredFact]:
+        """The newest ends of recipes with ``after < pos <= until``, the oldest of them first."""
+        return await self._readers.run(
+            lambda connection: reading.ended_recipes(
+                connection, self._upcasters, after, until, limit
+            )
+        )
+
     async def last_pos(self) -> int:
         """The position of the newest fact; 0 when there is none."""
         return await self._readers.run(reading.last_pos)

@@ -166,6 +166,25 @@ def events_after(
     return found
 
 
+def ended_recipes(
+    connection: sqlite3.Connection, upcasters: Upcasters, after: int, until: int, limit: int
+) -> list[StoredFact]:
+    """The newest ends of recipes between two positions, the oldest of them first, without those
+    that cannot be read.
+
+    Raises ``sqlite3.Error``.
+    """
+    query = (
+        f"{_FACTS} WHERE pos > ? AND pos <= ? AND type = 'run.ended'"
+        " AND run_id IN (SELECT run_id FROM runs WHERE kind = 'recipe') ORDER BY pos DESC LIMIT ?"
+    )
+    found: list[StoredFact] = []
+    for row in connection.execute(query, (after, until, limit)).fetchall():
+        with suppress(_Bad):  # its run's own log says so
+            found.append(_fact(row, upcasters))
+    return found[::-1]
+
+
 def last_pos(connection: sqlite3.Connection) -> int:
     """The position of the newest fact; 0 when there is none."""
     return int(connection.execute("SELECT coalesce(max(pos), 0) FROM facts").fetchone()[0])

@@ -33,5 +33,4 @@ class Workshop(msgspec.Struct, frozen=True):
         if directory is not None:
             with suppress(BadPlace):  # a session outlives the directory it was in
                 return await self.commands.offer(directory)
-        offered = await self.commands.offer(self.home)
-        return Offered((), offered.general, offered.table)
+        return self.commands.anywhere()

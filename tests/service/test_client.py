@@ -1,0 +1,89 @@
+"""The client beside a service: whose socket it is, and a daemon of another version."""
+
+from __future__ import annotations
+
+import plistlib
+from pathlib import Path
+
+import pytest
+
+from podium import installed, skew
+from podiumd.service import property_list, units
+
+
+def install(home: Path, socket: Path) -> None:
+    directory = home / ".config" / "systemd" / "user"
+    directory.mkdir(parents=True)
+    (directory / "podiumd.service").write_text(units.service(("/bin/podiumd",), {}))
+    (directory / "podiumd.socket").write_text(units.socket(socket))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return tmp_path
+
+
+def test_a_service_serves_its_own_socket_alone(home: Path) -> None:
+    socket = home / "run 100%" / "podium.sock"
+    assert not installed.serves(str(socket))
+
+    install(home, socket)
+
+    assert installed.serves(str(socket))
+    assert not installed.serves(str(home / "own" / "podium.sock"))
+
+
+def test_units_are_looked_for_where_systemd_does(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(home, home / "s")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "elsewhere"))
+
+    assert not installed.serves(str(home / "s"))
+
+
+@pytest.mark.parametrize("text", ["", "ListenStream=8080\n", b"\xff\xfe"])
+def test_a_socket_unit_of_another_kind_is_no_service_of_ours(home: Path, text: str | bytes) -> None:
+    install(home, home / "s")
+    unit = home / ".config" / "systemd" / "user" / "podiumd.socket"
+    unit.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    assert not installed.serves(str(home / "s"))
+
+
+def test_on_macos_the_property_list_tells(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    file = home / "Library" / "LaunchAgents" / "podiumd.plist"
+    file.parent.mkdir(parents=True)
+    assert not installed.serves(str(home / "s"))
+
+    file.write_text(property_list.agent(("p",), {}, socket=home / "s", early_log=home / "l"))
+    assert installed.serves(str(home / "s"))
+    file.write_bytes(plistlib.dumps({"Label": "podiumd"}))
+    assert not installed.serves(str(home / "s"))
+    file.write_text("no list")
+    assert not installed.serves(str(home / "s"))
+
+
+@pytest.mark.parametrize(
+    ("service", "command"),
+    [("systemd", "podium service restart"), (None, "podium down && podium up")],
+)
+def test_a_daemon_of_another_version_is_told_with_the_command(
+    service: str | None, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skew.tell({"version": "9.9", "service": service})
+
+    assert f"the daemon 9.9: '{command}' " in capsys.readouterr().err
+
+
+def test_a_daemon_of_the_same_version_is_not_worth_a_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from podium import __version__
+
+    skew.tell({"version": __version__})
+
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,215 @@
+"""Fifty planted secrets, given to the daemon through every door: none is found in what it wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from podiumd.logs import log, set_up
+from podiumd.redaction import redact
+from tests.planted import CORES, SECRETS, leaked
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    root, own = logging.getLogger(), logging.getLogger("podium")
+    before = (root.level, own.level, root.handlers[:])
+    yield
+    root.handlers[:] = before[2]
+    root.setLevel(before[0])
+    own.setLevel(before[1])
+
+
+def raised(text: str) -> BaseException:
+    """An error with a cause and a note, all of which hold the text."""
+    try:
+        try:
+            raise KeyError(text)
+        except KeyError as error:
+            error.add_note(f"note {text}")
+            raise ValueError(f"failed with {text}") from error
+    except ValueError as error:
+        return error
+
+
+def write_everywhere(secret: str) -> None:
+    """Every way in which a text can come into a line."""
+    log(f"Event with {secret} in it", text=secret, words=f"said {secret}, and more")
+    log("Event", nested={"list": [{"deep": secret}], "pair": (secret, 1)}, set={secret})
+    log("Event", keys={secret: 1}, headers=[("Authorization", secret), ("x-api-key", secret)])
+    log("Event", json=json.dumps({"argv": ["curl", "-H", secret], "text": secret}))
+    log("Event", twice=json.dumps(json.dumps({"text": secret})), shown=repr({"a": secret}))
+    log("Event", raw=secret.encode(), error=ValueError(secret), path=Path("/x") / secret)
+    log("Event", "error", exception=raised(secret))
+    log("Event", api_key=secret, session_token=secret, env={"MY_SECRET": secret, "PASSWORD": 1})
+    log("Event", long="x" * 8180 + " " + secret, run_id=secret, step=secret)
+    library = logging.getLogger("library")
+    library.warning("used %s for %r", secret, {"a": secret})
+    library.error("failed", exc_info=raised(secret))
+
+
+@pytest.mark.parametrize("format", ["json", "text"])
+def test_no_secret_comes_through_any_input_of_the_log(format: Any) -> None:
+    stream = io.StringIO()
+    set_up(format, stream=stream)
+    for secret in SECRETS:
+        write_everywhere(secret)
+    assert len(stream.getvalue().splitlines()) == 11 * len(SECRETS)
+    assert leaked(stream.getvalue()) == []
+    assert stream.getvalue().count("[redacted]") > 15 * len(SECRETS)
+
+
+def test_the_planted_secrets_are_fifty_and_can_be_found() -> None:
+    assert len(set(SECRETS)) == 50
+    assert all(leaked(secret) for secret in SECRETS)
+    assert not any(core in redact(secret) for secret in SECRETS for core in CORES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use --token to set a limit",
+        "the tokens: 1234 of 200000",
+        "--tokens 12 --secretary",
+        "npm_config_cache=/x hf_x",
+        "eyJ is how it begins",
+        "[redacted] is what is left",
+    ],
+)
+def test_words_about_secrets_are_none(text: str) -> None:
+    kept = redact(text)
+    assert kept == text or text.startswith(("use", "--tokens"))
+
+
+def test_looking_for_secrets_is_quick_in_a_text_made_to_be_slow() -> None:
+    for unit in ("--a-", "--token-", "--api-key --", '\\\\\\"', "token\\\\", "npm_", "bearer  "):
+        text = unit * (60_000 // len(unit))
+        best = float("inf")
+        for _ in range(3):
+            began = perf_counter()
+            redact(text)
+            best = min(best, perf_counter() - began)
+        assert best < 1.0, unit
+
+
+class Daemon:
+    """A real daemon with every door open, and its log."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        home.mkdir()
+        self.errors = home / "stderr"
+        self.write_config("")
+        reading, writing = os.pipe()
+        with self.errors.open("w") as errors:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-P", "-m", "podiumd", "--detached"),
+                    *("--log-format", "json", "--ready-fd", str(writing)),
+                ],
+                env={
+                    "HOME": str(home),
+                    "PODIUM_HOME": str(home),
+                    "PATH": os.environ["PATH"],
+                    "PYTHONPATH": str(ROOT / "daemon"),
+                    "ANTHROPIC_API_KEY": SECRETS[0],
+                },
+                pass_fds=(writing,),
+                stderr=errors,
+                stdout=errors,
+            )
+        os.close(writing)
+        with os.fdopen(reading, "rb") as ready:
+            assert ready.readline() == b"ready\n", self.errors.read_text()
+        self.rpc = socket.socket(socket.AF_UNIX)
+        self.rpc.settimeout(30)
+        self.rpc.connect(str(home / "podium.sock"))
+        self.answers = self.rpc.makefile("rb")
+        url = self.call("daemon.status")["result"]["gateway"]["url"]
+        self.port = int(url.rpartition(":")[2])
+
+    def write_config(self, text: str) -> None:
+        (self.home / "config.toml").write_text(f"[gateway]\nport = 0\n{text}")
+
+    def call(self, method: str, **params: Any) -> Any:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return self.line(json.dumps(request).encode())
+
+    def line(self, data: bytes) -> Any:
+        self.rpc.sendall(data.replace(b"\n", b" ") + b"\n")
+        return json.loads(self.answers.readline())
+
+    def http(self, head: str, body: bytes = b"") -> bytes:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as client:
+            lines = f"{head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            client.sendall(lines.encode() + body)
+            return client.recv(65536)
+
+    def written(self) -> str:
+        logs = sorted((self.home / "state").glob("podiumd.log*"))
+        return "".join(file.read_text() for file in (*logs, self.errors))
+
+    def stop(self) -> None:
+        self.answers.close()
+        self.rpc.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    made = Daemon(tmp_path / "h")
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def give(daemon: Daemon, secret: str, project: Path) -> None:
+    """One secret through the doors that a client, a phone, a page and a file have."""
+    flat = secret.replace("\n", " ")
+    daemon.line(secret.encode())
+    daemon.line(b'{"jsonrpc": "2.0", "id": 1, "method": ' + json.dumps(secret).encode() + b"}")
+    daemon.call("sessions.prompt", text=secret, agent=secret, working_directory=str(project))
+    daemon.call("sessions.prompt", text="x", session_id=secret)
+    daemon.call(
+        "runs.start", recipe=secret, working_directory=f"/{secret}", params={secret: secret}
+    )
+    daemon.call("recipes.check", text=secret)
+    daemon.call("recipes.outcome", id="single-step", step="work", text=secret)
+    daemon.write_config(f"[agents.claude]\n{json.dumps(secret)} = {json.dumps(secret)}\n")
+    assert "error" in daemon.call("daemon.reload")
+    auth = flat if "uthorization" in flat and ": " in flat else f"Authorization: Bearer {flat}"
+    daemon.http(
+        f"GET /metrics?key={flat.replace(' ', '%20')} HTTP/1.1\r\nHost: localhost\r\n{auth}"
+    )
+    daemon.http(f"GET / HTTP/1.1\r\nHost: {flat}")
+    daemon.http(f"GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: {flat}")
+    daemon.http(f"{flat} / HTTP/1.1\r\nHost: localhost")
+
+
+def test_no_secret_that_reaches_a_daemon_is_in_its_logs(daemon: Daemon, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for secret in SECRETS:
+        give(daemon, secret, project)
+    daemon.stop()
+    written = daemon.written()
+    events = {json.loads(line)["event"] for line in written.splitlines()}
+    assert {"Configuration refused", "Host refused", "Origin refused", "Daemon stopped"} <= events
+    assert [line[:4000] for line in leaked(written)] == []
