@@ -33,10 +33,12 @@ test-rest: $(VENV)/.dev claude
 	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
-# What takes more than half a minute each: every built-in recipe on the real agent, phones whose
-# daemon dies and what they do with sessions, random lives of session files with kills.
+# What takes long: every built-in recipe on the real agent, phones whose daemon dies and what they
+# do with sessions, the service's whole life, every door with every key and name, load, random lives
+# of session files with kills.
 LONG_TESTS := tests/e2e/test_builtin_recipes.py tests/e2e/test_phone_restarts.py \
-	tests/e2e/test_phone_sessions.py tests/histories/test_campaign.py
+	tests/e2e/test_phone_sessions.py tests/service/test_restarts.py tests/service/test_install.py \
+	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py
 .PHONY: test-long
 test-long: $(VENV)/.dev claude ## the tests that take long, beside 'make test'
 	$(PY) -m pytest -n $(JOBS) $(LONG_TESTS)

@@ -5,11 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
@@ -20,8 +15,7 @@ import pytest
 from podiumd.logs import log, set_up
 from podiumd.redaction import redact
 from tests.planted import CORES, SECRETS, leaked
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.real_daemon import RealDaemon, real_daemon
 
 
 @pytest.fixture(autouse=True)
@@ -106,81 +100,13 @@ def test_looking_for_secrets_is_quick_in_a_text_made_to_be_slow() -> None:
         assert best < 1.0, unit
 
 
-class Daemon:
-    """A real daemon with every door open, and its log."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        home.mkdir()
-        self.errors = home / "stderr"
-        self.write_config("")
-        reading, writing = os.pipe()
-        with self.errors.open("w") as errors:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-P", "-m", "podiumd", "--detached"),
-                    *("--log-format", "json", "--ready-fd", str(writing)),
-                ],
-                env={
-                    "HOME": str(home),
-                    "PODIUM_HOME": str(home),
-                    "PATH": os.environ["PATH"],
-                    "PYTHONPATH": str(ROOT / "daemon"),
-                    "ANTHROPIC_API_KEY": SECRETS[0],
-                },
-                pass_fds=(writing,),
-                stderr=errors,
-                stdout=errors,
-            )
-        os.close(writing)
-        with os.fdopen(reading, "rb") as ready:
-            assert ready.readline() == b"ready\n", self.errors.read_text()
-        self.rpc = socket.socket(socket.AF_UNIX)
-        self.rpc.settimeout(30)
-        self.rpc.connect(str(home / "podium.sock"))
-        self.answers = self.rpc.makefile("rb")
-        url = self.call("daemon.status")["result"]["gateway"]["url"]
-        self.port = int(url.rpartition(":")[2])
-
-    def write_config(self, text: str) -> None:
-        (self.home / "config.toml").write_text(f"[gateway]\nport = 0\n{text}")
-
-    def call(self, method: str, **params: Any) -> Any:
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return self.line(json.dumps(request).encode())
-
-    def line(self, data: bytes) -> Any:
-        self.rpc.sendall(data.replace(b"\n", b" ") + b"\n")
-        return json.loads(self.answers.readline())
-
-    def http(self, head: str, body: bytes = b"") -> bytes:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as client:
-            lines = f"{head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-            client.sendall(lines.encode() + body)
-            return client.recv(65536)
-
-    def written(self) -> str:
-        logs = sorted((self.home / "state").glob("podiumd.log*"))
-        return "".join(file.read_text() for file in (*logs, self.errors))
-
-    def stop(self) -> None:
-        self.answers.close()
-        self.rpc.close()
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        self.process.wait(30)
-
-
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    made = Daemon(tmp_path / "h")
-    try:
+def daemon(tmp_path: Path) -> Iterator[RealDaemon]:
+    with real_daemon(tmp_path / "h", ANTHROPIC_API_KEY=SECRETS[0]) as made:
         yield made
-    finally:
-        made.stop()
 
 
-def give(daemon: Daemon, secret: str, project: Path) -> None:
+def give(daemon: RealDaemon, secret: str, project: Path) -> None:
     """One secret through the doors that a client, a phone, a page and a file have."""
     flat = secret.replace("\n", " ")
     daemon.line(secret.encode())
@@ -203,7 +129,7 @@ def give(daemon: Daemon, secret: str, project: Path) -> None:
     daemon.http(f"{flat} / HTTP/1.1\r\nHost: localhost")
 
 
-def test_no_secret_that_reaches_a_daemon_is_in_its_logs(daemon: Daemon, tmp_path: Path) -> None:
+def test_no_secret_that_reaches_a_daemon_is_in_its_logs(daemon: RealDaemon, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     for secret in SECRETS:

@@ -39,7 +39,15 @@ REASON_LINES = 5
 def up(foreground: bool, config: str | None, json: bool) -> int:
     """``podium up``."""
     options = [] if config is None else ["--config", os.path.abspath(config)]
-    running = _status()
+    try:
+        running = _status()
+    except ConnectionLost:
+        if not installed.serves(paths.socket_path()):
+            raise
+        raise Failure(
+            "The service manager takes connections, but the daemon that it starts ends at once: "
+            "'podium service logs --since 10m' tells why."
+        ) from None
     if running is not None:
         return _already(running, config, json)
     if installed.serves(paths.socket_path()):

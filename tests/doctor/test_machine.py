@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import plistlib
-import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from podiumd.doctor import machine, service
+from podiumd.doctor.subject import Subject
+from podiumd.service import units
 from podiumd.store.facts import open_store
-from tests.doctor.patient import NOW, only, subject, with_settings
+from tests.doctor.patient import NOW, only, program, subject, with_settings
 from tests.store.support import a_fact, a_run
 
 
@@ -65,50 +67,75 @@ def test_sessions_are_where_the_settings_and_the_environment_say(tmp_path: Path)
     assert machine.roots(moved) == [tmp_path / ".claude/projects", Path("/x/sessions")]
 
 
-def unit(tmp_path: Path, command: str) -> Path:
-    path = tmp_path / ".config/systemd/user/podiumd.service"
+SAID = "ActiveState=active\nSubState=running\nMainPID=7\nNRestarts=0\nUnitFileState=enabled\n"
+
+
+def installed(tmp_path: Path, said: str = SAID, **changes: Any) -> Subject:
+    """A person with the unit of this version, and a systemd that says ``said`` of it."""
+    patient = replace(subject(tmp_path), platform="linux", **changes)
+    situation = service._situation(patient)
+    path = service.unit_file(patient)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"[Service]\nType=notify\nExecStart={command}\n")
-    return path
+    path.write_text(units.service(situation.program, situation.variables))
+    program(tmp_path, "systemctl", f"printf '{said}'")
+    return patient
 
 
-def test_a_service_must_start_this_podium(tmp_path: Path) -> None:
-    patient = replace(subject(tmp_path), platform="linux")
-    assert "not installed" in only(service.service(patient)).message
-    path = unit(tmp_path, f"{sys.executable} -P -m podiumd")
-    assert only(service.service(patient)).message == f"installed: {path}"
-    unit(tmp_path, "/gone/podiumd")
+def test_a_service_that_runs_is_well(tmp_path: Path) -> None:
+    assert "not installed" in only(service.service(subject(tmp_path))).message
+    found = only(service.service(installed(tmp_path)))
+    path = service.unit_file(subject(tmp_path))
+    assert (found.state, found.message) == ("ok", f"{path}: active (running)")
+    often = installed(tmp_path, SAID.replace("NRestarts=0", "NRestarts=3"))
+    assert only(service.service(often)).message.endswith("active (running), restarted 3 times")
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "words"),
+    [
+        ("", "warn", "systemd does not answer"),
+        (SAID.replace("active\nSub", "inactive\nSub"), "warn", "installed and not running"),
+        (SAID.replace("enabled", "disabled"), "warn", "not started at login"),
+        ("ActiveState=failed\nSubState=failed\nResult=start-limit-hit\n", "broken", "start-limit"),
+    ],
+)
+def test_a_service_that_does_not_do_its_work_is_told(
+    tmp_path: Path, said: str, state: str, words: str
+) -> None:
+    found = only(service.service(installed(tmp_path, said)))
+    assert found.state == state and words in found.message
+
+
+def test_a_unit_of_another_version_is_told_with_the_command(tmp_path: Path) -> None:
+    patient = installed(tmp_path)
+    path = service.unit_file(patient)
+    path.write_text(path.read_text().replace("ExecStart=", "ExecStart=/old/podiumd #"))
     found = only(service.service(patient))
-    assert (found.state, found.message) == ("broken", f"{path} starts /gone/podiumd, which is gone")
-    unit(tmp_path, "/bin/sh")
-    assert only(service.service(patient)).state == "warn"
-    path.write_text("[Service]\n")
-    assert only(service.service(patient)).message == f"{path} says nothing to start"
-    unit(tmp_path, '"unclosed')
-    assert "cannot be read" in only(service.service(patient)).message
+    assert found.state == "warn" and "podium service install" in found.fix
+    path.write_bytes(b"\xff")
+    assert only(service.service(patient)).state == "broken"
 
 
-def test_a_private_daemon_has_no_service(tmp_path: Path) -> None:
-    patient = replace(subject(tmp_path), environ={"PODIUM_HOME": "/p"})
-    assert only(service.service(patient)).state == "ok"
-    assert only(service.lingering(patient)).state == "ok"
+def test_a_service_of_another_daemon_is_not_judged(tmp_path: Path) -> None:
+    environ = {"PODIUM_HOME": "/elsewhere", "HOME": str(tmp_path)}
+    patient = replace(installed(tmp_path), environ=environ)
+    assert "for another daemon" in only(service.service(patient)).message
 
 
 def test_a_launchd_agent_is_read_as_well(tmp_path: Path) -> None:
     patient = replace(subject(tmp_path), platform="darwin")
     path = service.unit_file(patient)
     path.parent.mkdir(parents=True)
-    path.write_bytes(plistlib.dumps({"ProgramArguments": [sys.executable, "-m", "podiumd"]}))
-    assert only(service.service(patient)).message == f"installed: {path}"
-    path.write_bytes(b"<plist>")
+    path.write_bytes(plistlib.dumps({"Label": "old"}))
+    assert only(service.service(patient)).state == "warn"
+    path.write_bytes(b"<?xml <plist>")
     assert only(service.service(patient)).state == "broken"
     assert "sleeping Mac" in only(service.lingering(patient)).message
 
 
 def test_a_service_without_lingering_is_told_with_the_command(tmp_path: Path) -> None:
-    patient = replace(subject(tmp_path), platform="linux")
-    assert only(service.lingering(patient)).message == "not needed without a service"
-    unit(tmp_path, sys.executable)
+    assert only(service.lingering(subject(tmp_path))).message == "not needed without a service"
+    patient = installed(tmp_path)
     flags = tmp_path / "linger"
     assert only(service.lingering(patient, flags)).fix == "loginctl enable-linger ada"
     flags.mkdir()

@@ -47,6 +47,7 @@ class Apps:
         self.delays: dict[str, float] = {}
 
     async def _fine(self, request: Request) -> Response:
+        request.authenticated()
         return Response(200, b'{"path":"%b"}' % request.path.encode())
 
     async def serve(self, socket: WebSocket) -> None:

@@ -225,6 +225,16 @@ async def test_how_far_a_device_was_told_is_stored_and_never_goes_back(
     assert kept.writes == 2
 
 
+async def test_a_device_need_not_be_told_of_what_was_before_it_was_paired(
+    devices: Devices, kept: Kept
+) -> None:
+    devices.begin_at(lambda: 7)
+    _, key = await devices.pair(None)
+
+    found = (await reloaded(kept)).check(key)
+    assert found is not None and found.told_pos == 7
+
+
 @pytest.mark.parametrize(
     "value", [b"", b"{}", b"[1]", b'[{"name": "phone"}]', b"\xff", b'[{"name": 1}]']
 )

@@ -170,7 +170,8 @@ async def test_accepting_goes_on_when_descriptors_are_short(
     monkeypatch.setattr(trio.lowlevel, "wait_readable", readable)
     ours, theirs = socket.socketpair()
     taken: list[socket.socket] = []
-    queue = Queue(errno.EMFILE, errno.ECONNABORTED, errno.EAGAIN, errno.ENFILE, ours, errno.EBADF)
+    passing = (errno.EMFILE, errno.ECONNABORTED, errno.EAGAIN, errno.ENFILE)
+    queue = Queue(*passing, ours, errno.EBADF)
     started = trio.current_time()
     with pytest.raises(OSError, match="Bad file"):
         await accept(queue, taken.append, 0.1)  # type: ignore[arg-type]
@@ -181,3 +182,22 @@ async def test_accepting_goes_on_when_descriptors_are_short(
     assert trio.current_time() - started == pytest.approx(0.2)
     assert caplog.text.count("Accept failed") == 2
     assert not queue.blocking
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EPROTO, errno.ENETDOWN, errno.EHOSTUNREACH])
+async def test_a_connection_that_a_firewall_or_the_network_refuses_ends_nothing(
+    number: int, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As accept(2) advises for Linux."""
+
+    async def readable(_: object) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(trio.lowlevel, "wait_readable", readable)
+    ours, theirs = socket.socketpair()
+    taken: list[socket.socket] = []
+    with pytest.raises(OSError, match="Bad file"):
+        await accept(Queue(number, ours, errno.EBADF), taken.append, 0.1)  # type: ignore[arg-type]
+    close([ours, theirs])
+
+    assert taken == [ours]

@@ -320,8 +320,11 @@ async def test_stopping_says_goodbye_and_lets_requests_finish() -> None:
     await idle.aclose()
 
 
-async def test_stopping_does_not_wait_for_those_who_never_end() -> None:
+async def test_stopping_does_not_wait_for_those_who_never_end_and_tells_them_to_come_again() -> (
+    None
+):
     apps = Apps()
+    answers = []
     started = trio.Event()
 
     async def forever(request: Request) -> Response:
@@ -330,12 +333,20 @@ async def test_stopping_does_not_wait_for_those_who_never_end() -> None:
         raise AssertionError
 
     apps.http = forever
+
+    async def ask() -> None:
+        answers.append(await talk(gateway, get()))
+
     limits = GatewayLimits(drain_seconds=0.05, close_seconds=0.05)
-    async with served(apps, limits=limits) as gateway, trio.open_nursery() as nursery:
-        nursery.start_soon(talk, gateway, get())
-        await started.wait()
-        gateway.stop()
+    async with served(apps, limits=limits) as gateway:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            await started.wait()
+            gateway.stop()
         await gateway.wait_closed()
+
+    assert status(answers[0]) == 503
+    assert b"Retry-After: 5\r\n" in answers[0] and b"Connection: close" in answers[0]
 
 
 async def test_ready_made_sockets_are_used_and_stay_open() -> None:

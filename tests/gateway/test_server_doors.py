@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from podiumd.gateway.http import Request, Response
 from tests.gateway.harness import (
+    Apps,
     get,
     served,
     status,
@@ -81,3 +83,21 @@ async def test_every_request_of_a_connection_is_judged() -> None:
     assert answer.count(b"HTTP/1.1 200") == 1
     assert answer.count(b"HTTP/1.1 421") == 1
     assert answer.count(b"HTTP/1.1 ") == 2
+
+
+async def test_a_strangers_connection_carries_one_answer_and_a_known_ones_more() -> None:
+    """Strangers that come for nothing and stay would shut the others out."""
+    apps = Apps()
+
+    async def answer(request: Request) -> Response:
+        if request.path == "/known":
+            request.authenticated()
+        return Response(200, request.path.encode())
+
+    apps.http = answer
+    async with served(apps) as gateway:
+        strange = await talk(gateway, get(b"/healthz") + get(b"/healthz"))
+        known = await talk(gateway, get(b"/known") + get(b"/healthz"))
+
+    assert strange.count(b"HTTP/1.1 200") == 1 and b"Connection: close" in strange
+    assert known.count(b"HTTP/1.1 200") == 2 and b"Connection: close" not in known

@@ -10,7 +10,7 @@ from websockets.frames import Opcode
 from podiumd.gateway.frames import text_frame
 from podiumd.gateway.head import check_upgrade, read_head
 from podiumd.gateway.outbox import OutboxStream
-from podiumd.gateway.websocket import WebSocket, serve_websocket
+from podiumd.gateway.websocket import Closed, WebSocket, serve_websocket
 from tests.gateway.harness import Peer, echo, wait_until
 from tests.gateway.served_phone import KIB, LIMITS, served, stay
 
@@ -79,6 +79,57 @@ async def test_bytes_that_come_before_the_handshake_is_answered_are_kept() -> No
 
         assert await early.message() == b"early"
         nursery.cancel_scope.cancel()
+
+
+async def test_what_was_sent_is_delivered_when_the_phone_has_answered_a_ping_after_it() -> None:
+    async with served(stay) as phone, trio.open_nursery() as nursery:
+        delivered = trio.Event()
+
+        async def wait() -> None:
+            await phone.ours.delivered()
+            delivered.set()
+
+        phone.ours.send(b"one")
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        phone.ours.send(b"two")
+        assert await phone.peer.message() == b"one"
+        ping = await phone.peer.frame()  # it is answered as soon as it is read
+        assert ping is not None and ping.opcode is Opcode.PING
+        await delivered.wait()
+        assert await phone.peer.message() == b"two"
+
+
+async def test_nothing_is_delivered_to_a_phone_that_has_gone() -> None:
+    async with served(stay) as phone:
+        await phone.peer.close()
+        await phone.over.wait()
+        with pytest.raises(Closed):
+            await phone.ours.delivered()
+
+
+async def test_nothing_is_delivered_after_our_goodbye(autojump_clock: MockClock) -> None:
+    async with served(stay) as phone, trio.open_nursery() as nursery:
+        nursery.start_soon(phone.ours.close, 4001, "revoked")
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(Closed):
+            await phone.ours.delivered()
+
+
+async def test_a_phone_that_goes_before_it_answers_has_had_nothing() -> None:
+    async with served(stay) as phone, trio.open_nursery() as nursery:
+        refused = trio.Event()
+
+        async def wait() -> None:
+            with pytest.raises(Closed):
+                await phone.ours.delivered()
+            refused.set()
+
+        phone.ours.send(b"one")
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        await phone.client.aclose()
+        await refused.wait()
 
 
 async def test_a_shared_frame_is_sent_as_it_is() -> None:

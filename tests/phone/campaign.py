@@ -118,11 +118,12 @@ class Campaign:
             else:
                 self._chance.choice(watching).cut()
                 self.counts["phone: cut"] += 1
+            one = self._chance.choice(watching)
             # While it subscribes again: what comes between its answer and the next push.
             for _ in session.append(burst):
-                await trio.sleep(self._chance.random() * PIECE_SECONDS)
+                with trio.move_on_after(self._chance.random() * PIECE_SECONDS):
+                    await one.until(_has_all(self.followed(one)), PATIENCE)
             self.counts["messages appended"] += burst
-            one = self._chance.choice(watching)
             with trio.move_on_after(BURST_SECONDS):
                 await one.until(_has_all(self.followed(one)), PATIENCE)
 
@@ -275,24 +276,25 @@ def main(arguments: Sequence[str]) -> int:
     print(f"{given.messages:,} messages, {given.cuts:,} cuts, seed {given.seed}", flush=True)
     began = time.monotonic()
     counts: Counter[str] = Counter()
-    wrong: list[BaseException] = []
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="podium-cuts-") as root:
         try:
             counts = trio.run(play, Path(root), given.messages, given.cuts, given.seed)
         except* (Wrong, AssertionError) as group:
-            wrong = _leaves(group)
+            wrong = _said(group)
     if wrong:
-        print("\n".join(f"FAILED: {each}" for each in wrong))
+        print("\n".join(wrong))
         return 1
     print(table(counts, time.monotonic() - began))
     print(f"{troubles(counts):,} troubles of the network; nothing lost, nothing doubled")
     return 0
 
 
-def _leaves(error: BaseException) -> list[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
-    return [error]
+def _said(error: BaseException) -> list[str]:
+    """What went wrong, and behind it the end of the daemon's log, which the daemon has noted."""
+    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    said = [line for each in inner for line in _said(each)] or [f"FAILED: {error}"]
+    return [*said, *getattr(error, "__notes__", ())]
 
 
 if __name__ == "__main__":

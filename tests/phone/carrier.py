@@ -115,9 +115,11 @@ class Carrier:
     def hang_up(self) -> None:
         """Close the connection in order, and stay away."""
         self._wanted = False
-        if self._link is not None:
+        if self._link is not None and self._link.is_open:
             self._link.close()
             self._to_send.set()
+        else:
+            self.cut()  # in the midst of the opening there is nobody to say goodbye to
 
     def come_back(self, url: str | None = None) -> None:
         """Connect, if there is no connection; from now on to ``url``, if one is given."""
@@ -159,6 +161,9 @@ class Carrier:
                 stream = await self._dial(link)
         except (OSError, trio.BrokenResourceError, trio.TooSlowError) as error:
             self.refusal = f"no connection: {error}"
+            return
+        if not self._wanted:  # hung up while it was dialled
+            await trio.aclose_forcefully(stream)
             return
         self._link, self._stream = link, stream
         self._to_send = trio.Event()

@@ -1,6 +1,10 @@
 """The simulated phone under trio, against a small gateway that is true to the protocol."""
 
+from functools import partial
+
 import pytest
+import trio
+import trio.testing
 
 from podium.phone.variants import VARIANTS
 from tests.phone.driver import AtOnce, Phone, Refused
@@ -40,6 +44,30 @@ async def test_a_phone_that_comes_back_asks_for_what_it_missed(variant: str) -> 
     assert phone.connections == 2
     assert phone.texts(SESSION)[0] == "hello"
     assert phone.faults == []
+
+
+async def test_a_phone_that_is_put_away_in_the_midst_of_the_opening_stays_away() -> None:
+    calls = 0
+
+    async def silent(stream: trio.SocketStream) -> None:
+        nonlocal calls
+        calls += 1
+        async for _ in stream:
+            pass
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, silent, 0, host="127.0.0.1"))
+        url = f"ws://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+        async with Phone(url, KEY, retries=AtOnce(), wait=False) as phone:
+            await phone.background()  # it dials
+            phone.carrier.come_back()
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert phone.carrier.is_open and calls, "it waits for an answer"
+            await phone.background()
+            connections = phone.connections
+            await trio.testing.wait_all_tasks_blocked()
+            assert phone.connections == connections and not phone.carrier.is_open
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("variant", NUMBERED)

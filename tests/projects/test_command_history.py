@@ -14,6 +14,7 @@ import pytest
 import trio.testing
 
 from podiumd.projects.commands import Bounds
+from podiumd.projects.errors import StorageFailed
 from podiumd.projects.records import CommandRecord, Shelf
 from podiumd.tools.process import carriers
 from tests.projects.book import NOON, Bench
@@ -127,6 +128,32 @@ def test_one_damaged_record_costs_no_other_and_half_made_files_are_cleared(tmp_p
     left = {path.name for path in tmp_path.iterdir()}
     assert "notes.log" in left
     assert not any(one.endswith((".new", "4.log")) for one in left)
+
+
+@pytest.mark.parametrize("timestamp", ["", "yesterday", "2026-03-01T11:00:00"])
+async def test_a_record_without_its_time_keeps_no_book_from_opening(
+    bench: Bench, timestamp: str
+) -> None:
+    stored(bench.state, record(1, timestamp=timestamp, exit_code=None), record(2))
+    async with bench.book() as book:
+        await trio.testing.wait_all_tasks_blocked()
+        assert book.history() == [record(2)]
+
+
+async def test_a_disk_that_fails_at_a_commands_end_costs_its_preview_and_nothing_else(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> str:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Shelf, "preview", broken)
+    bench.make(hello="echo hello")
+    async with bench.book() as book:
+        over = await bench.over(await book.start(str(bench.project), "hello"))
+        assert (over.exit_code, over.output_preview) == (0, "")
+        monkeypatch.setattr(Shelf, "output", broken)
+        with pytest.raises(StorageFailed, match="cannot be read: Input/output error"):
+            await book.output(over.command_session_id)
 
 
 def test_what_cannot_be_deleted_stays_for_another_day(

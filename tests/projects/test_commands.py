@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import pytest
 import trio
@@ -130,6 +133,24 @@ async def test_output_comes_while_the_command_runs_and_what_it_left_is_ended(
         assert carriers(record.command_session_id) == []
 
 
+async def test_a_start_that_is_given_up_gives_its_place_back(bench: Bench) -> None:
+    """A phone that leaves while its command waits for a thread."""
+    bench.make(quick="true")
+    threads = trio.to_thread.current_default_thread_limiter()
+    async with bench.book() as book:
+        await trio.testing.wait_all_tasks_blocked()
+        total, threads.total_tokens = threads.total_tokens, 1
+        async with threads:
+            for _ in range(MOST_AT_ONCE):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(book.start, str(bench.project), "quick")
+                    while not threads.statistics().tasks_waiting:
+                        await trio.lowlevel.checkpoint()
+                    nursery.cancel_scope.cancel()
+        threads.total_tokens = total
+        assert (await bench.over(await book.start(str(bench.project), "quick"))).exit_code == 0
+
+
 async def test_sixteen_run_at_once_and_one_more_is_refused(bench: Bench) -> None:
     bench.make(wait="echo here; sleep 1000", quick="true")
     async with bench.book() as book:
@@ -140,9 +161,9 @@ async def test_sixteen_run_at_once_and_one_more_is_refused(bench: Bench) -> None
         assert len(book.history()) == MOST_AT_ONCE
         await bench.until(lambda _: len(bench.lines("stdout")) == MOST_AT_ONCE)
         victim = book.history()[0]
-        async with trio.open_nursery() as nursery:
-            for identity in carriers(victim.command_session_id):
-                nursery.start_soon(trio.run_process, ["kill", "-9", str(identity.pid)])
+        for identity in carriers(victim.command_session_id):
+            with suppress(ProcessLookupError):  # it went with the one before
+                os.kill(identity.pid, signal.SIGKILL)
         await bench.over(victim)
         assert (await bench.over(await book.start(str(bench.project), "quick"))).exit_code == 0
 

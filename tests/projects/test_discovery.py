@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio.testing
 
-from podiumd.projects import discovery
+from podiumd.projects import discovery, places
 from podiumd.projects.discovery import MOST_FILE_BYTES, Discovery, discover
 from podiumd.projects.menu import Offered
 
@@ -203,7 +203,7 @@ async def test_a_directory_that_does_not_answer_offers_the_general_commands(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
             await hung.wait()
-            mock_clock.jump(discovery.LIMIT_SECONDS)
+            mock_clock.jump(places.LIMIT_SECONDS)
     finally:
         let_go.set()
     assert found[0].project == ()

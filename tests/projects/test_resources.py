@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import re
+import tracemalloc
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from podiumd.projects.errors import (
     StorageFailed,
     TooLarge,
 )
-from podiumd.projects.resources import Resources, decoded
+from podiumd.projects.resources import Resources, check_base64, decoded
 from tests.projects.hostile_names import HARMLESS, REFUSED
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -161,7 +163,7 @@ async def test_a_folder_exchanged_for_a_link_in_mid_upload_takes_nothing_outside
     outside.mkdir()
     write = resources._write
 
-    def exchange(descriptor: int, name: str, content: bytes) -> None:
+    def exchange(descriptor: int, name: str, content: Iterable[bytes]) -> None:
         (place / ".untethered").rename(place / "moved")
         (place / ".untethered").mkdir()
         folder(place).symlink_to(outside)
@@ -237,7 +239,32 @@ async def test_what_is_no_base64_is_refused(files: Resources, place: Path, conte
 
 
 def test_base64_gives_its_bytes() -> None:
-    assert decoded(base64.b64encode(bytes(range(256))).decode()) == bytes(range(256))
+    """Whatever its size is to that of the pieces in which it is decoded."""
+    for size in (0, 1, 2, 3, 256, 786_431, 786_432, 786_433, 786_434, 2_000_000):
+        content = bytes(range(256)) * (size // 256) + bytes(size % 256)
+        assert b"".join(decoded(base64.b64encode(content).decode())) == content
+
+
+@pytest.mark.parametrize("wrong", ["=", "é", "\n", "QQ==QQ=="])
+def test_base64_is_judged_in_each_piece_as_in_the_whole(wrong: str) -> None:
+    text = "QUFB" * 262_143
+    for content in (text + wrong + text, text + "QQ==" + text, text + text + wrong):
+        with pytest.raises(BadContent):
+            check_base64(content)
+
+
+async def test_a_large_file_takes_little_memory_beside_its_text(
+    files: Resources, place: Path
+) -> None:
+    content = base64.b64encode(bytes(8_000_000)).decode()
+    tracemalloc.start()
+    try:
+        stored = await files.put_base64(str(place), "a", content)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert stored.size == 8_000_000
+    assert most < 5_000_000
 
 
 @pytest.mark.parametrize("step", ["write", "fsync", "link"])

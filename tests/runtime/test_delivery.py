@@ -5,7 +5,9 @@ from __future__ import annotations
 import uuid
 
 import pytest
+import trio
 
+from podiumd.runtime import prompting
 from podiumd.runtime.errors import NotFound
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
@@ -74,13 +76,47 @@ async def test_the_turn_of_a_prompt_is_waited_for_by_its_run(machine: Machine) -
             await daemon.service.ended_turn(str(uuid.uuid4()))
 
 
-async def test_stored_events_are_read_by_type_and_page(machine: Machine, one: str) -> None:
+async def test_the_ends_of_recipes_are_read_and_those_of_prompts_are_not(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        runs = []
+        for _ in range(2):
+            run_id, turn = await daemon.begun(one)
+            turn.complete()
+            await daemon.ended(run_id)
+            runs.append(run_id)
+            went = await daemon.prompt("Hello")
+            (await daemon.turn()).end(done(text="Bonjour."))
+            await daemon.service.ended_turn(went["run_id"])
+        ended = daemon.service.ended_recipes
+        both = await ended(0, 1000, 10)
+        assert [(each["type"], each["run_id"]) for each in both] == [
+            ("run.ended", run_id) for run_id in runs
+        ]
+        assert await ended(both[0]["pos"], 1000, 10) == both[1:]
+        assert await ended(0, both[1]["pos"] - 1, 10) == both[:1]
+        assert await ended(0, 1000, 1) == both[1:]
+
+
+async def test_an_agent_that_does_not_take_words_is_waited_for_no_longer_than_said(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompting, "DELIVER_SECONDS", 0.0)
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-        turn.complete()
-        await daemon.ended(run_id)
-        kinds = frozenset({"run.started", "run.ended"})
-        both = await daemon.service.events_page(kinds, 0, 10)
-        assert [each["type"] for each in both] == ["run.started", "run.ended"]
-        assert await daemon.service.events_page(kinds, both[0]["pos"], 10) == both[1:]
-        assert await daemon.service.events_page(kinds, 0, 1) == both[:1]
+        taking = trio.Event()
+
+        async def slow(text: str, uuid: str) -> bool:
+            await taking.wait()
+            turn.steers[uuid] = text
+            return True
+
+        monkeypatch.setattr(turn, "steer", slow)
+        session = turn.request.session_id
+        went = await daemon.prompt("One", session_id=session, if_busy=DELIVER)
+        assert (went["run_id"], went["delivery"]) == (run_id, "next prompt")
+        assert await daemon.service.steer(run_id, "Two", 0.0) == {"state": "queued"}
+        taking.set()
+        await daemon.until(run_id, lambda state: all(each.queued for each in state.steers))
+        assert sorted(turn.steers.values()) == ["One", "Two"]

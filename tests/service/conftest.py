@@ -1,5 +1,6 @@
 """A person with a home of their own; the agent's binary, as the end-to-end tests need it."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ __all__ = ["claude_binary", "machine", "model_server", "repo"]
 
 
 @pytest.fixture
-def somebody(tmp_path: Path) -> Iterator[Person]:
-    """A person's home, with nothing installed yet."""
-    with person(tmp_path) as made:
+def somebody() -> Iterator[Person]:
+    """A person's home, with nothing installed yet; of a short path, as sockets need it."""
+    with tempfile.TemporaryDirectory(prefix="podium-") as root, person(Path(root)) as made:
         yield made

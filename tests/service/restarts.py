@@ -100,6 +100,7 @@ class Clients:
     async def run(self) -> None:
         """Ask until cancelled."""
         while True:
+            await trio.lowlevel.checkpoint()
             try:
                 async with connected(self._socket) as connection:
                     await connection.call("daemon.ping", {})

@@ -9,6 +9,7 @@ import pytest
 
 from podium import installed, skew
 from podiumd.service import property_list, units
+from tests.client.fake_daemon import HangUp, fake_daemon, podium
 
 
 def install(home: Path, socket: Path) -> None:
@@ -33,6 +34,20 @@ def test_a_service_serves_its_own_socket_alone(home: Path) -> None:
 
     assert installed.serves(str(socket))
     assert not installed.serves(str(home / "own" / "podium.sock"))
+
+
+def test_a_service_whose_daemon_ends_at_once_leads_to_its_log(home: Path) -> None:
+    def hang_up(_: object) -> None:
+        raise HangUp
+
+    with fake_daemon() as fake:
+        fake.answers["daemon.status"] = hang_up
+        plain = podium(fake, "up", settings={"HOME": str(home)})
+        install(home, fake.path)
+        done = podium(fake, "up", settings={"HOME": str(home)})
+
+    assert "closed the connection" in plain.stderr
+    assert done.returncode == 1 and "'podium service logs --since 10m'" in done.stderr
 
 
 def test_units_are_looked_for_where_systemd_does(

@@ -9,7 +9,12 @@ import json
 import stat
 from pathlib import Path
 
+import pytest
+
+from podiumd.service.execute import Executor, StepFailed
+from podiumd.service.systemd import Systemd
 from tests.service.person import Person
+from tests.service.situations import situation
 
 INSTALL = [
     ["systemctl", "--user", "daemon-reload"],
@@ -229,3 +234,32 @@ def test_up_in_the_foreground_beside_a_service_is_refused(somebody: Person) -> N
     assert (
         config.returncode == 1 and "'podium service install --config other.toml'" in config.stderr
     )
+
+
+def test_a_program_that_needs_this_shell_is_found_out_before_anything_is_written(
+    somebody: Person,
+) -> None:
+    program = somebody.programs / "podiumd"
+    somebody.program("podiumd", '#!/bin/sh\nexec test "$PYTHONPATH"\n')
+    environ = {"XDG_RUNTIME_DIR": str(somebody.runtime)}
+    made = situation(somebody.home, environ=environ, program=(str(program),))
+    plan = Systemd().install(made)
+    executor = Executor(somebody.socket, somebody.environment(PYTHONPATH="/lib"), print)
+    before = somebody.files()
+
+    with pytest.raises(StepFailed, match=r"podiumd --version' failed \(1\): no word"):
+        executor.carry_out(plan)
+    program.unlink()
+    with pytest.raises(StepFailed, match=r"podiumd: No such file or directory\.$"):
+        executor.carry_out(plan)
+
+    assert (somebody.files(), somebody.calls) == (before, [])
+
+
+def test_an_agent_that_the_service_would_not_find_is_named(somebody: Person) -> None:
+    somebody.configure('[gateway]\nport = 0\n[agents.claude]\ncommand = "nobody"\n')
+
+    done = somebody.podium("service", "install")
+
+    assert done.returncode == 0
+    assert "Note: the agent 'nobody' was not found on PATH." in done.stdout

@@ -15,6 +15,7 @@ from podiumd.service.systemd import Systemd
 from tests.service.situations import situation
 
 ROOT = Path(__file__).resolve().parents[2]
+HOME = Path("/home/ada")
 NAMES = (units.SERVICE, units.SOCKET, units.GATEWAY)
 
 
@@ -128,8 +129,8 @@ def test_the_service_keeps_its_promises() -> None:
     assert service["OOMPolicy"] == "continue" and service["Delegate"] == "yes"
 
 
-def test_the_service_unit_alone_is_private(tmp_path: Path) -> None:
-    plan = Systemd().install(situation(tmp_path, gateway_socket=True))
+def test_the_service_unit_alone_is_private() -> None:
+    plan = Systemd().install(situation(HOME, gateway_socket=True))
 
     modes = {step.path.name: step.mode for step in plan if isinstance(step, WriteFile)}
     assert modes == {
@@ -184,8 +185,8 @@ def test_an_ssh_agent_is_taken_where_it_lasts(socket: str, taken: bool) -> None:
     assert ("SSH_AUTH_SOCK" in captured(SHELL | {"SSH_AUTH_SOCK": socket}, [])) is taken
 
 
-def test_the_settings_of_a_private_daemon_are_kept_absolute(tmp_path: Path) -> None:
-    made = situation(tmp_path, environ={"PODIUM_HOME": "own", "PODIUM_CONFIG": "/etc/podium.toml"})
+def test_the_settings_of_a_private_daemon_are_kept_absolute() -> None:
+    made = situation(HOME, environ={"PODIUM_HOME": "own", "PODIUM_CONFIG": "/etc/podium.toml"})
 
     assert made.variables["PODIUM_HOME"] == str(Path("own").absolute())
     assert made.variables["PODIUM_CONFIG"] == "/etc/podium.toml"

@@ -1,72 +1,81 @@
-"""The service: installed, of this installation, and up without a login."""
+"""The service: installed, current, running, and up without a login."""
 
 from __future__ import annotations
 
-import plistlib
-import shlex
-import sys
 from pathlib import Path
 from typing import Final
 from xml.parsers.expat import ExpatError
 
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.service.kinds import ServiceManager, manager_for
+from podiumd.service.situation import Situation, program_of_this_installation
+from podiumd.service.state import State, look
 
 _INSTALL: Final = "'podium service install' writes it anew"
 LINGER: Final = Path("/var/lib/systemd/linger")
 
 
 def service(subject: Subject) -> list[Check]:
-    """What the service manager would start is there, and is this Podium."""
-    if subject.environ.get("PODIUM_HOME"):
-        return [ok("service", "a private daemon (PODIUM_HOME) has none")]
+    """What the service manager would start is this Podium, and it does start."""
     unit = unit_file(subject)
     if not unit.exists():
         return [ok("service", "not installed ('podium service install')")]
     try:
-        words = _command(unit)
+        text = unit.read_text("utf-8")
+        own = subject.environ.get("PODIUM_HOME")
+        if own and str(Path(own).absolute()) not in text:
+            return [ok("service", "installed, for another daemon than this PODIUM_HOME")]
+        state = look(_manager(subject), _situation(subject, unit))
     except (OSError, ValueError, ExpatError) as error:
         return [broken("service", f"{unit} cannot be read: {error}", _INSTALL)]
-    if not words:
-        return [broken("service", f"{unit} says nothing to start", _INSTALL)]
-    program = Path(words[0])
-    if not program.exists():
-        return [broken("service", f"{unit} starts {program}, which is gone", _INSTALL)]
-    here = Path(sys.executable).parent
-    if program.parent != here and program.resolve().parent != here.resolve():
-        message = f"{unit} starts {program}, and this Podium is at {here}"
-        return [warn("service", message, _INSTALL)]
-    return [ok("service", f"installed: {unit}")]
+    return [_judge(state)]
+
+
+def _judge(state: State) -> Check:
+    where = f"{state.file}: {state.state}"
+    if not state.current:
+        message = f"{state.file} is not what this version of Podium would install"
+        return warn("service", message, _INSTALL)
+    if not state.running and "failed" in state.state:
+        return broken("service", where, "'podium service logs' says why; then install it anew")
+    if not state.running:
+        return warn("service", f"installed and not running: {where}", "'podium up' starts it")
+    if not state.enabled:
+        return warn("service", f"not started at login: {where}", _INSTALL)
+    restarts = f", restarted {state.restarts} times" if state.restarts else ""
+    return ok("service", f"{where}{restarts}")
 
 
 def unit_file(subject: Subject) -> Path:
     """Where the service's file is, of this platform."""
-    if subject.platform == "darwin":
-        return subject.home / "Library/LaunchAgents/podiumd.plist"
-    chosen = subject.environ.get("XDG_CONFIG_HOME", "")
-    base = Path(chosen) if chosen.startswith("/") else subject.home / ".config"
-    return base / "systemd/user/podiumd.service"
+    return _manager(subject).files(_situation(subject))[0]
 
 
-def _command(unit: Path) -> list[str]:
-    """The command line of the service, without what only wraps it. Raises what reading raises."""
-    if unit.suffix == ".plist":
-        found = plistlib.loads(unit.read_bytes())
-        return [str(word) for word in found.get("ProgramArguments", [])]
-    for line in unit.read_text(encoding="utf-8").splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "ExecStart":
-            return shlex.split(value.strip().lstrip("-@:+!"))
-    return []
+def _manager(subject: Subject) -> ServiceManager:
+    return manager_for(subject.platform)
+
+
+def _situation(subject: Subject, *there: Path) -> Situation:
+    return Situation(
+        platform=subject.platform,
+        home=subject.home,
+        uid=subject.uid,
+        user=subject.environ.get("USER") or subject.environ.get("LOGNAME") or "",
+        environ=subject.environ,
+        places=subject.places,
+        gateway=subject.config.gateway,
+        program=program_of_this_installation(),
+        there=frozenset(there),
+    )
 
 
 def lingering(subject: Subject, flags: Path = LINGER) -> list[Check]:
     """Whether the service goes on when its person logs out."""
     if subject.platform == "darwin":
-        return [
-            ok("lingering", "launchd starts the agent at login; a sleeping Mac works on nothing")
-        ]
-    if subject.environ.get("PODIUM_HOME") or not unit_file(subject).exists():
+        words = "launchd starts the agent at login; a sleeping Mac works on nothing"
+        return [ok("lingering", words)]
+    if not unit_file(subject).exists():
         return [ok("lingering", "not needed without a service")]
     user = subject.environ.get("USER") or subject.environ.get("LOGNAME") or ""
     if user and (flags / user).exists():

@@ -40,6 +40,11 @@ class Place:
             self._hold(phones)
         return True
 
+    @property
+    def trusted(self) -> bool:
+        """Whether it has authenticated."""
+        return not self._held
+
     def trust(self) -> None:
         """It has authenticated: it is no stranger any more."""
         while self._held:

@@ -102,9 +102,7 @@ class Devices:
                     "'podium devices revoke NAME'."
                 )
             key = keys.new_key()
-            device = Device(
-                chosen, keys.digest(key), self._now(), told_pos=self._position()
-            )
+            device = Device(chosen, keys.digest(key), self._now(), told_pos=self._position())
             await self._store({**self._devices, chosen: device})
             self._devices[chosen] = device
         return device, key

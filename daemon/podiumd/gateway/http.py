@@ -13,11 +13,13 @@ import msgspec
 import trio
 
 from podiumd.gateway.head import BadHead, Head
-from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.limits import KIB, GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
+from podiumd.gateway.pace import Pace
 from podiumd.logs import log
 
 _NO_BODY: Final = {204, 304}
+_AHEAD_BYTES: Final = 4 * KIB
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -97,9 +99,30 @@ class Request:
         """The body as it arrives, once, of at most ``limit`` bytes in all.
 
         Raises ``TooLarge`` (before reading when the length is declared), ``Problem`` for a
-        malformed body or one that stalls, ``ClientGone``.
+        malformed body or one that stalls or trickles, ``ClientGone``.
         """
         return _Chunks(self._body, limit)
+
+    async def while_connected(self, wait: Callable[[], Awaitable[object]]) -> None:
+        """Await ``wait()``, but no longer than the client stays.
+
+        One that ends its sending half alone counts as gone: that cannot be told from here. Nothing
+        is noticed before the body has been read to its end. Raises what ``wait`` does.
+        """
+        failure: Exception | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._until_hung_up, nursery.cancel_scope)
+            try:
+                await wait()
+            except Exception as error:  # noqa: BLE001 - raised below, as it is and in no group
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def _until_hung_up(self, scope: trio.CancelScope) -> None:
+        await self._body.hung_up()
+        scope.cancel()
 
 
 class _Chunks:
@@ -128,6 +151,7 @@ class Body:
         self._limits = limits
         self._declared = int(head.headers.get("content-length", "0"))
         self._size = 0
+        self._pace = Pace(limits)
         self.over = False
         self._broken = False
 
@@ -174,7 +198,7 @@ class Body:
         if self.not_invited:
             go_on = h11.InformationalResponse(status_code=100, headers=[])
             await self._stream.send_all(self._protocol.send(go_on) or b"")
-        with trio.move_on_after(self._limits.body_stall_seconds) as patience:
+        with self._pace.waiting():
             try:
                 data = await self._stream.receive_some()
             except (trio.BrokenResourceError, trio.ClosedResourceError):
@@ -182,9 +206,28 @@ class Body:
             if not data:
                 raise ClientGone
             self._protocol.receive_data(bytes(data))
-        if patience.cancelled_caught:
+            self._pace.arrived(len(data))
+        if self._pace.too_slow:
             self._broken = True
-            raise Problem(408, detail="The body does not arrive.")
+            raise Problem(408, detail="The body does not arrive, or too slowly.")
+
+    async def hung_up(self) -> None:
+        """Return once the client has ended the connection, or its half of it.
+
+        To see that, at most 4 KiB of what comes after the body are read, and given back.
+        """
+        ahead = bytearray()
+        try:
+            while self.over and len(ahead) < _AHEAD_BYTES:
+                data = await self._stream.receive_some(_AHEAD_BYTES - len(ahead))
+                if not data:
+                    return
+                ahead += data
+            await trio.sleep_forever()
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return
+        finally:
+            self._stream.unread(bytes(ahead))
 
     async def drain(self) -> bool:
         """Read what the handler left, up to ``drain_bytes``; whether that was all of it."""

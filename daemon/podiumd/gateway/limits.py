@@ -28,6 +28,9 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
         authenticate_seconds: from the opened WebSocket to ``authenticated``.
         idle_seconds: between two requests of one HTTP connection.
         body_stall_seconds: without a byte of a request's body.
+        body_bytes_per_second: that a body, or a large message, has to come with on the whole,
+            after the first ``body_stall_seconds``: else one byte now and then would hold a place
+            among the large ones for ever.
         drain_bytes: of a body nobody read that are read to keep the connection.
         stranger_message_bytes: of one WebSocket message before authentication.
         message_bytes: of one WebSocket message after it.
@@ -40,7 +43,8 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
         pong_seconds: without a byte from the client after a ping.
         close_seconds: for the WebSocket closing handshake, and for the last bytes before a close.
         linger_seconds: that unread input is discarded so that our last words arrive.
-        drain_seconds: that requests in hand get when the gateway stops.
+        drain_seconds: that requests in hand get when the gateway stops, before they are told to
+            come again; for those words there are ``linger_seconds``.
         resource_pause_seconds: after accepting failed for want of descriptors or memory.
     """
 
@@ -55,6 +59,7 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
     authenticate_seconds: float = 10.0
     idle_seconds: float = 60.0
     body_stall_seconds: float = 30.0
+    body_bytes_per_second: int = 32 * KIB
     drain_bytes: int = 64 * KIB
     stranger_message_bytes: int = 16 * KIB
     message_bytes: int = 16 * MIB

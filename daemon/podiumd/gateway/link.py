@@ -15,7 +15,7 @@ import trio
 from podiumd.gateway.admission import Place
 from podiumd.gateway.head import BadHead, Head, NotHttp, check_upgrade, read_head
 from podiumd.gateway.hosts import HostRules, is_own_origin
-from podiumd.gateway.http import Body, Handler, Problem, Request, exchange, refuse
+from podiumd.gateway.http import Body, Handler, Problem, Request, Response, exchange, refuse
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.notices import Notices
 from podiumd.gateway.outbox import OutboxStream
@@ -23,6 +23,7 @@ from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket, serve_webs
 from podiumd.logs import log
 
 _GOING_AWAY: Final = 1001
+_BACK_SECONDS: Final = "5"
 
 
 class Doorkeeper(Protocol):
@@ -61,9 +62,15 @@ class Link:
         self._port = port
         self._secure = house.tls is not None
         self._waiting: trio.CancelScope | None = None
+        self._working: trio.CancelScope | None = None
+        self._answer_by = float("inf")
 
     def stop(self, nursery: trio.Nursery) -> None:
-        """Say goodbye to a phone; stop to wait for another request. One in hand goes on."""
+        """Say goodbye to a phone; stop to wait for another request. One in hand goes on within the
+        drain time."""
+        self._answer_by = trio.current_time() + self._limits.drain_seconds
+        if self._working is not None:
+            self._working.deadline = self._answer_by
         if self.phone is not None:
             nursery.start_soon(self.phone.close, _GOING_AWAY, "The gateway is stopping.")
         elif self._waiting is not None:
@@ -203,9 +210,19 @@ class Link:
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:
         body = Body(stream, head, self._limits)
         request = Request(head, body, self.peer, self._secure, self._place.trust)
-        return await exchange(
-            stream, request, body, head, self._house.http, lambda: not self._house.stopping
-        )
+        return await exchange(stream, request, body, head, self._handle, self._goes_on)
+
+    async def _handle(self, request: Request) -> Response:
+        """Raises ``Problem`` when the gateway stops before there is an answer."""
+        with trio.CancelScope(deadline=self._answer_by) as self._working:
+            return await self._house.http(request)
+        wait = (("Retry-After", _BACK_SECONDS),)
+        raise Problem(503, detail="The gateway is stopping: ask it again later.", headers=wait)
+
+    def _goes_on(self) -> bool:
+        """Whether another request may come. A stranger's connection is one of the few that there
+        may be, and is not kept for what it might ask."""
+        return self._place.trusted and not self._house.stopping
 
 
 def _reset(stream: trio.SocketStream) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import socket
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -13,7 +12,9 @@ import trio
 from podiumd.logs import log
 
 _BACKLOG: Final = 256
-_OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_OURS: Final = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EFAULT, errno.EOPNOTSUPP)
+"""What is wrong with the listening socket itself. Any other error of accept(2) is of the one
+connection, or for want of descriptors or memory, and the next one may do."""
 _NO_SUCH_FAMILY: Final = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 _FREE_PORT_TRIES: Final = 8
 _SETTING: Final = "[gateway] host"
@@ -121,7 +122,8 @@ async def accept(
 ) -> None:
     """Hand every connection to ``take``, non-blocking, until cancelled.
 
-    Out of descriptors or memory it waits ``pause_seconds`` and goes on.
+    When that fails (out of descriptors or memory, refused by a firewall, the network gone) it
+    waits ``pause_seconds`` and goes on. Raises ``OSError`` for a socket that does not listen.
     """
     listener.setblocking(False)
     while True:
@@ -131,9 +133,9 @@ async def accept(
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             continue
         except OSError as error:
-            if error.errno not in _OUT_OF_RESOURCES:
+            if error.errno in _OURS:
                 raise
-            log("Accept failed", "warning", reason=os.strerror(error.errno))
+            log("Accept failed", "warning", reason=error.strerror or str(error))
             await trio.sleep(pause_seconds)
             continue
         sock.setblocking(False)

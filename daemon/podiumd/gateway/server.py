@@ -110,7 +110,8 @@ class Gateway:
             self._house.stopping = True
             for link in tuple(self._links):
                 link.stop(nursery)
-            nursery.cancel_scope.deadline = trio.current_time() + limits.drain_seconds
+            last_words = limits.drain_seconds + limits.linger_seconds
+            nursery.cancel_scope.deadline = trio.current_time() + last_words
         self._over.set()
 
     def _take(self, nursery: trio.Nursery, sock: socket.socket) -> None:

@@ -5,17 +5,18 @@
     ├── hub           every phone, kept in step
     └── listener      a task a connection
 
-What keeps it from listening (a port in use, a certificate that cannot be read) does not keep the
-daemon from running: ``podium status`` says it.
+What keeps it from listening (a port in use, a certificate or a history of commands that cannot be
+read) does not keep the daemon from running: ``podium status`` says it.
 """
 
 from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final, Protocol
 
 import msgspec
 import trio
@@ -31,7 +32,7 @@ from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.metrics import MetricsRoute
-from podiumd.gateway.routes.prompt import PromptRoute
+from podiumd.gateway.routes.prompt import PromptRoute, Tokens
 from podiumd.gateway.routes.table import Handler, Routes
 from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import transcriptions
@@ -39,10 +40,20 @@ from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import Traffic
 from podiumd.metrics import Meters
 from podiumd.paths import PlaceError
-from podiumd.projects.commands import Bounds, CommandEvent, open_command_book
+from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.api import Service
+from podiumd.store.errors import StoreError
+
+_NO_HISTORY: Final = (
+    "The history of commands in {} cannot be opened: {}. Make it a directory of yours that can be"
+    " written to, then 'podium down && podium up'."
+)
+
+
+class Store(Settings, Tokens, Protocol):
+    """What the gateway keeps and looks up; the store of facts is one."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +81,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_gateway(
-    around: Surroundings, service: Service, store: Settings
+    around: Surroundings, service: Service, store: Store
 ) -> AsyncIterator[Control]:
     """Run the gateway; entered once it listens, or it is known why it does not."""
     devices = Devices(store, around.now)
@@ -78,20 +89,20 @@ async def open_gateway(
     control = Control(around.settings, devices, config_file=around.config_file, user=around.user)
     try:
         await devices.load()
-    except DamagedDevices as error:
+    except (DamagedDevices, StoreError) as error:
         control.failed(str(error))
         yield control
         return
     if not around.settings.enabled:
         yield control
         return
-    async with _running(around, service, devices, control):
+    async with _running(around, service, store, devices, control):
         yield control
 
 
 @asynccontextmanager
 async def _running(
-    around: Surroundings, service: Service, devices: Devices, control: Control
+    around: Surroundings, service: Service, tokens: Tokens, devices: Devices, control: Control
 ) -> AsyncIterator[None]:
     guard, home = Guard(trio.current_time), around.home
     listeners: list[Callable[[CommandEvent], None]] = []
@@ -100,16 +111,14 @@ async def _running(
         for listener in listeners:
             listener(event)
 
-    async with (
-        open_command_book(
-            around.state / "commands",
-            environment=around.environment,
-            tell=tell,
-            home=home,
-            bounds=around.command_bounds,
-        ) as book,
-        trio.open_nursery() as nursery,
-    ):
+    async with AsyncExitStack() as stack:
+        try:
+            book = await stack.enter_async_context(_command_book(around, tell))
+        except OSError as error:
+            control.failed(_NO_HISTORY.format(around.state / "commands", error.strerror or error))
+            yield
+            return
+        nursery = await stack.enter_async_context(trio.open_nursery())
         workshop = Workshop(
             commands=book,
             resources=Resources(home),
@@ -120,7 +129,7 @@ async def _running(
         hub = Hub(service, devices, guard, workshop)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)
-        routes = Routes(Door(devices, guard), _routes(service, workshop, around.meters))
+        routes = Routes(Door(devices, guard), _routes(service, tokens, workshop, around.meters))
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
             gateway = await nursery.start(serve_gateway, _options(around, tls), hub, routes, guard)
@@ -135,9 +144,23 @@ async def _running(
         nursery.cancel_scope.cancel()
 
 
-def _routes(service: Service, workshop: Workshop, meters: Meters) -> dict[tuple[str, str], Handler]:
+def _command_book(
+    around: Surroundings, tell: Callable[[CommandEvent], None]
+) -> AbstractAsyncContextManager[CommandBook]:
+    return open_command_book(
+        around.state / "commands",
+        environment=around.environment,
+        tell=tell,
+        home=around.home,
+        bounds=around.command_bounds,
+    )
+
+
+def _routes(
+    service: Service, tokens: Tokens, workshop: Workshop, meters: Meters
+) -> dict[tuple[str, str], Handler]:
     return {
-        ("POST", "/v1/prompt"): PromptRoute(service),
+        ("POST", "/v1/prompt"): PromptRoute(service, tokens),
         ("POST", "/v1/audio/transcriptions"): transcriptions,
         ("POST", "/upload"): UploadRoute(workshop.resources),
         ("GET", "/metrics"): MetricsRoute(service, meters),

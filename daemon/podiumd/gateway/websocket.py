@@ -18,6 +18,7 @@ from wsproto.utilities import LocalProtocolError
 from podiumd.gateway.frames import PING, Meter, close_frame, is_close_frame, text_frame
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
+from podiumd.gateway.pace import Pace
 from podiumd.logs import log
 
 __all__ = ["Closed", "WebSocket", "serve_websocket", "text_frame"]
@@ -53,10 +54,11 @@ class _Wire(trio.abc.Stream):
         self._limits = limits
         self._large = large
         self._large_messages: set[int] = set()
+        self._pace = Pace(limits)  # of the latest of these
         self._meter = Meter()
         self.message_bytes = limits.stranger_message_bytes
         self.closing = False
-        self.waiting_for_answer: trio.CancelScope | None = None
+        self.waiting: set[trio.CancelScope] = set()
         self._opened = trio.Event()
         self._end_code: Callable[[], int | None] = lambda: None
 
@@ -66,9 +68,9 @@ class _Wire(trio.abc.Stream):
         self._opened.set()
 
     def ended(self) -> None:
-        """Nothing arrives any more: it is no use to wait for an answer to our goodbye."""
-        if self.waiting_for_answer is not None:
-            self.waiting_for_answer.cancel()
+        """Nothing arrives any more: it is no use to wait for an answer of the phone."""
+        for scope in self.waiting:
+            scope.cancel()
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
         if self._head:
@@ -76,7 +78,7 @@ class _Wire(trio.abc.Stream):
             head, self._head = self._head, b""
             return head
         await self._opened.wait()
-        data = await self._stream.receive_some(max_bytes)
+        data = await self._next_bytes(max_bytes)
         largest = self._meter.feed(data)
         if largest > self.message_bytes:
             self.end(_TOO_BIG, f"A message may have {self.message_bytes} bytes here.")
@@ -85,10 +87,21 @@ class _Wire(trio.abc.Stream):
             await self._claim(self._meter.messages)
         return data
 
+    async def _next_bytes(self, max_bytes: int | None) -> bytes | bytearray:
+        if self._meter.messages not in self._large_messages:
+            return await self._stream.receive_some(max_bytes)
+        with self._pace.waiting():
+            data = await self._stream.receive_some(max_bytes)
+            self._pace.arrived(len(data))
+            return data
+        self.end(_POLICY, "So large a message has to come faster.")
+        raise trio.BrokenResourceError
+
     async def _claim(self, message: int) -> None:
         if message not in self._large_messages:
             await self._large.acquire()
             self._large_messages.add(message)
+            self._pace = Pace(self._limits)
 
     def let_go(self, messages: int | None) -> None:
         """The first ``messages`` messages (all) are done with: others may be large now."""
@@ -203,11 +216,17 @@ class WebSocket:
 
         Raises ``Closed``. However long it takes, nothing that is sent later is held up.
         """
-        try:
-            await self._stream.flushed()
-            await self._connection.ping()
-        except (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError):
-            raise Closed from None
+        with trio.CancelScope() as scope:
+            self._wire.waiting.add(scope)
+            try:
+                await self._stream.flushed()
+                if not self._wire.closing:  # nothing may follow our goodbye
+                    return await self._connection.ping()
+            except (ConnectionClosed, trio.BrokenResourceError, trio.ClosedResourceError):
+                raise Closed from None
+            finally:
+                self._wire.waiting.discard(scope)
+        raise Closed
 
     def authenticated(self) -> None:
         """This phone is no stranger: its place among them is free, its messages may be larger."""
@@ -236,7 +255,7 @@ class WebSocket:
 
     async def _close(self, code: int, reason: str) -> None:
         with trio.move_on_after(self._limits.close_seconds) as scope:
-            self._wire.waiting_for_answer = scope
+            self._wire.waiting.add(scope)
             await self._connection.aclose(code, reason)
         await self._wire.aclose()
 

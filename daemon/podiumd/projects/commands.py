@@ -24,7 +24,7 @@ from podiumd.projects.errors import (
 from podiumd.projects.menu import Command, Offered
 from podiumd.projects.output import MEBIBYTE, Output, Stream
 from podiumd.projects.places import existing_directory, named_directory
-from podiumd.projects.records import CommandRecord, Shelf
+from podiumd.projects.records import CommandRecord, Shelf, instant
 from podiumd.tools.commands import Ending, run_into
 from podiumd.tools.process import MARKER, sweep
 
@@ -163,14 +163,10 @@ class CommandBook:
         )
         self._running += 1  # before the first wait: two starts must not share the last place
         try:
-            fd = await trio.to_thread.run_sync(self._shelf.begin, record)
-        except BaseException as error:
+            fd = await self._begin(record)
+        except BaseException:  # a phone may leave while its command waits for a thread
             self._running -= 1
-            if not isinstance(error, OSError):
-                raise
-            raise StorageFailed(
-                f"The command was not started, it cannot be recorded: {error.strerror}."
-            ) from error
+            raise
         self._records[record.command_session_id] = record
         self._tell(CommandStarted(record))
         self._nursery.start_soon(self._run, command, record, fd)
@@ -210,7 +206,7 @@ class CommandBook:
         run_id = record.command_session_id
         await sweep(run_id)
         last = await trio.to_thread.run_sync(self._shelf.last_sign, run_id)
-        began = datetime.fromisoformat(record.timestamp).timestamp()
+        began = instant(record.timestamp).timestamp()
         seconds = max(last - began, 0.0) if last else 0.0
         with trio.CancelScope(shield=True):  # bounded: one small file
             await self._finish(record, _UNSEEN, seconds)
@@ -223,6 +219,14 @@ class CommandBook:
 
     async def _offer(self, directory: Path) -> Offered:
         return await self._discovery.offer(directory, self._environment("discovery"))
+
+    async def _begin(self, record: CommandRecord) -> int:
+        try:
+            return await trio.to_thread.run_sync(self._shelf.begin, record)
+        except OSError as error:
+            raise StorageFailed(
+                f"The command was not started, it cannot be recorded: {error.strerror}."
+            ) from error
 
     async def _run(self, command: Command, record: CommandRecord, fd: int) -> None:
         run_id = record.command_session_id

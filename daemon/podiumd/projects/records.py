@@ -12,14 +12,12 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 import msgspec
 
 from podiumd.store.connection import beside, make_private, sync_directory
 
 PREVIEW_CHARACTERS = 200
-_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 _ID = re.compile(r"cmd-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
@@ -41,6 +39,14 @@ class CommandRecord(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     duration_ms: int | None = None
     output_preview: str = ""
+
+
+def instant(timestamp: str) -> datetime:
+    """The moment that a record names. Raises ``ValueError`` where it names none."""
+    moment = datetime.fromisoformat(timestamp)
+    if moment.tzinfo is None:
+        raise ValueError(f"{timestamp!r} does not name its zone")
+    return moment
 
 
 class Shelf:
@@ -131,7 +137,7 @@ class Shelf:
         for path in self._directory.glob("cmd-*.json"):
             try:
                 record = msgspec.json.decode(path.read_bytes(), type=CommandRecord)
-                msgspec.convert(record.timestamp, _Instant)
+                instant(record.timestamp)
             except (OSError, ValueError) as error:
                 log.warning("%s is left out of the history: %s", path, error)
                 continue

@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +35,7 @@ from podiumd.projects.places import existing_directory
 MOST_BYTES = 100 * 1024 * 1024
 MOST_LISTED = 1000
 FOLDER = (".untethered", "resources")
+_PIECE = 1024 * 1024  # of base64, a multiple of four characters
 _DRAFT = ".upload-"
 _DRAFT_SECONDS = 60 * 60.0
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -73,15 +74,20 @@ class Resources:
 
         Raises ``BadName`` and ``TooLarge`` (over 100 MB) too.
         """
-        place = await existing_directory(storage_location, self._home)
-        return await trio.to_thread.run_sync(store, place, filename, content, self._wall())
+        _check_size(len(content))
+        return await self._put(storage_location, filename, (content,))
 
     async def put_base64(self, storage_location: str, filename: str, content: str) -> Resource:
         """Store a file that comes in base64. Raises ``BadContent`` too."""
         checked_name(filename)
-        return await self.put(
-            storage_location, filename, await trio.to_thread.run_sync(decoded, content)
-        )
+        await trio.to_thread.run_sync(check_base64, content)
+        return await self._put(storage_location, filename, decoded(content))
+
+    async def _put(
+        self, storage_location: str, filename: str, content: Iterable[bytes]
+    ) -> Resource:
+        place = await existing_directory(storage_location, self._home)
+        return await trio.to_thread.run_sync(store, place, filename, content, self._wall())
 
     async def list(self, storage_location: str) -> list[Resource]:
         """The stored files, newest first, at most 1000."""
@@ -94,19 +100,37 @@ class Resources:
         return await trio.to_thread.run_sync(delete, place, filename)
 
 
-def decoded(content: str) -> bytes:
-    """The bytes of a base64 text. Raises ``BadContent``, ``TooLarge``."""
-    _check_size(len(content) * 3 // 4 - 2)
-    try:
-        return base64.b64decode(content.encode("ascii"), validate=True)
-    except (binascii.Error, UnicodeEncodeError):
-        raise BadContent("The content of the file is no valid base64.") from None
+def check_base64(content: str) -> None:
+    """Whether ``decoded`` can be had of it. Raises ``BadContent``, ``TooLarge``."""
+    _check_size(len(content) // 4 * 3 - content.count("=", -2))
+    if len(content) % 4:
+        raise _no_base64()
+    for _ in decoded(content):
+        pass
 
 
-def store(place: Path, filename: str, content: bytes, now: datetime) -> Resource:
-    """Store a file in ``place``. Raises as ``Resources.put`` does."""
+def decoded(content: str) -> Iterator[bytes]:
+    """The bytes of a base64 text, piece by piece: whole, they and the copies that are made on the
+    way would take several times the memory of the text. Raises ``BadContent``."""
+    for at in range(0, len(content), _PIECE):
+        text = content[at : at + _PIECE]
+        try:
+            piece = base64.b64decode(text.encode("ascii"), validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            raise _no_base64() from None
+        if len(piece) < _PIECE // 4 * 3 and at + _PIECE < len(content):  # it has an end within
+            raise _no_base64()
+        yield piece
+
+
+def _no_base64() -> BadContent:
+    return BadContent("The content of the file is no valid base64.")
+
+
+def store(place: Path, filename: str, content: Iterable[bytes], now: datetime) -> Resource:
+    """Store a file in ``place``. Raises ``BadName``, ``BadPlace``, ``StorageFailed``, and what
+    comes out of ``content``; then nothing is stored."""
     name = checked_name(filename)
-    _check_size(len(content))
     stamp = f"{now.astimezone(UTC):%Y%m%d%H%M%S}"
     with _folder(place, make=True) as folder:
         _remove_old_drafts(folder)
@@ -197,10 +221,10 @@ def _enter(name: str, above: int, *, make: bool) -> int:
         raise
 
 
-def _write(folder: int, name: str, content: bytes) -> None:
+def _write(folder: int, name: str, content: Iterable[bytes]) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
-        file.write(content)
+        file.writelines(content)
         file.flush()
         os.fsync(file.fileno())
 

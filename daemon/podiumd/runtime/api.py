@@ -36,7 +36,7 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
     words for a session that a prompt holds wait in line. An agent that does
     not take words into its turn is waited for briefly: they are stored, and ``delivery`` is
-    "queued".
+    "next prompt".
     """
 
     text: str
@@ -167,7 +167,6 @@ class Service(Protocol):
         """Hand words to a run; ``state``: "queued" or "too_late". Where the agent has not said
         so after ``seconds``, it is "queued" too: the words are stored."""
         ...
-
 
     async def questions(self) -> list[Json]: ...
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...

@@ -222,8 +222,8 @@ async def steer(
     *,
     seconds: float | None = None,
 ) -> str:
-    """Hand words to a run; ``queued``: the agent has them, or has not said so after ``seconds``;
-    ``too_late``: the next prompt will.
+    """Hand words to a run; ``queued``: the agent has them, ``too_late``: the next prompt will,
+    ``waiting``: they are stored, and the agent has not taken them in ``seconds``.
 
     Raises:
         CommandRefused: the run is over.
@@ -244,7 +244,7 @@ def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> J
         "session_id": session_id,
         "turn_id": turn_id,
         "run_id": run_id,
-        "delivery": "next prompt" if state == "too_late" else "steered",
+        "delivery": "steered" if state == "queued" else "next prompt",
     }
 
 
@@ -260,7 +260,7 @@ async def _taken(actor: RunActor, name: str, seconds: float | None = None) -> st
 
     with trio.move_on_after(math.inf if seconds is None else seconds):
         await actor.until(lambda _state: settled() is not None)
-    return settled() or "queued"
+    return settled() or "waiting"
 
 
 def where_it_went(state: RunState) -> Json:

@@ -251,9 +251,10 @@ class DaemonService:
     async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Json:
         actor = await self._live(run_id)
         try:
-            return {"state": await steer(actor, text, seconds=seconds)}
+            state = await steer(actor, text, seconds=seconds)
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
+        return {"state": "queued" if state == "waiting" else state}
 
     # -- questions ---------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import argparse
 import getpass
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -87,6 +88,7 @@ def _situation(
         places=places,
         gateway=config.gateway,
         program=program_of_this_installation(),
+        agent=config.agents.claude.command,
         pass_env=config.agents.claude.pass_env,
         settings=tuple(
             source.removeprefix(_FROM_ENVIRONMENT)
@@ -173,6 +175,12 @@ def _report(
 def _notes(situation: Situation, manager: ServiceManager, pid: int) -> list[str]:
     """What no unit can settle, and a person has to know."""
     notes = []
+    agent = situation.agent
+    if shutil.which(agent, path=situation.variables.get("PATH")) is None:
+        notes.append(
+            f"Note: the agent '{agent}' was not found on PATH. Install it and then the service "
+            "again, or name its path as agents.claude.command."
+        )
     if "SSH_AUTH_SOCK" in situation.environ and "SSH_AUTH_SOCK" not in situation.variables:
         notes.append(
             "Note: the ssh agent of this login has no lasting socket, so agents cannot use it: "

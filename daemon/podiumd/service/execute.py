@@ -83,7 +83,7 @@ class Executor:
         try:
             done = subprocess.run(
                 step.argv,
-                env=self._environ,
+                env=self._environ if step.environment is None else step.environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -91,6 +91,8 @@ class Executor:
                 check=False,
             )
         except FileNotFoundError:
+            if step.environment is not None:
+                raise
             raise StepFailed(
                 f"'{step.argv[0]}' was not found: this system has no such service manager. "
                 "'podium up' runs the daemon without one."

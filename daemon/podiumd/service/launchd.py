@@ -41,6 +41,7 @@ class Launchd:
             gateway=(gateway.host, gateway.port) if situation.gateway_socket else None,
         )
         return (
+            situation.trial,
             StopDaemon("leave"),
             _launchctl("bootout", _service(situation), tolerate=True),
             MakeDirectory(file.parent),

@@ -10,15 +10,17 @@ from pathlib import Path
 from podiumd.config import GatewaySettings
 from podiumd.paths import Places
 from podiumd.service.captured import captured
+from podiumd.service.steps import Run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
     """All that a plan depends on; nothing else is looked at while it is made.
 
-    ``program`` starts the daemon, without options. ``settings`` are the variables that set
-    something of the configuration. ``there`` are the files of an installation
-    that exist already. ``gateway_socket``: the service manager is to hold the gateway's port.
+    ``program`` starts the daemon, without options; ``agent`` is the command of ``claude``.
+    ``settings`` are the variables that set something of the configuration. ``there`` are the files
+    of an installation that exist already. ``gateway_socket``: the service manager is to hold the
+    gateway's port.
     """
 
     platform: str
@@ -29,6 +31,7 @@ class Situation:
     places: Places
     gateway: GatewaySettings
     program: tuple[str, ...]
+    agent: str = "claude"
     pass_env: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     config_flag: str | None = None
@@ -46,6 +49,11 @@ class Situation:
         if self.places.config_required:
             found["PODIUM_CONFIG"] = str(self.places.config)
         return dict(sorted(found.items()))
+
+    @property
+    def trial(self) -> Run:
+        """Proves, before anything is written, that the program runs without this shell."""
+        return Run((*self.program, "--version"), environment={"HOME": str(self.home)})
 
 
 def program_of_this_installation() -> tuple[str, ...]:

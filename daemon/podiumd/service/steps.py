@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -43,10 +44,12 @@ class RemoveEmpty:
 
 @dataclass(frozen=True)
 class Run:
-    """Run a program. ``tolerate``: it may fail, because what it undoes may not be there."""
+    """Run a program. ``tolerate``: it may fail, because what it undoes may not be there.
+    ``environment``: all that it is given, else what we have."""
 
     argv: tuple[str, ...]
     tolerate: bool = False
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,9 @@ def describe(step: Step) -> str:
             return f"remove {path}"
         case RemoveEmpty(path):
             return f"remove the directory {path}, if it is empty"
-        case Run(argv, tolerate):
-            return f"run: {shlex.join(argv)}{' (it may fail)' if tolerate else ''}"
+        case Run(argv, tolerate, environment):
+            alone = " in the environment of the service" if environment is not None else ""
+            return f"run{alone}: {shlex.join(argv)}{' (it may fail)' if tolerate else ''}"
         case StopDaemon(turns, only_stray, meanwhile):
             which = "a daemon that runs without the service" if only_stray else "the daemon"
             how = "its turns go on" if turns == "leave" else "its turns are interrupted"

@@ -48,6 +48,7 @@ class Systemd:
         for name in old:
             drop += [_systemctl("disable", "--now", name), RemoveFile(directory / name)]
         return (
+            situation.trial,
             StopDaemon("leave", only_stray=True),
             *drop,
             MakeDirectory(directory),

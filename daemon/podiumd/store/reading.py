@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -175,7 +175,7 @@ def ended_recipes(
     Raises ``sqlite3.Error``.
     """
     query = (
-        f"{_FACTS} WHERE pos > ? AND pos <= ? AND type = 'run.ended'"
+        f"{_FACTS} WHERE pos > ? AND pos <= ? AND type = 'run.ended'"  # noqa: S608 - of constants
         " AND run_id IN (SELECT run_id FROM runs WHERE kind = 'recipe') ORDER BY pos DESC LIMIT ?"
     )
     found: list[StoredFact] = []

@@ -32,6 +32,7 @@ class Line:
         self.secure = False
         self.pending = 0
         self.known = False
+        self.answers = True
         self.limit = 0
         self.closed: tuple[int, str] | None = None
         self.sent: list[Json] = []
@@ -61,6 +62,13 @@ class Line:
     async def room(self) -> None:
         while self.pending > 256 * 1024 and not self._gone:
             await self._news.wait()
+        if self._gone:
+            raise Closed
+
+    async def delivered(self) -> None:
+        while (self.pending or not self.answers) and not self._gone:
+            await self._news.wait()
+        await trio.lowlevel.checkpoint()
         if self._gone:
             raise Closed
 
@@ -94,6 +102,10 @@ class Line:
         """So many bytes are now waiting for the phone."""
         self.pending = pending
         self._ring()
+
+    def doze(self) -> None:
+        """The phone takes what it is sent, and answers no ping."""
+        self.answers = False
 
     def hang_up(self) -> None:
         """The phone has gone."""

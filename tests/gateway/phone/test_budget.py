@@ -24,7 +24,9 @@ def test_a_frame_is_large_until_the_phone_says_how_large() -> None:
     assert len(outgoing_tools.speak(SESSION, text, 50 * 1024)) == 50 * 1024
 
 
-@pytest.mark.parametrize(("asked", "given_kb"), [(1, 1), (200, 200), (1024, 1024), (10**9, 1024)])
+@pytest.mark.parametrize(
+    ("asked", "given_kb"), [(1, 16), (16, 16), (200, 200), (1024, 1024), (10**9, 1024)]
+)
 def test_the_size_that_is_set_is_acknowledged(asked: int, given_kb: int) -> None:
     """P-7.2"""
     assert budget.kilobytes(asked) == given_kb

@@ -136,16 +136,35 @@ async def test_a_slow_phone_falls_behind_alone_and_catches_up_without_a_hole(
     assert seqs(slow) == seqs(quick) == [1, 2, 3, 4, 5, 6]
 
 
+async def test_a_phone_that_falls_behind_again_and_again_catches_up_each_time(
+    office: Office, session: str
+) -> None:
+    """P-6.16."""
+    await office.record(session, record(1))
+    slow, quick = await office.connected(), await office.connected()
+    for each in (slow, quick):
+        each.say("subscribe", session_id=session)
+        await each.hears("session_history")
+    for number in range(2, 5):
+        slow.take(MANY)
+        await office.record(session, record(number))
+        await reached(quick, number)
+        assert seqs(slow)[-1] == number - 1
+        slow.take(0)
+        await reached(slow, number)
+    assert seqs(slow) == [1, 2, 3, 4]
+
+
 async def test_phones_with_different_frames_each_get_their_own(
     office: Office, session: str
 ) -> None:
     await office.record(session, record(1))
     small, large = await office.connected(), await office.connected()
-    small.say("set_max_message_size", size_kb=4)
+    small.say("set_max_message_size", size_kb=16)
     for each in (small, large):
         each.say("subscribe", session_id=session)
         await each.hears("session_history")
-    await office.record(session, record(2, "é" * 3000), record(3, "ü" * 3000))
+    await office.record(session, record(2, "é" * 9000), record(3, "ü" * 9000))
     for each in (small, large):
         await reached(each, 3)
         assert seqs(each) == [1, 2, 3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 
@@ -92,14 +93,19 @@ async def test_an_app_that_is_too_old_is_told_so_before_its_key_is_looked_at(
 async def test_five_wrong_keys_shut_an_address_out_though_it_then_has_the_right_one(
     office: Office,
 ) -> None:
+    """P-2.12: an app takes an ``auth_error`` for the end of its key."""
     _, key = await office.devices.pair("mine")
     for _ in range(5):
         line = office.dial()
         line.say("connect", api_key="untethered-" + "0" * 32)
         await ended(line)
-    line = office.dial()
-    line.say("connect", api_key=key)
-    await line.hears("auth_error")
+        assert types(line) == ["hello", "auth_error"]
+    for said in ({"type": "connect", "api_key": key}, {"type": "subscribe"}):
+        line = office.dial()
+        line.write(json.dumps(said))
+        await ended(line)
+        assert types(line) == ["hello"]
+        assert line.closed is not None and line.closed[0] == 1013
     other = office.dial("192.0.2.8")
     other.say("connect", api_key=key)
     await other.hears("connected")

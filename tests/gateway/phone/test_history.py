@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import history, versions
+from podiumd.gateway.phone import dates, history, versions
 from podiumd.gateway.phone.requests import Subscribe
 from tests.gateway.phone.samples import SESSION, a_log, a_message, messages, read
 
@@ -73,7 +73,8 @@ def test_a_message_has_one_identity_in_every_frame() -> None:
     """P-5.7"""
     frames = [
         history.window(a_log(1), messages(1, 1), 100 * KB).frame,
-        history.delta(a_log(1), messages(1, 1), 0, 100 * KB, pushed=True).frame,
+        history.delta(a_log(1), messages(1, 1), 0, 100 * KB).frame,
+        *(reply.frame for reply in history.pushes(a_log(1), messages(1, 1), 100 * KB)),
     ]
     identities = {(m["uuid"], m["id"]) for frame in frames for m in read(frame)["messages"]}
 
@@ -228,20 +229,18 @@ _TEXTS = st.lists(
 )
 
 
-@given(_TEXTS, st.integers(900, 6000), st.booleans())
-def test_a_chain_of_answers_tells_every_message_once(
-    texts: list[str], size: int, pushed: bool
-) -> None:
+@given(_TEXTS, st.integers(900, 6000))
+def test_a_chain_of_answers_tells_every_message_once(texts: list[str], size: int) -> None:
     """P-6.4, P-6.5, P-7.3, P-7.7"""
     log, last = [a_message(seq, text) for seq, text in enumerate(texts, 1)], len(texts)
     told: list[int] = []
     at = 0
     while at < last:
-        reply = history.delta(a_log(last), log[at:], at, size, pushed=pushed)
+        reply = history.delta(a_log(last), log[at:], at, size)
         shown = read(reply.frame)
         assert reply.reached > at
         assert len(reply.frame) <= size
-        assert shown["is_complete"] is (pushed or reply.reached == last)
+        assert shown["is_complete"] is (reply.reached == last)
         told += [m["seq"] for m in shown["messages"]]
         at = reply.reached
 
@@ -342,10 +341,37 @@ def test_a_window_that_is_still_too_large_keeps_the_newest() -> None:
 
 def test_a_push_says_that_it_is_complete() -> None:
     """P-6.11"""
-    reply = history.delta(a_log(90), messages(1, 90, "x" * 900), 0, 20 * KB, pushed=True)
+    log = messages(1, 90, "x" * 900)
+    reply = next(history.pushes(a_log(90), log, 20 * KB))
 
     assert 1 < reply.reached < 90
     assert read(reply.frame)["is_complete"] is read(reply.frame)["end_of_file"] is True
+
+
+@given(_TEXTS, st.integers(900, 6000))
+def test_pushes_tell_every_message_once(texts: list[str], size: int) -> None:
+    """P-6.16, P-7.3"""
+    log = [a_message(seq, text) for seq, text in enumerate(texts, 1)]
+    replies = list(history.pushes(a_log(len(texts)), log, size))
+    told = [m["seq"] for reply in replies for m in read(reply.frame)["messages"]]
+
+    assert told == list(range(1, len(texts) + 1))
+    assert all(len(reply.frame) <= size and reply.complete for reply in replies)
+    assert [reply.reached for reply in replies[-1:]] == [len(texts)][: len(texts)]
+
+
+def test_each_message_of_a_push_is_dated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[str | None] = []
+    readable = dates.readable
+
+    def counted(timestamp: str | None) -> bool:
+        readings.append(timestamp)
+        return readable(timestamp)
+
+    monkeypatch.setattr(dates, "readable", counted)
+    frames = list(history.pushes(a_log(90), messages(1, 90, "x" * 900), 4 * KB))
+
+    assert len(frames) > 20 and len(readings) == 90
 
 
 def test_a_persons_own_words_are_pushed_or_passed_over() -> None:
@@ -355,8 +381,8 @@ def test_a_persons_own_words_are_pushed_or_passed_over() -> None:
         a_message(2, "Done"),
         a_message(3, "Thanks", role="user", typed=True),
     ]
-    told = history.delta(a_log(3), log, 0, 100 * KB, pushed=True)
-    without = history.delta(a_log(3), log, 0, 100 * KB, pushed=True, without_typed=True)
+    (told,) = history.pushes(a_log(3), log, 100 * KB)
+    (without,) = history.pushes(a_log(3), log, 100 * KB, without_typed=True)
 
     assert [m["seq"] for m in read(told.frame)["messages"]] == [1, 2, 3]
     assert [m["seq"] for m in read(without.frame)["messages"]] == [2]

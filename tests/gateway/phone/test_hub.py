@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.gateway.phone import hub
+from podiumd.gateway.phone import news
 from podiumd.runtime.errors import Overloaded
 from tests.gateway.phone.office import Office
 from tests.runtime.harness import Machine
@@ -31,10 +31,10 @@ async def test_a_fault_in_telling_one_event_does_not_end_the_gateway(
 async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
     office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(news, "AGAIN_SECONDS", 0.0)
     line = await office.connected()
     machine.one_step()
-    take = office.hub._guarded
+    take = news.guarded
     failed: list[None] = []
 
     async def refused(work: object) -> None:
@@ -43,7 +43,7 @@ async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
             raise Overloaded("the disk is slow")
         await take(work)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(office.hub, "_guarded", refused)
+    monkeypatch.setattr(news, "guarded", refused)
     _, turn = await office.daemon.begun("one")
     turn.complete()
     await line.hears("recipe_exited")

@@ -7,6 +7,9 @@ import os
 import uuid
 from pathlib import Path
 
+import pytest
+
+from podiumd.projects.errors import BadPlace
 from tests.gateway.phone.office import Office
 from tests.runtime.harness import Machine
 from tests.tools.git_repository import commit, make_repository
@@ -173,3 +176,17 @@ async def test_a_phone_may_not_have_everything_going_on_at_once(
         )
     refused = await line.hears("error")
     assert "at once" in refused["message"]
+
+
+async def test_a_home_that_does_not_answer_keeps_no_phone_out(
+    office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def silent(*_: object) -> Path:
+        raise BadPlace("The directory does not answer.")
+
+    monkeypatch.setattr("podiumd.projects.commands.existing_directory", silent)
+    line = await office.connected()
+    line.say("set_directory", path=str(machine.project))
+    offered = await line.hears("available_commands")
+    assert offered["project_commands"] == []
+    assert "git.status" in [item["id"] for item in offered["general_commands"]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import uuid
+from typing import Any
 
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.gateway.phone import channels
 from podiumd.gateway.phone.channels import HIGH_WATER
 from tests.gateway.phone.office import Line, Office
 from tests.sessions.support import line as record
@@ -50,3 +53,26 @@ async def test_a_phone_that_catches_up_is_sent_what_it_has_room_for_and_then_the
 
     assert seqs(line) == [1, *MESSAGES]
     assert HIGH_WATER < most < 2 * HIGH_WATER
+
+
+async def test_a_phone_that_takes_everything_is_not_sent_megabytes_in_one_go(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    sizes: list[int] = []
+    deliver = channels.Channel.deliver
+
+    def measured(self: channels.Channel, *rest: Any) -> None:
+        before = len(json.dumps(line.sent))
+        deliver(self, *rest)
+        sizes.append(len(json.dumps(line.sent)) - before)
+
+    monkeypatch.setattr(channels.Channel, "deliver", measured)
+    await office.record(session, *(record(number, LONG) for number in MESSAGES))
+    await line.until(lambda: seqs(line)[-1] == MESSAGES[-1])
+
+    assert seqs(line) == [1, *MESSAGES]
+    assert HIGH_WATER / 2 < max(sizes) < 2 * HIGH_WATER

@@ -79,6 +79,28 @@ class Client:
         return await self.ask("GET", path, None, **headers)
 
 
+class Asking:
+    """A prompt that is under way."""
+
+    def __init__(self, nursery: trio.Nursery, caller: Client, body: object, **headers: str) -> None:
+        self._answer: Answer | None = None
+        self._over = trio.Event()
+        nursery.start_soon(self._ask, caller, body, headers)
+
+    async def _ask(self, caller: Client, body: object, headers: dict[str, str]) -> None:
+        self._answer = await caller.post("/v1/prompt", body, **headers)
+        self._over.set()
+
+    @property
+    def waits(self) -> bool:
+        return self._answer is None
+
+    async def answer(self) -> Answer:
+        await self._over.wait()
+        assert self._answer is not None
+        return self._answer
+
+
 async def _received(stream: trio.SocketStream) -> bytes:
     try:
         data = bytes(await stream.receive_some(65_536))

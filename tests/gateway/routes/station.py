@@ -45,7 +45,8 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
         settings = GatewaySettings()
         control = Control(settings, office.devices, config_file="config.toml", user="ada")
         meters = Meters()
-        routes = gateway_service._routes(office.daemon.service, office.hub.workshop, meters)
+        daemon = office.daemon
+        routes = gateway_service._routes(daemon.service, daemon.store, office.hub.workshop, meters)
         apps = Apps()
         apps.phone = office.hub.serve
         apps.http = Routes(Door(office.devices, office.guard), routes).handle

@@ -11,35 +11,13 @@ import trio
 from podiumd.core.report import TurnReport
 from podiumd.gateway.phone.prompt_handlers import MOST_BYTES
 from podiumd.gateway.routes import prompt as route
-from tests.gateway.routes.client import Answer, Client
+from tests.gateway.routes.client import Asking
 from tests.gateway.routes.station import Station
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 
 TASK = '[params.task]\ntype = "string"\n'
 OPTIONAL = '[params.{name}]\ntype = "string"\ndefault = ""\n'
-
-
-class Asking:
-    """A request that is under way."""
-
-    def __init__(self, nursery: trio.Nursery, caller: Client, body: object, **headers: str) -> None:
-        self._answer: Answer | None = None
-        self._over = trio.Event()
-        nursery.start_soon(self._ask, caller, body, headers)
-
-    async def _ask(self, caller: Client, body: object, headers: dict[str, str]) -> None:
-        self._answer = await caller.post("/v1/prompt", body, **headers)
-        self._over.set()
-
-    @property
-    def waits(self) -> bool:
-        return self._answer is None
-
-    async def answer(self) -> Answer:
-        await self._over.wait()
-        assert self._answer is not None
-        return self._answer
 
 
 async def test_the_answer_is_waited_for(station: Station) -> None:
@@ -84,50 +62,6 @@ async def test_who_does_not_wait_so_long_is_told_that_it_goes_on(
     assert (answer.status, told["questions"]) == (202, [])
     assert told["status"] in {"queued", "running"} and "text" not in told
     (await station.daemon.turn()).complete()
-
-
-async def test_the_same_key_gets_what_the_first_request_came_to_and_sends_nothing(
-    station: Station,
-) -> None:
-    """First while it runs, then when it is over; whether it waits is no part of what is asked."""
-    body = {"text": "Hi", "working_directory": station.where}
-    key = {"Idempotency_Key": "4f0d7a52-0000-4000-8000-000000000001"}
-    first = (await station.post("/v1/prompt", {**body, "wait": False}, **key)).json
-    turn = await station.daemon.turn()
-    again = await station.post("/v1/prompt", {**body, "wait": 0.01}, **key)
-    assert (again.status, again.json["run_id"]) == (202, first["run_id"])
-    turn.end(done(text="Hello."))
-    for wait in (True, False, 5):
-        later = await station.post("/v1/prompt", {**body, "wait": wait}, **key)
-        assert (later.status, later.json["text"]) == (200, "Hello.")
-        assert later.json["turn_id"] == first["turn_id"]
-    assert len(station.daemon.machine.agent.turns) == 1
-
-
-async def test_a_key_is_for_one_request_of_one_device(station: Station) -> None:
-    body = {"text": "Hi", "working_directory": station.where, "wait": False}
-    key = {"Idempotency_Key": "k1"}
-    first = (await station.post("/v1/prompt", body, **key)).json
-    told = (await station.post("/v1/prompt", {**body, "text": "Ho"}, **key)).problem(422)
-    assert told["parameter"] == "Idempotency-Key" and "take a new one" in told["detail"]
-    other = await station.other("other")
-    assert (await other.post("/v1/prompt", body, **key)).json["run_id"] != first["run_id"]
-
-
-@pytest.mark.parametrize("key", ["", "x" * 201, "two words", "k1, k2", "tab\tbed"])
-async def test_an_impossible_key_is_refused(station: Station, key: str) -> None:
-    body = {"text": "Hi", "working_directory": station.where}
-    (await station.post("/v1/prompt", body, Idempotency_Key=key)).problem(400)
-    assert station.daemon.machine.agent.turns == []
-
-
-async def test_two_requests_of_one_key_at_once_are_one_prompt(station: Station) -> None:
-    async with trio.open_nursery() as nursery:
-        body = {"text": "Hi", "working_directory": station.where}
-        both = [Asking(nursery, station, body, Idempotency_Key="k1") for _ in range(2)]
-        (await station.daemon.turn()).end(done(text="Once."))
-        told = [(await one.answer()).json for one in both]
-    assert told[0] == told[1] and len(station.daemon.machine.agent.turns) == 1
 
 
 async def test_a_turn_that_fails_is_answered_with_how_it_ended(station: Station) -> None:

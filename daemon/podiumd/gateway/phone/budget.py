@@ -15,6 +15,8 @@ DEFAULT_BYTES: Final = 100 * KB
 """A frame's size until the phone has said one."""
 MESSAGE_BYTES: Final = 20 * KB
 """A message's text is cut to this."""
+LEAST_KB: Final = 16
+"""With less, a session would be told in more frames than messages."""
 MOST_KB: Final = 1024
 
 _CUTS: Final = tuple(MESSAGE_BYTES >> halving for halving in range(9))
@@ -23,7 +25,7 @@ _CUTS: Final = tuple(MESSAGE_BYTES >> halving for halving in range(9))
 
 def kilobytes(size_kb: int) -> int:
     """Return the size in KB that a phone gets which asked for this one."""
-    return min(size_kb, MOST_KB)
+    return max(LEAST_KB, min(size_kb, MOST_KB))
 
 
 def cut(text: str, limit: int) -> str:

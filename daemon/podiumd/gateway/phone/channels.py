@@ -8,16 +8,17 @@ cursor, at its own pace; nothing queues for it and the others notice nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 import trio
 
-from podiumd.gateway.phone import history, text
+from podiumd.gateway.phone import history
 from podiumd.gateway.phone.history import Message
+from podiumd.gateway.phone.pages import messages_of
 from podiumd.logs import log
 from podiumd.runtime.api import Service
-from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
 
 HIGH_WATER = 256 * 1024
 """Bytes that a socket may have pending before live frames wait for it."""
@@ -28,8 +29,8 @@ SIGNATURE = "podium-1"
 AGAIN_SECONDS = 1.0
 """Until a feed that broke is opened again."""
 
-Frames = list[tuple[bytes, int]]
-"""Ready-made frames, and up to which ``seq`` each goes."""
+Frame = tuple[bytes, int]
+"""A ready-made frame, and up to which ``seq`` it goes."""
 
 
 class Receiver(Protocol):
@@ -47,17 +48,26 @@ class Receiver(Protocol):
 
 
 class Subscription:
-    """One phone's view of one session. ``live``: its last answer was complete."""
+    """One phone's view of one session. ``live``: its last answer was complete.
+
+    ``fell_behind`` is called when it leaves the live frames, ``lost`` when it is live and there
+    is no feed of its session any more.
+    """
 
     def __init__(
-        self, phone: Receiver, session_id: str, at: int, fell_behind: Callable[[], None]
+        self,
+        phone: Receiver,
+        session_id: str,
+        fell_behind: Callable[[], None],
+        lost: Callable[[Subscription], None],
     ) -> None:
         self.phone = phone
         self.session_id = session_id
-        self.at = at
+        self.at = 0
         self.live = False
         self.behind = False
         self.over = False
+        self.lost = lost
         self._fell_behind = fell_behind
 
     def lag(self) -> None:
@@ -92,7 +102,7 @@ class Channel:
         """Send what the feed brought to whoever stands just before it."""
         first, last = messages[0].seq, messages[-1].seq
         self.last = max(self.last, last)
-        made: dict[tuple[int, bool], Frames] = {}
+        made: dict[tuple[int, bool], _Made] = {}
         for each in self.subscriptions:
             if each.behind or not each.live or each.at >= last:
                 continue
@@ -101,13 +111,28 @@ class Channel:
                 continue
             kind = (each.phone.budget, each.phone.legacy)
             if kind not in made:
-                made[kind] = push_frames(self, messages, *kind, frame)
+                made[kind] = _Made(push_frames(self, messages, *kind, frame))
+            sent = 0
             for data, reached in made[kind]:
-                if each.phone.pending > HIGH_WATER:
-                    each.lag()  # a long answer may come to megabytes: the rest when there is room
+                if max(each.phone.pending, sent) > HIGH_WATER:
+                    each.lag()  # a long answer may come to megabytes: the rest at its own pace
                     break
                 each.phone.send_frame(data)
-                each.at = reached
+                each.at, sent = reached, sent + len(data)
+
+
+class _Made:
+    """Frames that many share, each made when the first of them needs it."""
+
+    def __init__(self, frames: Iterable[Frame]) -> None:
+        self._rest = iter(frames)
+        self._made: list[Frame] = []
+
+    def __iter__(self) -> Iterator[Frame]:
+        yield from self._made
+        for frame in self._rest:
+            self._made.append(frame)
+            yield frame
 
 
 def push_frames(
@@ -116,18 +141,11 @@ def push_frames(
     budget: int,
     legacy: bool,
     frame: Callable[[bytes], bytes],
-) -> Frames:
-    """Frames of messages that follow one another without a hole."""
-    frames: Frames = []
-    rest = messages
+) -> Iterator[Frame]:
+    """Frames of messages that follow one another without a hole, made one by one."""
     session = channel.session(max(channel.last, messages[-1].seq))
-    while rest:
-        reply = history.delta(
-            session, rest, rest[0].seq - 1, budget, pushed=True, without_typed=legacy
-        )
-        frames.append((frame(reply.frame), reply.reached))
-        rest = [each for each in rest if each.seq > reply.reached]
-    return frames
+    for reply in history.pushes(session, messages, budget, without_typed=legacy):
+        yield frame(reply.frame), reply.reached
 
 
 class Channels:
@@ -144,7 +162,8 @@ class Channels:
     async def join(self, subscription: Subscription) -> Channel:
         """Have a subscription hear of its session; it is told live once it is ``live``.
 
-        Raises ``NotFound`` and other refusals of the service.
+        One that was left meanwhile (it is ``over``) hears nothing. Raises ``NotFound`` and other
+        refusals of the service.
         """
         session_id = subscription.session_id
         channel = self._open.get(session_id)
@@ -180,25 +199,31 @@ class Channels:
             while True:
                 try:
                     await self._follow(channel)
-                    return  # the daemon stops
+                    # It was forgotten, or the daemon stops.
+                    return self._end(channel, NotFound("session", channel.session_id))
                 except NotFound as refusal:
-                    self._fail(channel, refusal)
-                    return
+                    return self._end(channel, refusal)
                 except PodiumError as refusal:
                     if not channel.ready.is_set():
-                        self._fail(channel, refusal)
-                        return
+                        return self._end(channel, refusal)
                     log("Session feed broke", "warning", session_id=channel.session_id)
                 except Exception as error:  # noqa: BLE001 - one session's fault is not the gateway's
                     log("Session feed broke", "error", exception=error)
+                    if not channel.ready.is_set():
+                        words = "The session cannot be read just now; try again."
+                        return self._end(channel, Overloaded(words))
                 await trio.sleep(AGAIN_SECONDS)
 
-    def _fail(self, channel: Channel, refusal: PodiumError) -> None:
-        """Nobody can follow this session: those who wait to join hear why."""
+    def _end(self, channel: Channel, refusal: PodiumError) -> None:
+        """Nobody can follow this session any more: those who wait to join hear why, and those
+        who are live are given back to their phones."""
         channel.failure = refusal
         channel.ready.set()
         if self._open.get(channel.session_id) is channel:
             del self._open[channel.session_id]
+        for each in tuple(channel.subscriptions):
+            if each.live:
+                each.lost(each)
 
     async def _follow(self, channel: Channel) -> None:
         if not channel.agent:
@@ -211,6 +236,6 @@ class Channels:
                 if each.live and each.at < channel.last:
                     each.lag()  # what came while the feed was broken
             async for news in feed:
-                messages = [text.of_json(each) for each in news["messages"]]
+                messages = await messages_of(news)
                 if messages:
                     channel.deliver(messages, self._frame)

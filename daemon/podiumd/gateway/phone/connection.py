@@ -7,8 +7,10 @@ later.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,9 +27,10 @@ from podiumd.gateway.phone import (
     words,
 )
 from podiumd.gateway.phone import outgoing_recipes as recipes
-from podiumd.gateway.phone.channels import HIGH_WATER
 from podiumd.gateway.phone.dispatch import handle
 from podiumd.gateway.phone.following import Following
+from podiumd.gateway.phone.pages import made
+from podiumd.gateway.phone.receipt import Receipt
 from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.logs import log
 from podiumd.projects.commands import CommandOutput
@@ -39,21 +42,16 @@ if TYPE_CHECKING:
     from podiumd.gateway.phone.hub import Hub
 
 ASIDES = 16
-"""What may go on beside one phone's messages at once."""
-
-PROOF_SECONDS = 2.0
-"""A phone that speaks so long after it was sent something has had it."""
+"""What may go on beside one phone's messages at once, stopping something aside."""
 
 UPLOAD_BYTES = 140 * 1024 * 1024
 """Of a message: a file of 100 MB in base64, and what is around it."""
-
-QUICK_BYTES = 256 * 1024
-"""Of a message that is read in the event loop itself."""
 
 MOST_OUTPUT = 1024 * 1024
 """Bytes that a socket may have pending before lines of commands are left out."""
 
 POLICY_VIOLATION = 1008
+TRY_AGAIN_LATER = 1013
 
 
 class Phone:
@@ -73,8 +71,11 @@ class Phone:
         self._socket = socket
         self._scope = trio.CancelScope()
         self._asides = trio.CapacityLimiter(ASIDES)
+        self._stopping: set[str] = set()
         self._nursery: trio.Nursery | None = None
-        self._told = (0, 0.0)
+        self._receipt = Receipt(socket.delivered, self._note)
+        self.revoked = False
+        """Whether its key was taken back: nothing is sent to it any more."""
         self._missing: set[str] = set()
 
     # -- what others see ---------------------------------------------------------------------
@@ -91,11 +92,13 @@ class Phone:
 
     def send(self, payload: bytes) -> None:
         """Send one message; never waits."""
-        self._socket.send(payload)
+        if not self.revoked:
+            self._socket.send(payload)
 
     def send_frame(self, frame: bytes) -> None:
         """Send a ready-made frame."""
-        self._socket.send_frame(frame)
+        if not self.revoked:
+            self._socket.send_frame(frame)
 
     def command_output(self, event: CommandOutput) -> None:
         """Send a line of a command; a phone that does not keep up misses lines, and is told."""
@@ -115,12 +118,22 @@ class Phone:
 
     def was_told(self, position: int) -> None:
         """It was sent everything up to an event."""
-        self._told = (position, trio.current_time())
+        self._receipt.sent(position)
+
+    async def _note(self, position: int) -> None:
+        await self.hub.devices.told(self.device, position)
 
     def revoke(self) -> None:
-        """Its key is no longer good."""
+        """Its key is no longer good: it is told nothing more, and what it asked for is ended."""
         log("Device cut off", device=self.device, peer=self.peer)
+        self.revoked = True
+        self.following.end()
         self._scope.cancel()
+
+    async def hang_up(self) -> None:
+        """Close its connection, though something that it asked for cannot be ended at once."""
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            await self._socket.close(POLICY_VIOLATION, "This device is no longer paired.")
 
     def leave(self) -> None:
         """It has gone: nothing is to be sent to it any more."""
@@ -137,8 +150,8 @@ class Phone:
                     await self._serve()
             except Closed:
                 return
-            if self._scope.cancelled_caught:
-                await self._socket.close(POLICY_VIOLATION, "This device is no longer paired.")
+            if self.revoked:
+                await self.hang_up()
 
     async def _admit(self, stack: ExitStack) -> bool:
         """Wait for its key; whether it was let in."""
@@ -151,6 +164,8 @@ class Phone:
                 self.send(outgoing.pong())
             elif isinstance(message, requests.Connect):
                 return await self._connect(message, stack)
+            elif self._shut_out():
+                return await self._put_off()
             else:
                 return await self._turn_away(outgoing.auth_error())
 
@@ -158,6 +173,8 @@ class Phone:
         negotiated = versions.negotiate(message.protocol_version)
         if negotiated is None:
             return await self._turn_away(outgoing.version_error(str(message.protocol_version)))
+        if self._shut_out():
+            return await self._put_off()
         device = self._device_of(message.api_key)
         if device is None:
             return await self._turn_away(outgoing.auth_error())
@@ -175,11 +192,7 @@ class Phone:
         return True
 
     def _device_of(self, key: object) -> Device | None:
-        guard = self.hub.guard
-        if guard.delay(self.peer) > 0:
-            log("Key not looked at", "warning", peer=self.peer, reason="too many wrong keys")
-            return None
-        device = self.hub.devices.check(key)
+        guard, device = self.hub.guard, self.hub.devices.check(key)
         if device is None:
             guard.wrong(self.peer)
             log("Wrong key", "warning", peer=self.peer)
@@ -187,34 +200,53 @@ class Phone:
             guard.right(self.peer)
         return device
 
+    def _shut_out(self) -> bool:
+        """Whether no key of its address is looked at just now."""
+        return self.hub.guard.delay(self.peer) > 0
+
+    async def _put_off(self) -> bool:
+        """Have it come again: an ``auth_error`` would say that its key is wrong, and may be none
+        of those that were."""
+        log("Key not looked at", "warning", peer=self.peer, reason="too many wrong keys")
+        await self._socket.close(TRY_AGAIN_LATER, "Too many wrong keys came from this address.")
+        return False
+
     async def _turn_away(self, payload: bytes) -> bool:
         self.send(payload)
         await self._socket.close(POLICY_VIOLATION)
         return False
 
     async def _greet(self, session_id: str | None, device: Device) -> None:
-        """Everything that a phone must know to be in step."""
-        hub = self.hub
+        """Everything that a phone must know to be in step. What fails costs that part alone."""
         self.send(outgoing.connected(session_id, self.version))
-        await self.send_lists()
-        await self.send_commands(None)
+        await self.guarded(self.send_lists())
+        await self.guarded(self.send_commands(None))
         # From here on it hears of what happens; what is already there follows.
-        hub.welcome(self)
-        now = hub.position
-        for shown in hub.board.shown:
+        self.hub.welcome(self)
+        await self.guarded(self._send_news(device))
+        await self.guarded(self._send_ready())
+
+    async def _send_news(self, device: Device) -> None:
+        """What runs, what is asked, and what it was not told of the ends of recipes."""
+        news = self.hub.news
+        told = news.told
+        for shown in news.board.shown:
             self.send(words.started(shown))
-        for question in await hub.service.questions():
+        for question in await self.hub.service.questions():
             self.send(recipes.question(question, self.budget))
-        for payload in await hub.endings(device.told_pos, now, device.paired_at):
+        for payload in await news.endings(device.told_pos, device.paired_at):
             self.send(payload)
-        self.was_told(now)
-        await self._send_ready()
+        self.was_told(told)
 
     async def send_commands(self, directory: str | None) -> None:
         """Send what may be run in a directory, and anywhere."""
+        self.send(await self.commands(directory))
+
+    async def commands(self, directory: str | None) -> bytes:
+        """The message that says what may be run in a directory, and anywhere."""
         offered = await self.hub.workshop.offer(directory)
         project, general = msgspec.to_builtins((offered.project, offered.general))
-        self.send(outgoing_tools.available_commands(directory, project, general, self.budget))
+        return outgoing_tools.available_commands(directory, project, general, self.budget)
 
     async def send_lists(self) -> None:
         """Send the list of sessions and the recent ones."""
@@ -234,6 +266,7 @@ class Phone:
         with self._scope:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self.following.read_on)
+                self._nursery.start_soon(self._receipt.keep)
                 with suppress(Closed):
                     await self._listen()
                 self._nursery.cancel_scope.cancel()
@@ -241,16 +274,14 @@ class Phone:
     async def _listen(self) -> None:
         """Handle each message before the next is read. Raises ``Closed``."""
         while True:
+            await self.room()  # who does not read its answers is not listened to
             data = await self._socket.receive()
-            await self._confirm()
             try:
                 message = await _decoded(data)
             except incoming.Refusal as refusal:
                 self.send(refusal.frame)
             else:
                 await self.guarded(handle(self, message))
-            if self.pending > HIGH_WATER:  # who asks for much and reads little waits
-                await self.room()
 
     async def guarded(self, work: Awaitable[None]) -> None:
         """What is refused is said; what goes wrong is logged, and the phone stays."""
@@ -267,36 +298,51 @@ class Phone:
             self.send(outgoing.error(str(refusal)))
         except StoreError as error:
             log("Phone's message failed", "error", exception=error)
-            self.send(outgoing.error("The daemon cannot store anything just now; try again."))
+            self.send(outgoing.error(words.NOT_STORED))
+        except Closed:
+            raise
+        except Exception as error:  # noqa: BLE001 - one message's fault is not the connection's
+            number = uuid.uuid4().hex[:8]
+            log("Phone's message failed", "error", exception=error, id=number)
+            said = f"The daemon failed at this; its log tells more under the id {number}."
+            self.send(outgoing.error(said))
 
-    def aside(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something that takes long beside the phone's messages."""
+    def aside(self, work: Callable[[], Awaitable[None]], *, lasting: bool = False) -> None:
+        """Do something that takes long beside the phone's messages; ``lasting``: also when the
+        phone has gone."""
         assert self._nursery is not None
         if self._asides.available_tokens == 0:
             self.send(outgoing.error("Too much is going on for this phone at once; try again."))
             return
         self._asides.acquire_on_behalf_of_nowait(work)
-        self._nursery.start_soon(self._beside, work)
+        task = partial(self._beside, work)
+        if lasting:
+            self.hub.errand(task)
+        else:
+            self._nursery.start_soon(task)
 
     async def _beside(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await self.guarded(work())
+            with suppress(Closed):
+                await self.guarded(work())
         finally:
             self._asides.release_on_behalf_of(work)
 
-    async def _confirm(self) -> None:
-        """It speaks: what it was sent some time ago has reached it."""
-        position, since = self._told
-        if position and trio.current_time() - since >= PROOF_SECONDS:
-            self._told = (0, 0.0)
-            try:
-                await self.hub.devices.told(self.device, position)
-            except StoreError as error:
-                log("Devices not stored", "warning", error=str(error))
+    def stop(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Stop something beside the phone's messages, however much else goes on; asked for twice
+        it is done once."""
+        assert self._nursery is not None
+        if what not in self._stopping:
+            self._stopping.add(what)
+            self._nursery.start_soon(self._stop, what, work)
+
+    async def _stop(self, what: str, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await self.guarded(work())
+        finally:
+            self._stopping.discard(what)
 
 
 async def _decoded(data: str | bytes) -> requests.Request:
     """Make out a message, a large one aside. Raises ``Refusal``."""
-    if len(data) <= QUICK_BYTES:
-        return incoming.decode(data)
-    return await trio.to_thread.run_sync(incoming.decode, data)
+    return await made(len(data), lambda: incoming.decode(data))

@@ -1,4 +1,10 @@
-"""The sessions that one phone follows: each answered with what the phone lacks, then kept up."""
+"""The sessions that one phone follows: each answered with what the phone lacks, then kept up.
+
+Two tasks of the phone work on them: its messages (``subscribe``, ``leave``), and ``read_on`` for
+what comes by itself. Others only tell it of something, and never wait. A subscription is in the
+table before anything is awaited for it; after each wait it is asked whether it is ``over``, for
+a phone that has left a session is to hear nothing more of it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from podiumd.gateway.phone import history, requests, text
+from podiumd.gateway.phone import history, requests
 from podiumd.gateway.phone.channels import HIGH_WATER, Channel, Subscription, push_frames
+from podiumd.gateway.phone.pages import made, messages_of
 from podiumd.gateway.websocket import Closed, text_frame
 from podiumd.logs import log
-from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
+from podiumd.runtime.errors import NotFound, Overloaded
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
@@ -29,8 +36,10 @@ class Following:
     def __init__(self, phone: Phone) -> None:
         self._phone = phone
         self._subscriptions: dict[str, Subscription] = {}
-        self._wanted: set[str] = set()  # asked for before they existed
-        self._spoken_in: set[str] = set()
+        self._wanted: dict[str, int] = {}
+        """Sessions that do not exist yet, or cannot be read just now: what the phone has."""
+        self._changed: dict[str, None] = {}
+        self._spoken_in: dict[str, None] = {}
         self._behind = trio.Event()
 
     def includes(self, session_id: str) -> bool:
@@ -44,43 +53,100 @@ class Following:
 
     def speaks_in(self, session_id: str) -> None:
         """The phone prompts in a session, be it on the screen or not."""
-        if len(self._spoken_in) < MOST_FOLLOWED:
-            self._spoken_in.add(session_id)
+        self._spoken_in.pop(session_id, None)
+        self._spoken_in[session_id] = None
+        if len(self._spoken_in) > MOST_FOLLOWED:
+            del self._spoken_in[next(iter(self._spoken_in))]
 
     def end(self) -> None:
         """The phone has gone."""
         for session_id in tuple(self._subscriptions):
             self.leave(session_id)
+        self._wanted.clear()
 
     def leave(self, session_id: str) -> None:
-        """Tell the phone nothing more of a session."""
-        self._wanted.discard(session_id)
-        subscription = self._subscriptions.pop(session_id, None)
+        """Push nothing more of a session to the phone."""
+        self._wanted.pop(session_id, None)
+        self._changed.pop(session_id, None)
+        subscription = self._subscriptions.get(session_id)
         if subscription is not None:
-            self._phone.hub.channels.leave(subscription)
+            self._drop(subscription)
+
+    def forget(self, session_id: str) -> None:
+        """Tell the phone nothing at all of a session any more."""
+        self.leave(session_id)
+        self._spoken_in.pop(session_id, None)
+
+    def changed(self, session_id: str) -> None:
+        """A session is new, or has grown; it may be one that the phone waits for."""
+        subscription = self._subscriptions.get(session_id)
+        if session_id in self._wanted or (subscription is not None and not subscription.live):
+            self._changed[session_id] = None
+            self._wake()
+
+    def _wake(self) -> None:
+        """There is something for ``read_on`` to do."""
+        self._behind.set()
+
+    def _drop(self, subscription: Subscription) -> bool:
+        """End a subscription; whether it was the phone's own still."""
+        own = self._subscriptions.get(subscription.session_id) is subscription
+        if own:
+            del self._subscriptions[subscription.session_id]
+        self._phone.hub.channels.leave(subscription)
+        return own
+
+    def _put_off(self, subscription: Subscription) -> None:
+        """Nothing can be read of its session just now: go on from its cursor when it changes."""
+        if self._drop(subscription):
+            self._wanted[subscription.session_id] = subscription.at
+
+    # -- answers -----------------------------------------------------------------------------
 
     async def subscribe(self, request: requests.Subscribe) -> None:
         """Answer with what the phone lacks of a session, and tell it of what follows.
 
         Raises ``NotFound``, ``Overloaded``.
         """
-        phone, session_id = self._phone, request.session_id
+        session_id = request.session_id
         self.leave(session_id)
         if len(self._subscriptions) + len(self._wanted) >= MOST_FOLLOWED:
             raise Overloaded(f"One phone follows at most {MOST_FOLLOWED} sessions.")
-        subscription = Subscription(phone, session_id, 0, self._behind_hand)
-        try:
-            channel = await phone.hub.channels.join(subscription)
-        except NotFound:
-            self._wanted.add(session_id)
-            refusal = NotFound("session", session_id, f"Session not found: {session_id}")
-            refusal.data["session_id"] = session_id
-            raise refusal from None
+        subscription = Subscription(self._phone, session_id, self._wake, self._put_off)
         self._subscriptions[session_id] = subscription
-        await phone.send_commands(channel.directory)
+        try:
+            await self._answer(request, subscription)
+        except NotFound:
+            if self._drop(subscription):
+                self._wanted[session_id] = 0
+                if session_id in self._changed:  # it has come into being meanwhile
+                    self._wake()
+                refusal = NotFound("session", session_id, f"Session not found: {session_id}")
+                refusal.data["session_id"] = session_id
+                raise refusal from None
+        except Exception:
+            if self._drop(subscription):
+                raise
+        except BaseException:
+            self._drop(subscription)
+            raise
+
+    async def _answer(self, request: requests.Subscribe, subscription: Subscription) -> None:
+        """Send the answer, unless the phone has left the session meanwhile."""
+        phone = self._phone
+        channel = await phone.hub.channels.join(subscription)
+        commands = await phone.commands(channel.directory)
+        if subscription.over:
+            return
+        phone.send(commands)
         reply = await self._reply(request, channel)
+        if subscription.over:
+            return
+        if channel.failure is not None:
+            raise channel.failure
         phone.send(reply.frame)
         subscription.at, subscription.live = reply.reached, reply.complete
+        self._changed.pop(subscription.session_id, None)
         if subscription.live and subscription.at < channel.last:
             subscription.lag()
 
@@ -89,66 +155,83 @@ class Following:
         phone, session_id = self._phone, channel.session_id
         service = phone.hub.service
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
-        messages = [text.of_json(each) for each in newest["messages"]]
+        messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
         session = channel.session(newest["last_seq"])
         plan = history.plan(request, phone.version, session, hint)
-        match plan.kind:
-            case "replaced":
-                return history.replaced(session)
-            case "window":
-                return history.window(session, messages, phone.budget, plan.gap)
-            case "delta":
-                page = await service.sessions_messages(session_id, plan.after, PAGE)
-                return history.delta(
-                    channel.session(page["last_seq"]),
-                    [text.of_json(each) for each in page["messages"]],
-                    plan.after,
-                    phone.budget,
-                )
+        if plan.kind == "replaced":
+            return history.replaced(session)
+        if plan.kind == "window":
+            size = sum(len(each.text) for each in messages)
+            return await made(
+                size, lambda: history.window(session, messages, phone.budget, plan.gap)
+            )
+        page = await service.sessions_messages(session_id, plan.after, PAGE)
+        return history.delta(
+            channel.session(page["last_seq"]), await messages_of(page), plan.after, phone.budget
+        )
 
-    async def changed(self, session_id: str) -> None:
-        """A session is new, or has grown; it may be one that the phone waits for."""
-        if session_id in self._wanted:
-            request = requests.Subscribe(session_id=session_id)
-            await self._phone.guarded(self.subscribe(request))
-
-    # -- those that are behind ---------------------------------------------------------------
-
-    def _behind_hand(self) -> None:
-        self._behind.set()
+    # -- what comes by itself ----------------------------------------------------------------
 
     async def read_on(self) -> None:
-        """Bring what is behind to the end of its log, as the phone's socket takes it."""
+        """Follow sessions that have come into being, and bring what is behind to the end of its
+        log, as the phone's socket takes it."""
         with suppress(Closed):
             while True:
                 await self._behind.wait()
                 self._behind = trio.Event()
+                for session_id in tuple(self._changed):
+                    await self._follow(session_id)
                 for subscription in tuple(self._subscriptions.values()):
                     while subscription.behind and not subscription.over:
                         await self._read_page(subscription)
+
+    async def _follow(self, session_id: str) -> None:
+        """Subscribe a session that the phone waits for."""
+        at = self._wanted.get(session_id)
+        if at is None:  # or it is being asked for right now, and may be wanted in a moment
+            if session_id not in self._subscriptions:
+                del self._changed[session_id]
+            return
+        try:
+            await self.subscribe(
+                requests.Subscribe(session_id=session_id, from_offset=at, last_seq=at)
+            )
+        except NotFound:  # it was told so before
+            self._wanted[session_id] = at
+        except Exception as error:  # noqa: BLE001 - logged; it is asked for again when it changes
+            log("Session cannot be followed", "warning", session_id=session_id, exception=error)
+            self._wanted[session_id] = at
 
     async def _read_page(self, subscription: Subscription) -> None:
         phone, session_id = self._phone, subscription.session_id
         if phone.pending > HIGH_WATER:
             await phone.room()
-        try:
-            page = await phone.hub.service.sessions_messages(session_id, subscription.at, PAGE)
-        except PodiumError as refusal:
-            log("Session cannot be read on", "warning", session_id=session_id, why=refusal.message)
-            self.leave(session_id)
-            self._wanted.add(session_id)  # it is sent again when it changes
-            return
         channel = phone.hub.channels.get(session_id)
         if subscription.over or channel is None:
             return
-        if page["messages"]:
-            messages = [text.of_json(each) for each in page["messages"]]
-            frames = push_frames(channel, messages, phone.budget, phone.legacy, text_frame)
-            for frame, reached in frames:
-                phone.send_frame(frame)
-                subscription.at = reached
-                if phone.pending > HIGH_WATER:
-                    break  # what is left is read again when there is room: it may be megabytes
+        seen = channel.last
+        try:
+            page = await phone.hub.service.sessions_messages(session_id, subscription.at, PAGE)
+            messages = await messages_of(page)
+        except Exception as error:  # noqa: BLE001 - logged; it is read again when it changes
+            log("Session cannot be read on", "warning", session_id=session_id, exception=error)
+            self._put_off(subscription)
+            return
+        if subscription.over:
+            return
+        for frame, reached in (
+            push_frames(channel, messages, phone.budget, phone.legacy, text_frame)
+            if messages
+            else ()
+        ):
+            phone.send_frame(frame)
+            subscription.at = reached
+            if phone.pending > HIGH_WATER:
+                break  # what is left is read again when there is room: it may be megabytes
+            await trio.lowlevel.checkpoint()
+            if subscription.over:
+                return
         # The feed may have brought more while the page was read.
-        subscription.behind = subscription.at < max(page["last_seq"], channel.last)
+        grown = bool(messages) or channel.last > seen
+        subscription.behind = grown and subscription.at < max(page["last_seq"], channel.last)

@@ -7,7 +7,8 @@ over the wire as ``next_offset``, and as ``next_seq`` with one added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -111,32 +112,41 @@ def delta(
     messages: Sequence[Message],
     after: int,
     frame_bytes: int,
-    *,
-    pushed: bool = False,
-    without_typed: bool = False,
 ) -> Reply:
     """Return the messages after a cursor, the oldest first, as many as the frame holds.
 
     ``messages`` follow the cursor without a hole. The cursor moves whenever there are any: the
-    first is cut until it fits. A frame that is ``pushed`` says that it is complete, so that the
-    phone does not ask for what comes by itself. ``without_typed`` leaves a person's own words out.
+    first is cut until it fits.
     """
     dated = _dated(messages)
     room = frame_bytes - _envelope_bytes(session, dated, max(after, session.last_seq), None)
-    rows: list[_Row] = []
-    reached = after
-    for message in dated:
-        if not (without_typed and message.typed):
-            row = _row(session, message, budget.MESSAGE_BYTES)
-            if len(row.data) >= room:
-                if rows:
-                    break
-                row = _fitted(session, message, room)
-            rows.append(row)
-            room -= len(row.data) + 1
-        reached = message.seq
-    complete = pushed or reached >= session.last_seq or not messages
+    rows, count = _oldest(session, dated, 0, room)
+    reached = dated[count - 1].seq if count else after
+    complete = reached >= session.last_seq or not messages
     return Reply(_frame(session, rows, reached, complete=complete), reached, complete)
+
+
+def pushes(
+    session: Session,
+    messages: Sequence[Message],
+    frame_bytes: int,
+    *,
+    without_typed: bool = False,
+) -> Iterator[Reply]:
+    """Yield frames with messages that follow one another without a hole, in their order.
+
+    Each is made when it is asked for, and says that it is complete, so that the phone does not
+    ask for what comes by itself. ``without_typed`` leaves a person's own words out; cursors pass
+    over them.
+    """
+    dated = _dated(messages)
+    room = frame_bytes - _envelope_bytes(session, dated, session.last_seq, None)
+    at = 0
+    while at < len(dated):
+        rows, count = _oldest(session, dated, at, room, without_typed=without_typed)
+        at += count
+        reached = dated[at - 1].seq
+        yield Reply(_frame(session, rows, reached, complete=True), reached, complete=True)
 
 
 def replaced(session: Session) -> Reply:
@@ -181,6 +191,31 @@ def _encoded(session: Session, message: Message, text: str) -> _Row:
         "session_id": session.session_id,
     }
     return _Row(message.seq, message.uuid, encode(row))
+
+
+def _oldest(
+    session: Session,
+    messages: Sequence[Message],
+    at: int,
+    room: int,
+    *,
+    without_typed: bool = False,
+) -> tuple[list[_Row], int]:
+    """Of the messages from ``messages[at]`` on those that fit, and how many that are together
+    with the ones left out."""
+    rows: list[_Row] = []
+    count = 0
+    for message in islice(messages, at, None):
+        if not (without_typed and message.typed):
+            row = _row(session, message, budget.MESSAGE_BYTES)
+            if len(row.data) >= room:
+                if rows:
+                    break
+                row = _fitted(session, message, room)
+            rows.append(row)
+            room -= len(row.data) + 1
+        count += 1
+    return rows, count
 
 
 def _newest(session: Session, messages: Sequence[Message], room: int, limit: int) -> list[_Row]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from podiumd.gateway.phone import outgoing, requests, text
 from podiumd.gateway.phone.session_handlers import known_or_held
 from podiumd.runtime.api import Json, SendPrompt
-from podiumd.runtime.errors import Busy, InvalidParameter, PodiumError
+from podiumd.runtime.errors import Busy, InvalidParameter, NotFound, PodiumError
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
@@ -49,7 +50,7 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     if new:
         phone.hub.announce(went["session_id"])
     phone.send(outgoing.ack(SAID[went["delivery"]]))
-    await phone.send_commands(wanted.working_directory)
+    await phone.send_commands(await _place_of(phone, message, wanted))
     if _wants_response(phone, message):
         phone.aside(lambda: _respond(phone, message, went))
 
@@ -67,6 +68,15 @@ def check_size(words: str) -> None:
 def _directory(phone: Phone, message: requests.Prompt) -> str | None:
     chosen = message.working_directory or phone.directory
     return None if chosen is None else phone.hub.workshop.at_home(chosen)
+
+
+async def _place_of(phone: Phone, message: requests.Prompt, wanted: SendPrompt) -> str | None:
+    """The directory of the session that was prompted; its agent may not have written a word."""
+    if wanted.session_id is not None:
+        with suppress(NotFound):
+            row = await phone.hub.service.sessions_get(wanted.session_id)
+            return row["working_directory"] or None
+    return wanted.working_directory or _directory(phone, message)
 
 
 def _refused(

@@ -19,6 +19,9 @@ from podiumd.runtime.errors import (
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
 
+STEER_SECONDS = 1.0
+"""How long an agent may take to say that it has words; the phone's other messages wait."""
+
 
 async def get_available_recipes(phone: Phone, message: requests.GetAvailableRecipes) -> None:
     listed = await phone.hub.service.recipes_list(message.working_directory)
@@ -75,11 +78,13 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
 
 async def exit_recipe(phone: Phone, message: requests.ExitRecipe) -> None:
     """End the recipe; that it has ended is told when its agent is gone and the session free."""
-    shown = phone.hub.board.of_session(message.session_id)
-    if shown is None:
-        phone.send(outgoing_recipes.recipe_exited(message.session_id, words.NONE_RAN))
+    session_id = message.session_id
+    if phone.hub.news.waits(session_id):
+        return  # it has ended, and everybody hears of that in a moment
+    run_id = await _run_in(phone, session_id)
+    if run_id is None:
+        phone.send(outgoing_recipes.recipe_exited(session_id, words.NONE_RAN))
         return
-    run_id = shown.run_id
 
     async def cancel() -> None:
         try:
@@ -87,22 +92,22 @@ async def exit_recipe(phone: Phone, message: requests.ExitRecipe) -> None:
         except AlreadyEnded:
             pass  # it has just come to its own end, and everybody hears of that
 
-    phone.aside(cancel)
+    phone.stop(f"recipe {run_id}", cancel)
 
 
 async def pause_recipe(phone: Phone, message: requests.PauseRecipe) -> None:
-    await phone.hub.service.pause(_running(phone, message.session_id).run_id)
+    await phone.hub.service.pause(await _running(phone, message.session_id))
 
 
 async def resume_recipe(phone: Phone, message: requests.ResumeRecipe) -> None:
-    await phone.hub.service.resume(_running(phone, message.session_id).run_id)
+    await phone.hub.service.resume(await _running(phone, message.session_id))
 
 
 async def steer(phone: Phone, message: requests.Steer) -> None:
     check_size(message.text)
-    shown = _running(phone, message.session_id)
-    state = (await phone.hub.service.steer(shown.run_id, message.text))["state"]
-    phone.send(outgoing_recipes.steer_result(message.session_id, state))
+    run_id = await _running(phone, message.session_id)
+    went = await phone.hub.service.steer(run_id, message.text, STEER_SECONDS)
+    phone.send(outgoing_recipes.steer_result(message.session_id, went["state"]))
 
 
 async def set_orchestration(phone: Phone, message: requests.SetOrchestration) -> None:
@@ -111,10 +116,21 @@ async def set_orchestration(phone: Phone, message: requests.SetOrchestration) ->
     phone.hub.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
 
 
-def _running(phone: Phone, session_id: str) -> Shown:
+async def _run_in(phone: Phone, session_id: str) -> str | None:
+    """The recipe that runs in a session; the board may not have heard of it yet."""
     shown = phone.hub.board.of_session(session_id)
-    if shown is None:
+    if shown is not None:
+        return shown.run_id
+    for run in await phone.hub.service.list_runs(active=True, limit=1000):
+        if run["main_session_id"] == session_id and run["status"] != "ended":
+            return str(run["run_id"])
+    return None
+
+
+async def _running(phone: Phone, session_id: str) -> str:
+    run_id = await _run_in(phone, session_id)
+    if run_id is None:
         refusal = NotFound("recipe", session_id, f"No recipe runs in session {session_id}.")
         refusal.data["session_id"] = session_id
         raise refusal
-    return shown
+    return run_id

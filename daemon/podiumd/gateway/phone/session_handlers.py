@@ -5,14 +5,21 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from podiumd.gateway.phone import budget, outgoing, requests
+import trio
+
+from podiumd.gateway.phone import budget, outgoing, requests, words
 from podiumd.logs import log
 from podiumd.projects.errors import WorktreeRefused
+from podiumd.projects.worktrees import Worktree
 from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.store.errors import StoreError
+from podiumd.tools import git
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
+
+UNDOING_SECONDS = 20.0
 
 FIRST_WORDS = (
     "You are in a git worktree of its own for the session '{name}', on branch '{branch}'. "
@@ -53,7 +60,7 @@ async def unsubscribe(phone: Phone, message: requests.Unsubscribe) -> None:
 
 
 async def session_deleted(phone: Phone, message: requests.SessionDeleted) -> None:
-    phone.following.leave(message.session_id)
+    phone.following.forget(message.session_id)
 
 
 async def compact_session(phone: Phone, message: requests.CompactSession) -> None:
@@ -74,7 +81,7 @@ async def kill_session(phone: Phone, message: requests.KillSession) -> None:
         await phone.hub.service.interrupt_session(message.session_id)
         phone.send(outgoing.session_killed(message.session_id))
 
-    phone.aside(kill)
+    phone.stop(f"session {message.session_id}", kill)
 
 
 async def infer_session_name(phone: Phone, message: requests.InferSessionName) -> None:
@@ -104,14 +111,27 @@ async def create_worktree_session(phone: Phone, message: requests.CreateWorktree
                     agent=message.provider,
                 )
             )
-        except PodiumError as refusal:
-            await workshop.worktrees.discard(made)
-            phone.send(outgoing.worktree_session_error(refusal.message, "agent_failed"))
+        except (PodiumError, StoreError) as error:
+            await _discard(phone, made)
+            why = error.message if isinstance(error, PodiumError) else words.NOT_STORED
+            phone.send(outgoing.worktree_session_error(why, "agent_failed"))
             return
+        except BaseException:
+            with trio.move_on_after(UNDOING_SECONDS, shield=True):
+                await _discard(phone, made)
+            raise
         log("Worktree session made", device=phone.device, path=made.path)
         phone.send(outgoing.worktree_session_created(session_id, made.path, made.branch))
 
-    phone.aside(create)
+    phone.aside(create, lasting=True)
+
+
+async def _discard(phone: Phone, made: Worktree) -> None:
+    """Leave nothing of a worktree in which no session was begun."""
+    try:
+        await phone.hub.workshop.worktrees.discard(made)
+    except git.GitError as error:
+        log("Worktree not removed", "warning", path=made.path, error=str(error))
 
 
 async def set_directory(phone: Phone, message: requests.SetDirectory) -> None:

@@ -6,6 +6,8 @@ from podiumd.gateway.phone import outgoing_recipes as recipes
 from podiumd.gateway.phone.board import Shown
 from podiumd.runtime.api import Json
 
+NOT_STORED = "The daemon cannot store anything just now; try again."
+
 NONE_RAN: Json = {
     "reason": "user-requested",
     "category": "completed",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 import trio
@@ -53,11 +55,21 @@ class Body(msgspec.Struct, frozen=True):
         return self.wait
 
 
+class Tokens(Protocol):
+    """The client tokens that were used; the store of facts has them."""
+
+    async def token(self, method: str, token: str) -> object | None:
+        """What a token came to that was used with a method of the protocol."""
+        ...
+
+
 class PromptRoute:
     """The handler of ``POST /v1/prompt``."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, tokens: Tokens) -> None:
         self._service = service
+        self._tokens = tokens
+        self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
 
     async def __call__(self, request: Request, device: str) -> Response:
         """Raises ``Problem``, ``PodiumError``."""
@@ -66,13 +78,24 @@ class PromptRoute:
         body = decoded(await request.body(BODY_BYTES), Body)
         check_size(body.text or "")
         try:
-            went = await (self._prompt if body.recipe is None else self._recipe)(body, token)
+            went = await self._do(body, token)
         except InvalidParameter as refusal:
             if refusal.data["parameter"] == "client_token":
-                words = "This Idempotency-Key came with another request before: take a new one."
-                raise InvalidParameter("Idempotency-Key", words) from None
+                raise _used_before() from None
             raise
-        return await self._answer(went, body.seconds)
+        return await self._answer(request, went, body.seconds)
+
+    async def _do(self, body: Body, token: str | None) -> Json:
+        """What is asked, once. The daemon knows its tokens by method, and a key is for either."""
+        do, other = self._prompt, "runs.start"
+        if body.recipe is not None:
+            do, other = self._recipe, "sessions.prompt"
+        if token is None:
+            return await do(body, token)
+        async with self._locks.setdefault(token, trio.Lock()):
+            if await self._tokens.token(other, token) is not None:
+                raise _used_before()
+            return await do(body, token)
 
     async def _prompt(self, body: Body, token: str | None) -> Json:
         if body.text is None or not body.text.strip():
@@ -129,13 +152,13 @@ class PromptRoute:
         )
         raise InvalidParameter("text", words)
 
-    async def _answer(self, went: Json, seconds: float) -> Response:
-        """200 with what it came to, or 202 where it goes on."""
+    async def _answer(self, request: Request, went: Json, seconds: float) -> Response:
+        """200 with what it came to, or 202 where it goes on; at once when nobody waits any more."""
         if went["delivery"] in _DELIVERED:  # the answer is part of the recipe's own turn
             return json_response(200, {**went, "status": "delivered"})
         run_id = went["run_id"]
         with trio.move_on_after(seconds):
-            await self._service.run_gone(run_id)
+            await request.while_connected(partial(self._service.run_gone, run_id))
         run = await self._service.get_run(run_id)
         if run["status"] != "ended":
             asked = {"status": run["status"], "questions": run["questions"]}
@@ -144,6 +167,11 @@ class PromptRoute:
         if run["kind"] == "prompt":
             result["text"] = (await self._service.ended_turn(run_id))["text"]
         return json_response(200, result)
+
+
+def _used_before() -> InvalidParameter:
+    words = "This Idempotency-Key came with another request before: take a new one."
+    return InvalidParameter("Idempotency-Key", words)
 
 
 def _check_type(request: Request) -> None:

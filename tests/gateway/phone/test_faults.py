@@ -1,0 +1,253 @@
+"""What goes wrong below the gateway stays with the message, the run or the session concerned."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.gateway.phone import hub as hubs
+from podiumd.gateway.phone.following import MOST_FOLLOWED
+from podiumd.projects.worktrees import Worktree, Worktrees
+from podiumd.runtime.errors import Overloaded
+from podiumd.store.errors import StoreFailed
+from podiumd.tools.git import GitError
+from tests.gateway.phone.office import Line, Office, open_office
+from tests.runtime.harness import Machine
+from tests.sessions.support import line as record
+
+
+async def test_a_run_whose_beginning_is_damaged_does_not_keep_the_gateway_from_starting(
+    machine: Machine, tmp_path: Path, gated: str, one: str
+) -> None:
+    async with open_office(machine, tmp_path) as office:
+        damaged, _ = await office.daemon.waiting(gated)
+    database = sqlite3.connect(machine.state / "facts.db")
+    with database:
+        database.execute("update facts set data = x'7b7d' where seq = 1 and run_id = ?", [damaged])
+    database.close()
+    async with open_office(machine, tmp_path) as office:
+        line = await office.connected()
+        other = machine.directory("other")
+        line.say("start_recipe", session_id=None, recipe_id=one, working_directory=other)
+        assert (await line.hears("recipe_started"))["recipe_id"] == one
+
+
+async def test_sessions_that_cannot_be_looked_up_do_not_keep_the_gateway_from_starting(
+    machine: Machine, tmp_path: Path, gated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_office(machine, tmp_path) as office:
+        await office.daemon.waiting(gated)
+    asked = trio.Event()
+
+    async def refuse(*_: object) -> Any:
+        asked.set()
+        raise Overloaded("not yet")
+
+    monkeypatch.setattr("podiumd.runtime.service.DaemonService.sessions_get", refuse)
+    async with open_office(machine, tmp_path) as office:
+        await asked.wait()
+        await office.connected()
+
+
+FAULTS = [
+    sqlite3.OperationalError("disk I/O error"),
+    OSError(5, "Input/output error"),
+    StoreFailed(Path("facts.db"), "facts.db: the database refused"),
+    ZeroDivisionError(),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+async def test_whatever_goes_wrong_with_a_message_the_phone_is_told_and_stays(
+    office: Office, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    session = str(uuid.uuid4())
+    await office.record(session, record(1))
+    line = await office.connected()
+
+    async def refuse(*_: object) -> Any:
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(office.hub.service, "sessions_messages", refuse)
+        line.say("subscribe", session_id=session)
+        await line.caught_up()
+    assert len(line.of("error")) == 1 and line.closed is None
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+
+
+async def test_a_fault_is_logged_with_an_id_that_the_phone_is_told(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = await office.connected()
+
+    async def refuse(*_: object) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(office.hub.service, "recipes_list", refuse)
+    line.say("get_available_recipes")
+    said = (await line.hears("error"))["message"]
+    (entry,) = [each for each in caplog.records if each.msg == "%s" and each.exc_info]
+    assert entry.podium["id"] in said  # type: ignore[attr-defined]
+
+
+async def test_a_list_that_cannot_be_read_does_not_turn_a_phone_away(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> Any:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(office.hub.service, "sessions_list", refuse)
+        line = await office.connected()
+    line.say("refresh_sessions")
+    await line.hears("session_list")
+
+
+# -- worktrees -------------------------------------------------------------------------------
+
+
+class Trees:
+    """Working trees that are only said to be made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+        self.path = path
+        self.discarded: list[str] = []
+        self.fault: Exception | None = None
+        monkeypatch.setattr(Worktrees, "create", self._create)
+        monkeypatch.setattr(Worktrees, "discard", self._discard)
+
+    async def _create(self, *_: object) -> Worktree:
+        await trio.lowlevel.checkpoint()
+        return Worktree(path=str(self.path), branch="topic", project="/p", commit="c")
+
+    async def _discard(self, tree: Worktree) -> None:
+        await trio.lowlevel.checkpoint()
+        self.discarded.append(tree.branch)
+        if self.fault is not None:
+            raise self.fault
+
+
+@pytest.fixture
+def trees(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> Trees:
+    return Trees(monkeypatch, machine.project)
+
+
+def wanted(line: Line, **fields: str) -> None:
+    """The phone asks for a session in a working tree of its own."""
+    line.say("create_worktree_session", session_name="topic", parent_directory="/p", **fields)
+
+
+async def test_a_tree_that_git_does_not_remove_again_costs_nothing_but_a_line_in_the_log(
+    office: Office, trees: Trees
+) -> None:
+    trees.fault = GitError("work stands in it")
+    line = await office.connected()
+    wanted(line, provider="none-such")
+    assert (await line.hears("worktree_session_error"))["error_type"] == "agent_failed"
+    await line.caught_up()
+    assert trees.discarded == ["topic"] and line.of("error") == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (StoreFailed(Path("facts.db"), "facts.db: the disk"), "worktree_session_error"),
+        (ZeroDivisionError(), "error"),
+    ],
+)
+async def test_no_tree_is_left_in_which_no_session_was_begun(
+    office: Office,
+    trees: Trees,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception,
+    told: str,
+) -> None:
+    async def refuse(*_: object) -> Any:
+        raise fault
+
+    monkeypatch.setattr(office.hub.service, "prompt", refuse)
+    line = await office.connected()
+    wanted(line)
+    await line.hears(told)
+    assert trees.discarded == ["topic"]
+
+
+async def test_a_session_in_a_tree_is_begun_though_the_phone_that_asked_has_gone(
+    office: Office, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, gate, prompt = trio.Event(), trio.Event(), office.hub.service.prompt
+
+    async def slow(request: Any) -> Any:
+        begun.set()
+        await gate.wait()
+        return await prompt(request)
+
+    monkeypatch.setattr(office.hub.service, "prompt", slow)
+    line = await office.connected()
+    wanted(line)
+    await begun.wait()
+    line.hang_up()
+    while office.hub.phones:
+        await wait_all_tasks_blocked()
+    gate.set()
+    assert (await office.daemon.turn()).request.working_directory == str(trees.path)
+    assert trees.discarded == []
+
+
+async def test_a_daemon_that_stops_before_the_session_is_begun_leaves_no_tree(
+    machine: Machine, tmp_path: Path, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = trio.Event()
+
+    async def never(_: object) -> Any:
+        begun.set()
+        await trio.sleep_forever()
+
+    async with open_office(machine, tmp_path) as office:
+        monkeypatch.setattr(office.hub.service, "prompt", never)
+        line = await office.connected()
+        wanted(line)
+        await begun.wait()
+    assert trees.discarded == ["topic"]
+
+
+# -- what is remembered ----------------------------------------------------------------------
+
+
+async def test_sessions_that_never_get_words_do_not_keep_later_ones_from_being_told(
+    office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P-4.9."""
+    monkeypatch.setattr(hubs, "MOST_ANNOUNCED", 2)
+    for _ in range(2):
+        office.hub.announce(str(uuid.uuid4()))
+    line = await office.connected()
+    mine = str(uuid.uuid4())
+    line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
+    await line.hears("ack")
+    await office.record(mine, record(1, "Hi"))
+    assert (await line.hears("session_ready"))["session_id"] == mine
+
+
+async def test_a_phone_that_has_spoken_in_many_sessions_hears_of_the_latest(
+    office: Office,
+) -> None:
+    """P-9.8."""
+    went = await office.daemon.prompt("Hi")
+    turn = await office.daemon.turn()
+    line = await office.connected()
+    (phone,) = office.hub.phones
+    for _ in range(MOST_FOLLOWED):
+        phone.following.speaks_in(str(uuid.uuid4()))
+    line.say("prompt", text="more", resume_session_id=went["session_id"])
+    await line.hears("ack")
+    turn.complete()
+    assert (await line.hears("turn_complete"))["session_id"] == went["session_id"]

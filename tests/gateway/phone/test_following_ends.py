@@ -1,0 +1,296 @@
+"""Subscriptions that end, are made twice, or lose their session: no phone hears too much or
+nothing any more."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.gateway.phone import channels, connection
+from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
+from tests.gateway.phone.office import Line, Office
+from tests.sessions.support import line as record
+from tests.sessions.support import lines
+
+MANY = 300 * 1024
+
+
+@pytest.fixture
+def session() -> str:
+    return str(uuid.uuid4())
+
+
+def seqs(line: Line) -> list[int]:
+    """The numbers of every message that the phone was sent, in order."""
+    return [m["seq"] for each in line.of("session_history") for m in each["messages"]]
+
+
+async def waiting(office: Office, session: str) -> Line:
+    """A phone that has asked for a session that is not there yet."""
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("error")
+    return line
+
+
+async def behind(office: Office, session: str) -> None:
+    """Wait until the one phone that looks at a session has left its live frames."""
+    channel = office.hub.channels.get(session)
+    assert channel is not None
+    while not all(each.behind for each in channel.subscriptions):
+        await wait_all_tasks_blocked()
+
+
+class Gate:
+    """Holds the first call up until it is opened."""
+
+    def __init__(self, real: Callable[..., Awaitable[Any]]) -> None:
+        self.reached = trio.Event()
+        self.opened = trio.Event()
+        self._real = real
+
+    async def __call__(self, *args: Any) -> Any:
+        if not self.reached.is_set():
+            self.reached.set()
+            await self.opened.wait()
+        return await self._real(*args)
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Holds up the first look at a directory: it may be on a disk that does not answer."""
+    gate = Gate(connection.Phone.commands)
+
+    async def held(self: connection.Phone, directory: str | None) -> Any:
+        return await gate(self, directory)
+
+    gate.reached.set()  # not while phones connect
+    monkeypatch.setattr(connection.Phone, "commands", held)
+    return gate
+
+
+async def test_a_phone_that_subscribes_when_its_session_is_ready_has_one_subscription(
+    office: Office, session: str, commands: Gate
+) -> None:
+    """P-6.16: its own message crosses what the daemon does by itself."""
+    line = await waiting(office, session)
+    commands.reached = trio.Event()
+    await office.record(session, record(1))
+    await commands.reached.wait()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    commands.opened.set()
+    await wait_all_tasks_blocked()
+    channel = office.hub.channels.get(session)
+    assert channel is not None and len(channel.subscriptions) == 1
+    await office.record(session, record(2))
+    await line.until(lambda: 2 in seqs(line))
+    await line.caught_up()
+    assert seqs(line) == [1, 2]
+
+
+async def test_a_phone_that_leaves_what_is_just_being_answered_hears_nothing_more(
+    office: Office, session: str, commands: Gate
+) -> None:
+    """P-6.15."""
+    line = await waiting(office, session)
+    commands.reached = trio.Event()
+    await office.record(session, record(1))
+    await commands.reached.wait()
+    line.say("unsubscribe", session_id=session)
+    await line.caught_up()
+    line.forget()
+    commands.opened.set()
+    await wait_all_tasks_blocked()
+    assert [each for each in line.sent if each["type"] != "recent_sessions"] == []
+    assert office.hub.channels.get(session) is None
+
+
+async def test_a_phone_that_hangs_up_meanwhile_leaves_no_feed_behind(
+    office: Office, session: str, commands: Gate
+) -> None:
+    line = await waiting(office, session)
+    commands.reached = trio.Event()
+    await office.record(session, record(1))
+    await commands.reached.wait()
+    line.hang_up()
+    while office.hub.phones:
+        await wait_all_tasks_blocked()
+    commands.opened.set()
+    await wait_all_tasks_blocked()
+    assert office.hub.channels.get(session) is None
+
+
+async def test_a_phone_whose_directory_does_not_answer_holds_no_other_up(
+    office: Office, session: str, commands: Gate
+) -> None:
+    line, other = await waiting(office, session), await office.connected()
+    commands.reached = trio.Event()
+    await office.record(session, record(1))
+    await commands.reached.wait()
+    await other.hears("recent_sessions")
+    assert line.of("session_history") == []
+
+
+async def forgotten(office: Office, session: str) -> None:
+    """A person deletes a session's file and has the session forgotten."""
+    root = office.daemon.machine.roots[0].directory / "-project"
+    with office.daemon.service.sessions_changed() as changes:
+        (root / f"{session}.jsonl").unlink()
+        while session not in await changes.changed():
+            pass
+    await office.daemon.service.sessions_forget(session)
+
+
+async def test_a_session_that_was_forgotten_and_comes_again_is_followed_again(
+    office: Office, session: str
+) -> None:
+    await office.record(session, lines(1, 9))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    await forgotten(office, session)
+    while office.hub.channels.get(session) is not None:
+        await wait_all_tasks_blocked()
+    line.forget()
+    await office.record(session, lines(100, 2))
+    again = await line.hears("session_history")
+    assert again["gap"]["reason"] == "client_ahead" and seqs(line) == [1, 2]
+    other = await office.connected()
+    other.say("subscribe", session_id=session)
+    await other.hears("session_history")
+    await office.record(session, record(102))
+    for each in (line, other):
+        await each.until(lambda each=each: seqs(each)[-1] == 3)  # type: ignore[misc]
+        assert seqs(each) == [1, 2, 3]
+
+
+async def test_a_session_that_is_gone_when_its_feed_is_opened_again_is_waited_for(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
+    await office.record(session, lines(1, 3))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    follow, deliver = office.hub.service.follow_session, channels.Channel.deliver
+    asked = trio.Event()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    def gone(*_: object) -> None:
+        asked.set()
+        raise NotFound("session", session)
+
+    monkeypatch.setattr(channels.Channel, "deliver", broken)
+    monkeypatch.setattr(office.hub.service, "follow_session", gone)
+    await office.record(session, record(4))
+    await asked.wait()
+    monkeypatch.setattr(channels.Channel, "deliver", deliver)
+    monkeypatch.setattr(office.hub.service, "follow_session", follow)
+    await office.record(session, record(5))
+    await line.until(lambda: seqs(line)[-1] == 5)
+    assert seqs(line) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("fault", [Overloaded("being rewritten"), OSError("broken")])
+async def test_an_old_subscription_that_cannot_be_read_on_does_not_take_the_new_one_along(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    await office.record(session, record(1))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    real = office.hub.service.sessions_messages
+
+    async def failing(session_id: str, after: int | None, limit: int) -> Any:
+        if after is None:
+            return await real(session_id, after, limit)
+        raise fault
+
+    gate = Gate(failing)
+    monkeypatch.setattr(office.hub.service, "sessions_messages", gate)
+    line.take(MANY)
+    await office.record(session, record(2))
+    await behind(office, session)
+    line.take(0)
+    await gate.reached.wait()
+    monkeypatch.setattr(office.hub.service, "sessions_messages", real)
+    line.say("subscribe", session_id=session, from_offset=1)
+    await line.hears("session_history", 2)
+    gate.opened.set()
+    await wait_all_tasks_blocked()
+    await office.record(session, record(3))
+    await line.until(lambda: seqs(line)[-1] == 3)
+    assert seqs(line) == [1, 2, 3]
+
+
+async def test_what_could_not_be_read_on_goes_on_from_where_the_phone_was(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P-6.16: nothing twice, and no hole."""
+    await office.record(session, lines(1, 3))
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("session_history")
+    real = office.hub.service.sessions_messages
+    refused = trio.Event()
+
+    async def refuse(*_: object) -> Any:
+        refused.set()
+        raise Overloaded("being rewritten")
+
+    monkeypatch.setattr(office.hub.service, "sessions_messages", refuse)
+    line.take(MANY)
+    await office.record(session, record(4))
+    await behind(office, session)
+    line.take(0)
+    await refused.wait()
+    monkeypatch.setattr(office.hub.service, "sessions_messages", real)
+    await office.record(session, record(5))
+    await line.until(lambda: seqs(line)[-1] == 5)
+    assert seqs(line) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("fault", [Overloaded("too much"), RuntimeError("broken")])
+async def test_a_session_whose_feed_cannot_be_opened_is_refused_and_the_phone_goes_on(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    await office.record(session, record(1))
+    line = await office.connected()
+
+    def refuse(*_: object) -> None:
+        raise fault
+
+    with monkeypatch.context() as patch:
+        patch.setattr(office.hub.service, "follow_session", refuse)
+        line.say("subscribe", session_id=session)
+        await line.caught_up()
+    said = fault.message if isinstance(fault, PodiumError) else "cannot be read"
+    assert said in line.of("error")[0]["message"]
+    line.say("subscribe", session_id=session)
+    assert (await line.hears("session_history"))["messages"][0]["seq"] == 1
+
+
+async def test_a_phone_hears_nothing_at_all_of_a_session_that_it_deleted(
+    office: Office, session: str
+) -> None:
+    """P-4.12: nor of the ends of turns, though it had spoken in it."""
+    went = await office.daemon.prompt("Hi")
+    turn, session = await office.daemon.turn(), went["session_id"]
+    line, other = await office.connected(), await office.connected()
+    for each in (line, other):
+        each.say("prompt", text="more", resume_session_id=session)
+        await each.hears("ack")
+    line.say("session_deleted", session_id=session)
+    await line.caught_up()
+    line.forget()
+    turn.complete()
+    await other.hears("turn_complete")
+    assert line.of("turn_complete") == []
