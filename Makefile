@@ -33,11 +33,12 @@ test-rest: $(VENV)/.dev claude
 	$(PY) -m pytest -n $(JOBS) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
-# What takes long: every built-in recipe on the real agent, phones whose daemon dies and what they
-# do with sessions, the service's whole life, every door with every key and name, load, random lives
-# of session files with kills.
-LONG_TESTS := tests/e2e/test_builtin_recipes.py tests/e2e/test_phone_restarts.py \
-	tests/e2e/test_phone_sessions.py tests/service/test_restarts.py tests/service/test_install.py \
+# 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
+# service's whole life, every door with every key and name, load, random lives of session files.
+MAIN_PATHS := recipe_loop outcomes approvals restarts prompts sessions session_follow phone_day \
+	hostile_clone claude_contract
+LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/e2e/test_*.py)) \
+	tests/service/test_restarts.py tests/service/test_install.py \
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py
 .PHONY: test-long
 test-long: $(VENV)/.dev claude ## the tests that take long, beside 'make test'

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,11 +45,13 @@ def by_name(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    place = tmp_path / "home"
-    place.mkdir()
-    program(place, "claude", "echo 2.1.0")
-    return place
+def home() -> Iterator[Path]:
+    # Short: the path of a socket may have 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="podium-") as directory:
+        place = Path(directory, "home")
+        place.mkdir()
+        program(place, "claude", "echo 2.1.0")
+        yield place
 
 
 def test_a_machine_on_which_nothing_was_started_yet_is_well_and_stays_untouched(home: Path) -> None:
