@@ -56,6 +56,7 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.housekeeping import tidy_daily
 from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.notifications import notify
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
@@ -270,6 +271,7 @@ class Daemon:
         watch_gauges(self._meters, context, runs, gateway, server)
         nursery.start_soon(report, self._meters)
         nursery.start_soon(tidy_daily, context, runs.in_use)
+        nursery.start_soon(notify, context, service, lambda: self._settings.config.notify.command)
 
         async def apply(config: Config, changed: frozenset[str]) -> None:
             context.slots.resize(config.limits.max_agents)

@@ -98,6 +98,11 @@ class Machine:
         lines += [f"{name} = {json.dumps(value)}" for name, value in agent.items()]
         (self.podium_home / "config.toml").write_text("\n".join(lines) + "\n")
 
+    def notify(self, line: str) -> None:
+        """Have a command line of the shell told of what needs a person, or is over."""
+        with (self.podium_home / "config.toml").open("a") as file:
+            file.write(f'[notify]\ncommand = ["sh", "-c", {json.dumps(line)}]\n')
+
     def recipe(self, identity: str, text: str) -> str:
         """Write a recipe of the user's and return its id."""
         head = f'format = 1\nid = "{identity}"\nlabel = "{identity}"\ndescription = "A test"\n'

@@ -148,6 +148,15 @@ def check_effects(findings: Findings, scenario: Scenario, directory: Path, commi
         findings.note("effects", f"the irreversible step made {commits} commits")
 
 
+def check_notifications(findings: Findings, facts: list[Json], told: Path) -> None:
+    """The person's program heard of every question, perhaps more than once."""
+    lines = told.read_text().splitlines() if told.exists() else []
+    heard = {json.loads(line)["pos"] for line in lines}
+    missing = [f["pos"] for f in facts if f["type"] == "question.opened" and f["pos"] not in heard]
+    if missing:
+        findings.note("effects", f"nobody was told of the questions at {missing}")
+
+
 def check_end(findings: Findings, facts: list[Json], scenario: Scenario) -> None:
     """The run ended as it should, with nothing open."""
     last = facts[-1]

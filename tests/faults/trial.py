@@ -83,6 +83,10 @@ class Case:
         machine.set_up()
         machine.configure()
         machine.recipe(RECIPE, trial.scenario.recipe)
+        self._told: Path | None = None
+        if trial.point.startswith("notify."):  # else its settings are commits that others count
+            self._told = root / "told.jsonl"
+            machine.notify(f"cat >> '{self._told}'")
         self._model = model
         self._repo: GitRepo = machine.repository()
         self.lives = Lives(machine)
@@ -208,6 +212,8 @@ class Case:
         audit.check_steers(findings, facts, said)
         worked_in = Path(facts[0]["data"]["working_directory"])
         audit.check_effects(findings, self._trial.scenario, worked_in, self._person.commits)
+        if self._told is not None:
+            audit.check_notifications(findings, facts, self._told)
 
 
 async def _idle(turn: Path) -> None:

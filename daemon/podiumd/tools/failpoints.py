@@ -32,6 +32,8 @@ FAILPOINTS: dict[str, str] = {
     "command.before-run": "a step's command is intended, its process does not exist",
     "edge.after-taken": "the edge to the next step is stored, the step not entered",
     "gate.after-opened": "a gate's question is stored, not yet announced",
+    "notify.after-run": "the person's program was told of an event, no setting says so",
+    "notify.before-run": "an event is stored of which the person's program is to be told",
     "outcome.after-parsed": "a step's outcome is stored, no edge taken",
     "question.after-closed": "the closing of a question is stored, nothing acted on it",
     "recovery.after-settle": "a pending effect was looked at and its finding is stored",
