@@ -75,6 +75,10 @@ imports: $(VENV)/.dev ## the layers: who may import whom
 package: $(VENV)/.dev ## build wheel and sdist, install them elsewhere, compare what they carry
 	$(PY) tests/package/check_package.py
 
+.PHONY: newcomer
+newcomer: $(VENV)/.dev claude ## README's commands in an empty home: install, a recipe, a phone
+	$(PY) -m tests.package.newcomer
+
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
 	$(PY) -m tests.faults.campaign

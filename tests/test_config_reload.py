@@ -15,6 +15,7 @@ from podiumd.config import Config
 from podiumd.config_load import ConfigError, flatten, load, values_of, with_values
 from podiumd.config_reload import LIVE, Settings
 from podiumd.hangup import has_terminal, reload_on_signal
+from podiumd.manager import restart_command
 from podiumd.store.errors import StoreError
 
 
@@ -49,7 +50,7 @@ async def test_what_can_change_is_put_into_force(tmp_path: Path) -> None:
         "gateway.allowed_hosts",
         "limits.max_agents",
     ]
-    assert answer == {"changed": keys, "pending": []}
+    assert (answer["changed"], answer["pending"]) == (keys, [])
     ((config, changed),) = running.applied
     assert changed == set(keys) and config is running.settings.config
     assert config.limits.max_agents == 7 and config.agents.claude.idle_timeout_seconds == 5
@@ -64,7 +65,8 @@ async def test_what_cannot_waits_for_a_restart_and_is_named(
     running = Running(tmp_path, "gateway.port = 1\n")
     answer = await running.reads("gateway.port = 2\nlimits.max_agents = 3\n")
     waiting = [{"key": "gateway.port", "running": 1, "file": 2}]
-    assert answer == {"changed": ["limits.max_agents"], "pending": waiting}
+    restart = "podium down && podium up"
+    assert answer == {"changed": ["limits.max_agents"], "pending": waiting, "restart": restart}
     assert running.settings.config.gateway.port == 1
     assert running.settings.status()["pending"] == waiting
     sources = {one["key"]: one["source"] for one in running.settings.document()["values"]}
@@ -73,8 +75,22 @@ async def test_what_cannot_waits_for_a_restart_and_is_named(
     told = record.__dict__["podium"]
     assert told == {"key": "gateway.port", "fix": "restart with 'podium down && podium up'"}
     back = await running.reads("gateway.port = 1\nlimits.max_agents = 3\n")
-    assert back == {"changed": [], "pending": []}
+    assert (back["changed"], back["pending"]) == ([], [])
     assert len(running.applied) == 1
+
+
+async def test_a_service_is_restarted_by_its_own_command(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "podium")
+    (tmp_path / "config.toml").write_text("gateway.port = 1\n")
+    sources = ({"PODIUM_HOME": str(tmp_path)}, "linux", tmp_path)
+    settings = Settings(load(*sources), lambda: load(*sources), restart_command("systemd"))
+    (tmp_path / "config.toml").write_text("gateway.port = 2\n")
+    assert (await settings.reload())["restart"] == "podium service restart"
+    assert settings.status()["restart"] == "podium service restart"
+    (told,) = [one for one in caplog.records if one.message == "Configuration needs a restart"]
+    assert told.__dict__["podium"]["fix"] == "restart with 'podium service restart'"
 
 
 async def test_a_broken_file_changes_nothing_and_is_told_until_it_is_mended(

@@ -46,12 +46,13 @@ def _reload(json: bool) -> int:
     waiting = answer.get("pending") or []
     if waiting:
         now = now if changed else ""
-        now += "".join(f"{_waits(one)}\n" for one in waiting) + RESTART
+        now += "".join(f"{_waits(one)}\n" for one in waiting) + _restart(answer)
     text.emit(now)
     return OK
 
 
-RESTART = "Restart with 'podium down && podium up'.\n"
+def _restart(answer: Json) -> str:
+    return f"Restart with '{text.fold(answer.get('restart') or 'podium down && podium up')}'.\n"
 
 
 def _waits(one: Json) -> str:
@@ -82,7 +83,7 @@ def _running(json: bool) -> int:
     if answer.get("problem"):
         text.tell(f"podium: the file is not in force: {text.fold(answer['problem'])}")
     for one in answer.get("pending") or []:
-        text.tell(f"podium: {_waits(one)} {RESTART.rstrip()}")
+        text.tell(f"podium: {_waits(one)} {_restart(answer).rstrip()}")
     return OK
 
 

@@ -118,7 +118,7 @@ def _toml(value: Any) -> str:
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     from podiumd.config_reload import Settings
-    from podiumd.manager import Manager
+    from podiumd.manager import Manager, restart_command
     from podiumd.tools.cgroup import leave_turn_group  # these load trio
     from podiumd.tools.environment import reexec_without_turn
 
@@ -134,7 +134,7 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     from podiumd import app  # only now: 'config show' must not load the whole daemon
 
     sources = (os.environ, sys.platform, Path.home(), options.config)
-    settings = Settings(loaded, lambda: load(*sources))
+    settings = Settings(loaded, lambda: load(*sources), restart_command(manager.kind))
 
     def ready() -> None:
         if options.ready_fd is not None:

@@ -15,16 +15,16 @@ import trio
 from podiumd.config import Config
 from podiumd.config_load import ConfigError, Loaded, flatten, values_of, with_values
 from podiumd.logs import log
+from podiumd.manager import restart_command
 from podiumd.paths import PlaceError
 from podiumd.redaction import HIDDEN, is_secret_name
 
 Json = dict[str, Any]
 Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
 
-RESTART: Final = "podium down && podium up"
-
 LIVE: Final = (
     "agents.claude.",  # for turns that start later
+    "agents.native.",
     "gateway.allowed_hosts",
     "limits.",
     "notify.",
@@ -39,11 +39,15 @@ _ENVIRONMENT: Final = ("agents.claude.env", "agents.claude.pass_env")
 class Settings:
     """One daemon's settings.
 
-    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks.
+    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks;
+    ``restart`` is the command that starts this daemon anew.
     """
 
-    def __init__(self, loaded: Loaded, read: Callable[[], Loaded]) -> None:
+    def __init__(
+        self, loaded: Loaded, read: Callable[[], Loaded], restart: str = restart_command(None)
+    ) -> None:
         self.config = loaded.config
+        self._restart = restart
         self._path = str(loaded.places.config)
         self._sources = dict(loaded.sources)
         self._read = read
@@ -72,7 +76,8 @@ class Settings:
                 log("Configuration refused", "error", reason=self._problem, effect=effect)
                 raise
             self._problem = None
-            return {"changed": await self._take(loaded), "pending": self._waiting()}
+            changed = await self._take(loaded)
+            return {"changed": changed, "pending": self._waiting(), "restart": self._restart}
 
     async def _take(self, loaded: Loaded) -> list[str]:
         old, new = values_of(self.config), values_of(loaded.config)
@@ -88,15 +93,19 @@ class Settings:
             await self._apply(self.config, frozenset(changed))
         log("Configuration read", changed=changed, file=self._path)
         for key in self._pending:
-            log(
-                "Configuration needs a restart", "warning", key=key, fix=f"restart with '{RESTART}'"
-            )
+            fix = f"restart with '{self._restart}'"
+            log("Configuration needs a restart", "warning", key=key, fix=fix)
         return changed
 
     def status(self) -> Json:
         """``path``; ``problem``: why the file is not used, or null; ``pending``: what of it waits
-        for a restart, [{key, running, file}]."""
-        return {"path": self._path, "problem": self._problem, "pending": self._waiting()}
+        for a restart, [{key, running, file}]; ``restart``: the command for that."""
+        return {
+            "path": self._path,
+            "problem": self._problem,
+            "pending": self._waiting(),
+            "restart": self._restart,
+        }
 
     def document(self) -> Json:
         """``status`` and ``values`` [{key, value, source}]: all that is in force."""

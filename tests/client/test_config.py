@@ -34,6 +34,9 @@ def test_reload_tells_what_is_in_force_and_what_waits(daemon: FakeDaemon) -> Non
         "gateway.port waits for a restart: it is 8080, and is to be 99.\n"
         "Restart with 'podium down && podium up'.\n"
     )
+    served = {"changed": [], "pending": PENDING, "restart": "podium service restart"}
+    daemon.answers["daemon.reload"] = served
+    assert podium(daemon, "config", "reload").stdout.endswith("with 'podium service restart'.\n")
     daemon.answers["daemon.reload"] = {"changed": [], "pending": []}
     assert podium(daemon, "config", "reload").stdout == "Nothing has changed.\n"
     assert json.loads(podium(daemon, "config", "reload", "--json").stdout)["pending"] == []

@@ -130,6 +130,10 @@ def test_a_daemon_of_another_release_is_told_with_the_command(tmp_path: Path) ->
     older = replace(patient, daemon=Daemon(pid=7, status={"version": "0.0.9"}))
     found = only(places.version(older))
     assert found.message == f"the running daemon is 0.0.9, installed is {__version__}"
+    assert found.fix.startswith("'podium down && podium up'")
+    served = {"version": "0.0.9", "service": "systemd"}
+    found = only(places.version(replace(patient, daemon=Daemon(pid=7, status=served))))
+    assert found.fix.startswith("'podium service restart'")
 
 
 def test_a_configuration_that_is_not_in_force_is_told(tmp_path: Path) -> None:

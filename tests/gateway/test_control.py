@@ -46,6 +46,7 @@ def control(devices: Devices | None = None, **settings: object) -> Control:
         devices or Devices(Kept(), Clock()),
         config_file="/home/ada/config.toml",
         user="ada",
+        restart="podium service restart",
         addresses=lambda: (Address("192.0.2.7", "eth0", main=True),),
         names=lambda: ("pots", "pots.local"),
     )

@@ -23,6 +23,7 @@ def place(host: str = "127.0.0.1", *, secure: bool = False, **more: Any) -> Plac
         "name": "pots.local",
         "user": "ada",
         "config_file": "/home/ada/.config/podium/config.toml",
+        "restart": "podium service restart",
     }
     return Place(host=host, secure=secure, **given | more)
 
@@ -105,7 +106,7 @@ def test_the_warning_says_what_is_at_stake_and_what_to_do() -> None:
         "without TLS",
         "run commands as you",
         'tls = "auto" under [gateway] in /home/ada/.config/podium/config.toml',
-        "'podium down && podium up'",
+        "'podium service restart'",
     ):
         assert words in warning
 

@@ -185,6 +185,18 @@ def test_status_tells_what_the_manager_says(somebody: Person) -> None:
     assert (told["installed"], told["running"], told["pid"]) == (True, False, None)
 
 
+def test_a_unit_that_cannot_be_read_is_named_with_what_mends_it(somebody: Person) -> None:
+    somebody.podium("service", "install")
+    unit = somebody.home / ".config/systemd/user/podiumd.service"
+    unit.write_bytes(b"\xff\xfe not a unit")
+
+    done = somebody.podium("service", "status")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{unit} cannot be read" in done.stderr
+    assert "'podium service install' writes it anew" in done.stderr
+
+
 def test_a_manager_that_cannot_be_reached_is_named(somebody: Person) -> None:
     (somebody.home / ".stand-in" / "broken").touch()
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from podiumd.doctor.places import RESTART
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 from podiumd.drivers.claude_args import ENVIRONMENT
@@ -28,7 +27,9 @@ def claude(subject: Subject) -> list[Check]:
         elsewhere = shutil.which(command, path=ours.get("PATH"))
         if elsewhere is not None:
             message = f"{elsewhere} is on your PATH and not on the daemon's"
-            fix = f"{RESTART} from this shell, or set agents.claude.command to the whole path"
+            fix = (
+                f"{_anew(subject)} from this shell, or set agents.claude.command to the whole path"
+            )
             return [broken(name, message, fix)]
         message = f"'{command}' is no program on PATH"
         fix = "install Claude Code, or set agents.claude.command in the configuration"
@@ -85,6 +86,12 @@ def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) ->
     if done.returncode != 0:
         return "", f"{' '.join(options)} ended with status {done.returncode}: {words[:_MOST_SAID]}"
     return words[:_MOST_SAID] or "no version told", ""
+
+
+def _anew(subject: Subject) -> str:
+    """What gives the daemon the environment of the shell that it is typed in."""
+    served = (subject.daemon.status or {}).get("service")
+    return "'podium service install'" if served else subject.restart
 
 
 def _environment(subject: Subject, base: Mapping[str, str] | None = None) -> dict[str, str]:

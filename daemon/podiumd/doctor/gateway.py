@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from podiumd.doctor.places import RESTART
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors
 from podiumd.gateway.certificate import RENEW_DAYS
@@ -29,7 +28,7 @@ def port(subject: Subject) -> list[Check]:
         return [ok("port", "the gateway is off (gateway.enabled)")]
     told = (status or {}).get("gateway") or {}
     if told.get("problem"):
-        return [broken("port", str(told["problem"]).rstrip("."), f"then {RESTART}")]
+        return [broken("port", str(told["problem"]).rstrip("."), f"then {subject.restart}")]
     if told.get("url"):
         return [ok("port", f"the daemon listens: phones connect to {told['url']}")]
     if status is not None and not told.get("enabled"):
@@ -112,13 +111,19 @@ def certificate(subject: Subject) -> list[Check]:
         return [broken(name, f"gateway.cert_file: there is no {path}", "put the certificate there")]
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it holds no certificate in PEM form"
-        fix = f"delete it; {RESTART} makes a new one" if own else "put the certificate there"
+        fix = (
+            f"delete it; {subject.restart} makes a new one" if own else "put the certificate there"
+        )
         return [broken(name, f"{path} cannot be read: {why}", fix)]
     left = found.not_valid_after_utc - subject.now
     if left > timedelta(days=RENEW_DAYS):
         return [ok(name, f"{path} is good for {left.days} days")]
     ends = f"{path} {'ended' if left < timedelta() else 'ends'} on {found.not_valid_after_utc:%F}"
-    fix = f"{RESTART} makes a new one, which phones must trust" if own else "renew it, then restart"
+    fix = (
+        f"{subject.restart} makes a new one, which phones must trust"
+        if own
+        else "renew it, then restart"
+    )
     return [broken(name, ends, fix) if left < timedelta() else warn(name, ends, fix)]
 
 

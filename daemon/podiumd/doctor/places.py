@@ -12,7 +12,6 @@ from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.paths import WORK
 
-RESTART: Final = "'podium down && podium up'"
 _SECRET_FILES: Final = ("facts.db", "facts.db-wal", "index.db", "podiumd.log", "tls/gateway.pem")
 _LISTENING: Final = 0x10000  # __SO_ACCEPTCON of Linux's include/uapi/linux/net.h
 
@@ -104,7 +103,9 @@ def socket(subject: Subject) -> list[Check]:
     except OSError:
         if daemon.pid is None:
             return [ok("socket", f"no daemon is running ('podium up' starts it at {path})")]
-        return [broken("socket", f"{path} is gone while the daemon runs", f"{RESTART} makes it")]
+        return [
+            broken("socket", f"{path} is gone while the daemon runs", f"{subject.restart} makes it")
+        ]
     if not stat.S_ISSOCK(found.st_mode):
         return [broken("socket", f"{path} exists and is not a socket", "move it away")]
     if found.st_uid != subject.uid:
@@ -152,4 +153,4 @@ def version(subject: Subject) -> list[Check]:
     if running == __version__:
         return [ok("version", f"{__version__}, and so is the running daemon")]
     message = f"the running daemon is {running}, installed is {__version__}"
-    return [warn("version", message, f"{RESTART} restarts it with the installed one")]
+    return [warn("version", message, f"{subject.restart} restarts it with the installed one")]

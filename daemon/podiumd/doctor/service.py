@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
-from xml.parsers.expat import ExpatError
 
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.situation import Situation, program_of_this_installation
-from podiumd.service.state import State, look
+from podiumd.service.state import DamagedFile, State, look
 
 _INSTALL: Final = "'podium service install' writes it anew"
 LINGER: Final = Path("/var/lib/systemd/linger")
@@ -27,7 +26,9 @@ def service(subject: Subject) -> list[Check]:
         if own and str(Path(own).absolute()) not in text:
             return [ok("service", "installed, for another daemon than this PODIUM_HOME")]
         state = look(_manager(subject), _situation(subject, unit))
-    except (OSError, ValueError, ExpatError) as error:
+    except DamagedFile as damaged:
+        return [broken("service", f"{unit} cannot be read: {damaged.why}", _INSTALL)]
+    except (OSError, ValueError) as error:
         return [broken("service", f"{unit} cannot be read: {error}", _INSTALL)]
     return [_judge(state)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from podiumd.config_load import ConfigError
-from podiumd.doctor.places import RESTART
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 
@@ -28,6 +27,6 @@ def configuration(subject: Subject) -> list[Check]:
     waiting = [one["key"] for one in state.get("pending") or []]
     if waiting:
         message = f"not in force before a restart: {', '.join(waiting)}"
-        return [warn("configuration", message, RESTART)]
+        return [warn("configuration", message, subject.restart)]
     there = f"{path} can be used" if path.exists() else f"there is no {path}: all defaults hold"
     return [ok("configuration", there)]

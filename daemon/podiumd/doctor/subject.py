@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.config import Config
+from podiumd.manager import restart_command
 from podiumd.paths import Places
 
 _ANSWER_SECONDS: Final = 3.0
@@ -54,6 +55,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def linux(self) -> bool:
         return self.platform == "linux"
+
+    @property
+    def restart(self) -> str:
+        """The command, quoted, that starts the daemon anew."""
+        return f"'{restart_command((self.daemon.status or {}).get('service'))}'"
 
 
 def find_daemon(places: Places) -> Daemon:

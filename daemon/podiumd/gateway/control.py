@@ -30,7 +30,8 @@ class Running(Protocol):
 
 class Control:
     """A ``GatewayControl``. It works from the start; ``opened`` and ``failed`` say what became of
-    the listener. ``config_file`` and ``user`` are for the words to people."""
+    the listener. ``config_file``, ``user`` and the command for a ``restart`` are for the words
+    to people."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Control:
         *,
         config_file: str,
         user: str,
+        restart: str,
         addresses: Callable[[], Sequence[Address]] = own_addresses,
         names: Callable[[], Sequence[str]] = own_names,
     ) -> None:
@@ -46,6 +48,7 @@ class Control:
         self._devices = devices
         self._config_file = config_file
         self._user = user
+        self._restart = restart
         self._addresses = addresses
         self._names = names
         self._running: Running | None = None
@@ -137,7 +140,7 @@ class Control:
             raise Refused(self._problem or "The gateway is just starting: try again.")
         raise Refused(
             "The gateway is off: set enabled = true under [gateway] in "
-            f"{self._config_file}, then 'podium down && podium up'."
+            f"{self._config_file}, then '{self._restart}'."
         )
 
     def _place(self, running: Running) -> reach.Place:
@@ -149,4 +152,5 @@ class Control:
             name=next((name for name in self._names() if name.endswith(".local")), ""),
             user=self._user,
             config_file=self._config_file,
+            restart=self._restart,
         )

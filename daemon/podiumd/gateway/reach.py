@@ -17,7 +17,7 @@ from podiumd.runtime.api import Json
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where the gateway listens (``host`` as in the settings, the real ``port``), and what the
     machine is called: its ``addresses``, its mDNS ``name``, the ``user`` for SSH, the
-    ``config_file`` to change."""
+    ``config_file`` to change, the command for a ``restart``."""
 
     host: str
     port: int
@@ -26,6 +26,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     user: str
     config_file: str
+    restart: str
 
     @property
     def loopback(self) -> bool:
@@ -77,7 +78,7 @@ def warning(place: Place) -> str | None:
         "without TLS: everybody on the network between can read what you and your agents say, "
         "take the key of a paired device, and with it run commands as you. Set "
         f'tls = "auto" under [gateway] in {place.config_file}, or host = "127.0.0.1" with '
-        "Tailscale or SSH, and restart with 'podium down && podium up'."
+        f"Tailscale or SSH, and restart with '{place.restart}'."
     )
 
 
@@ -110,7 +111,7 @@ def _own_network(place: Place) -> Json:
     return _way(
         "network",
         f'In your own network: set host = "{wide}"{secured} under [gateway] in '
-        f"{place.config_file}, then 'podium down && podium up'. The address is then {url}. An app "
+        f"{place.config_file}, then '{place.restart}'. The address is then {url}. An app "
         "that speaks only ws:// needs one of the other ways.",
     )
 

@@ -38,6 +38,7 @@ from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import transcriptions
 from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import Traffic
+from podiumd.manager import restart_command
 from podiumd.metrics import Meters
 from podiumd.paths import PlaceError
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
@@ -48,7 +49,7 @@ from podiumd.store.errors import StoreError
 
 _NO_HISTORY: Final = (
     "The history of commands in {} cannot be opened: {}. Make it a directory of yours that can be"
-    " written to, then 'podium down && podium up'."
+    " written to, then '{}'."
 )
 
 
@@ -63,7 +64,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
     words to people. ``command_bounds`` tells how much of commands is kept at this moment,
-    ``meters`` counts.
+    ``meters`` counts. ``restart`` is the command that starts this daemon anew.
     """
 
     settings: GatewaySettings
@@ -77,6 +78,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     infer_name: Callable[[str], Awaitable[str]]
     command_bounds: Callable[[], Bounds] = Bounds
     meters: Meters = msgspec.field(default_factory=Meters)
+    restart: str = restart_command(None)
 
 
 @asynccontextmanager
@@ -86,7 +88,13 @@ async def open_gateway(
     """Run the gateway; entered once it listens, or it is known why it does not."""
     devices = Devices(store, around.now)
     around = _at_handed_sockets(around)
-    control = Control(around.settings, devices, config_file=around.config_file, user=around.user)
+    control = Control(
+        around.settings,
+        devices,
+        config_file=around.config_file,
+        user=around.user,
+        restart=around.restart,
+    )
     try:
         await devices.load()
     except (DamagedDevices, StoreError) as error:
@@ -115,7 +123,8 @@ async def _running(
         try:
             book = await stack.enter_async_context(_command_book(around, tell))
         except OSError as error:
-            control.failed(_NO_HISTORY.format(around.state / "commands", error.strerror or error))
+            place = around.state / "commands"
+            control.failed(_NO_HISTORY.format(place, error.strerror or error, around.restart))
             yield
             return
         nursery = await stack.enter_async_context(trio.open_nursery())

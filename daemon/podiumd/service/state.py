@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
+from xml.parsers.expat import ExpatError
 
 from podiumd.service import property_list, units
 from podiumd.service.kinds import ServiceManager
@@ -17,6 +18,14 @@ from podiumd.service.steps import WriteFile
 
 _SECONDS: Final = 20.0
 _ASKED: Final = "ActiveState,SubState,MainPID,NRestarts,UnitFileState,Result"
+
+
+class DamagedFile(ValueError):
+    """The file of the service is not what it is to be."""
+
+    def __init__(self, file: Path, why: Exception) -> None:
+        super().__init__(f"{file} cannot be read: {why}. 'podium service install' writes it anew.")
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -42,13 +51,19 @@ class State:
 
 
 def look(manager: ServiceManager, situation: Situation) -> State:
-    """Ask the service manager; one that does not answer has a service that does not run."""
+    """Ask the service manager; one that does not answer has a service that does not run.
+
+    Raises ``DamagedFile`` and ``OSError``.
+    """
     file = manager.files(situation)[0]
     if file not in situation.there:
         return State(manager.name, installed=False, file=str(file))
     asked = _systemd if manager.name == "systemd" else _launchd
     found = asked(situation)
-    current = is_current(manager, situation, file)
+    try:
+        current = is_current(manager, situation, file)
+    except (ValueError, plistlib.InvalidFileException, ExpatError) as error:
+        raise DamagedFile(file, error) from None
     return State(manager.name, installed=True, file=str(file), current=current, **found)
 
 

@@ -43,7 +43,7 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
     """The routes as the daemon puts them together, with the office's phones beside them."""
     async with open_office(machine, home) as office:
         settings = GatewaySettings()
-        control = Control(settings, office.devices, config_file="config.toml", user="ada")
+        control = Control(settings, office.devices, config_file="config.toml", user="ada", restart="podium up")
         meters = Meters()
         daemon = office.daemon
         routes = gateway_service._routes(daemon.service, daemon.store, office.hub.workshop, meters)
