@@ -36,13 +36,22 @@ test-rest: $(VENV)/.dev claude
 # 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
 # service's whole life, every door with every key and name, load, random lives of session files.
 MAIN_PATHS := recipe_loop outcomes approvals restarts prompts sessions session_follow phone_day \
-	hostile_clone claude_contract
+	hostile_clone claude_contract native_turn phone_voice
 LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/e2e/test_*.py)) \
 	tests/service/test_restarts.py tests/service/test_install.py \
-	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py
+	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \
+	tests/speech/voice
 .PHONY: test-long
-test-long: $(VENV)/.dev claude ## the tests that take long, beside 'make test'
+test-long: $(VENV)/.dev claude voice-assets ## the tests that take long, beside 'make test'
 	$(PY) -m pytest -n $(JOBS) $(LONG_TESTS)
+
+.PHONY: voice
+voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings
+	$(PY) -m pytest tests/speech/voice
+
+.PHONY: voice-assets
+voice-assets: $(VENV)/.voice ## bring the models and recordings of those tests, by hash, into .cache
+	$(PY) -m tests.speech.assets tiny.en base
 
 .PHONY: browser
 browser: $(VENV)/.dev ## hostile pages in a real Chromium: CHROMIUM=PATH, else one that is on PATH
@@ -117,6 +126,8 @@ soak: $(VENV)/.dev ## 1,000 phones held for 10 minutes: nothing may grow; PHONES
 .PHONY: bench
 bench: $(patsubst benchmarks/bench_%.py,bench-%,$(wildcard benchmarks/bench_*.py)) ## all benchmarks; one alone: make bench-NAME
 
+bench-voice: $(VENV)/.voice
+
 bench-%: benchmarks/bench_%.py $(VENV)/.dev
 	$(PY) $<
 
@@ -159,4 +170,9 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 # And what tests and checks need.
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) install --quiet --constraint constraints.txt --group dev
+	@touch $@
+
+# The extra podium[voice]: some 400 MB.
+$(VENV)/.voice: $(VENV)/.runtime
+	$(PIP) install --quiet --constraint constraints.txt --editable '.[voice]'
 	@touch $@

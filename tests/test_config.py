@@ -44,13 +44,26 @@ key_file = "key.pem"
 allowed_hosts = ["*.example.org", "box"]
 [voice]
 enabled = false
+engine = "wyoming"
 model = "small"
+language = "de"
+url = "tcp://box:10300"
+api_key_env = "A_KEY"
+allow_remote = true
+script = "lines.txt"
+max_seconds = 60
+max_megabytes = 8
 idle_unload_seconds = 5
+timeout_seconds = 10
+threads = 1
 speak = "summary"
+speak_command = ["piper"]
+speak_rate = 200
 [orchestration]
 enabled = false
 [limits]
 max_agents = 2
+agent_memory_megabytes = 100
 spool_megabytes = 10
 output_megabytes = 5
 [retention]

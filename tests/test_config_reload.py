@@ -130,6 +130,7 @@ async def test_secrets_of_the_agents_environment_are_told_to_nobody(tmp_path: Pa
 def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path) -> None:
     bounds = Running(tmp_path, "limits.max_agents = 2\n").settings.bounds()
     assert bounds["limits"] == {
+        "agent_memory_megabytes": 4096,
         "max_agents": 2,
         "spool_megabytes": 1024,
         "output_megabytes": 10,

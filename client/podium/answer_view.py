@@ -92,7 +92,10 @@ class AnswerView:
 
     def _ended(self, run: Json) -> None:
         self.finish()
-        if (run.get("exit") or {}).get("class") != "completed":
+        ended = run.get("exit") or {}
+        if ended.get("class") != "completed":
             text.tell(end_line(run, self._style))
+            if detail := text.clean(ended.get("detail") or "").strip("\n"):
+                text.tell(detail)
         elif self._style.terminal and self._session:
             self._aside(f"go on with: podium prompt --session {self._session} TEXT")

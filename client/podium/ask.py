@@ -106,8 +106,13 @@ class Asker:
             self._show()
 
 
+LEAVE = {"y": "allow", "yes": "allow", "n": "deny", "no": "deny"}
+"""What a person says where leave is asked for, and what that is called."""
+
+
 def chosen(question: Json, words: str) -> str:
-    """What a person means: a choice by number, id, label or a clear beginning; else the words."""
+    """What a person means: a choice by number, id, label or a clear beginning, yes and no where
+    leave is asked for; else the words."""
     choices = choices_of(question)
     if words.isdecimal() and 1 <= int(words) <= len(choices):
         return choices[int(words) - 1][0]
@@ -115,5 +120,7 @@ def chosen(question: Json, words: str) -> str:
     for value, label in choices:
         if wanted in (value.casefold(), label.casefold()):
             return value
+    if question.get("kind") == "approval" and wanted in LEAVE:
+        return LEAVE[wanted]
     near = [value for value, _ in choices if value.casefold().startswith(wanted)]
     return near[0] if len(near) == 1 else words

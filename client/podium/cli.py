@@ -39,10 +39,15 @@ def run(arguments: list[str]) -> int:
         return OK
     _require_known(arguments)
     try:
-        given = vars(parser().parse_args(arguments))
+        parsed, rest = parser().parse_known_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
+    given = vars(parsed)
     command = next(one for one in COMMANDS if one.handler == given["handler"])
+    if rest:
+        path = " ".join(["podium", *command.path])
+        words = text.fold(" ".join(rest), 80)
+        raise Failure(f"'{path}' does not take {words}: see '{path} --help'.", USAGE)
     module, _, function = command.handler.partition(":")
     handler = getattr(importlib.import_module(f"podium.{module}"), function)
     # The parser also knows the options of the command above (``--all`` of ``runs``).
@@ -77,6 +82,10 @@ def _require_known(arguments: list[str]) -> None:
                 f"There is no command '{named}': {nearest}'{more}' lists them all.", USAGE
             )
         path = (*path, word)
+    below = [command.path[-1] for command in COMMANDS if command.path[:-1] == path]
+    if below and not any(command.path == path and command.handler for command in COMMANDS):
+        here = " ".join(["podium", *path])
+        raise Failure(f"'{here}' needs one of: {', '.join(below)}: see '{here} --help'.", USAGE)
 
 
 def overview() -> str:

@@ -73,8 +73,11 @@ def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
     elif kind == "question.closed":
         after = history.open_seconds(str(data.get("question_id")))
         told = {"after": text.duration(after)} | told
+    elif kind == "action.ended":
+        told |= data.get("result") or {}
     elif kind == "turn.ended":
         report = data.get("report") or {}
+        told |= {"commit": report.get("commit")}
         if report.get("kind") != "done":
             told |= {"end": report.get("kind"), "detail": report.get("detail")}
     # A terminal cuts the line: what is for programs stands last.
@@ -167,6 +170,7 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     """``podium answer``: without a value the choices are shown."""
     if value is None:
         return _show_question(question_id, json)
+    value = _meant(question_id, value)
     params = {"question_id": question_id, "answer": value}
     if note is not None:
         params["note"] = note
@@ -178,9 +182,25 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     return 0
 
 
-def _show_question(beginning: str, json: bool) -> int:
+def _meant(beginning: str, value: str) -> str:
+    """The answer that the words stand for: yes and no, where leave is asked for."""
+    from podium.ask import LEAVE, chosen
+
+    if value.casefold() not in LEAVE:
+        return value
+    found = _open_questions(beginning)
+    if len(found) == 1 and found[0].get("kind") == "approval":
+        return chosen(found[0], value)
+    return value
+
+
+def _open_questions(beginning: str) -> list[Json]:
     listed: list[Json] = call("questions.list")
-    found = [one for one in listed if str(one.get("question_id")).startswith(beginning)]
+    return [one for one in listed if str(one.get("question_id")).startswith(beginning)]
+
+
+def _show_question(beginning: str, json: bool) -> int:
+    found = _open_questions(beginning)
     if len(found) != 1:
         many = "More than one open question begins with" if found else "There is no open question"
         raise Failure(f"{many} '{text.fold(beginning)}': 'podium questions' lists them.")

@@ -10,7 +10,7 @@ class Argument(NamedTuple):
 
     ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
-    ``commands``, ``devices``, ``directories`` or ``files``.
+    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``.
     """
 
     names: tuple[str, ...]
@@ -63,7 +63,9 @@ SESSION = option(
     "ID",
     values="sessions",
 )
-AGENT = option("--agent", "the agent that does the work", "AGENT")
+AGENT = option(
+    "--agent", "the agent that does the work: claude, native or scripted", "AGENT", values="agents"
+)
 DETACH = option("--detach", "start it, print the run's id and do not follow")
 RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
 TEXT = positional("TEXT", "words", "the message; '-' reads standard input")

@@ -198,6 +198,13 @@ def _commands(placed: list[str]) -> list[Candidate]:
     return [(one.path[-1], one.summary) for one in COMMANDS if list(one.path[:-1]) == placed]
 
 
+AGENTS = {
+    "native": "Podium's own agent: an API key or a local model",
+    "claude": "Claude Code",
+    "scripted": "plays a file of turns, for trying things out",
+}
+
+
 SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "runs": _runs,
     "sessions": _sessions,
@@ -208,6 +215,7 @@ SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "steps": _steps,
     "commands": _commands,
     "devices": _devices,
+    "agents": lambda placed: list(AGENTS.items()),
     "files": lambda placed: [(FILES, "")],
     "directories": lambda placed: [(DIRECTORIES, "")],
 }

@@ -15,6 +15,7 @@ from podium.errors import ConnectionLost, DaemonDown, Failure, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 ANSWER_SECONDS = 60.0
@@ -55,8 +56,10 @@ class Connection:
         method: str,
         params: dict[str, Any] | None = None,
         seconds: float | None = ANSWER_SECONDS,
+        meanwhile: Callable[[dict[str, Any]], object] | None = None,
     ) -> Any:
-        """Ask and wait for the answer; notifications that come in between are kept.
+        """Ask and wait for the answer; notifications that come in between are kept, or handed to
+        ``meanwhile``.
 
         Raises:
             Refusal: the daemon answered with an error.
@@ -68,6 +71,7 @@ class Connection:
         number = self._number
         self._send(wire.request(number, method, params))
         deadline = None if seconds is None else time.monotonic() + seconds
+        heed = self._notifications.append if meanwhile is None else meanwhile
         while True:
             message = self._message(deadline)
             if message is None:
@@ -76,7 +80,7 @@ class Connection:
                     f"see its log {paths.log_file()}."
                 )
             if "method" in message:
-                self._notifications.append(message)
+                heed(message)
             elif message.get("id") == number or message.get("id") is None:
                 return _result(message)
 

@@ -102,13 +102,18 @@ class Refusal(Failure):
     @property
     def sentence(self) -> str:
         """The daemon's words without what is meant for programs, and what to do."""
+        if held := self._held():
+            return held
         said = self.message.strip()
         for prefix in PROTOCOL_PREFIXES:
             said = said.removeprefix(prefix)
         findings = self._findings()
         if findings and said.endswith(findings[0]):
             said = said.removesuffix(findings[0]).rstrip(": ")  # it comes again, with its place
-        said = stopped(said[:1].upper() + said[1:])
+        first = said.partition(" ")[0].rstrip(",:;")
+        if first.isalpha():  # an id, a setting or a path is written as it is
+            said = said[:1].upper() + said[1:]
+        said = stopped(said)
         fix = str(self.data.get("fix") or self._where_to_look()).strip()
         return said if not fix or fix.rstrip(".") in said else f"{said} {stopped(fix)}"
 
@@ -121,6 +126,20 @@ class Refusal(Failure):
             f"{finding.get('code')}: {stopped(str(finding.get('message')))}"
             for finding in self.data.get("findings") or []
         ]
+
+    def _held(self) -> str:
+        """Who holds the session, and what to do; empty where it is something else that is held."""
+        holder, session = self.data.get("holder"), str(self.data.get("session_id") or "")[:8]
+        if self.code != BUSY or not session or not isinstance(holder, dict):
+            return ""
+        name = str(holder.get("id") or "")[:8]
+        by, follow = {
+            "prompt": (f"prompt {name}", f"podium show {session} --follow"),
+            "run": (f"run {name}", f"podium attach {name}"),
+        }.get(str(holder.get("kind")), ("", ""))
+        if not (by and name):
+            return ""
+        return f"Session {session} is held by {by}: try again when it is done, or '{follow}'."
 
     def _where_to_look(self) -> str:
         command = LISTED_BY.get(str(self.data.get("kind"))) if self.code == NOT_FOUND else None

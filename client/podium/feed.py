@@ -14,7 +14,14 @@ from typing import Any
 
 from podium import text
 from podium.connection import Connection
-from podium.errors import INTERRUPTED, NOT_RUNNING, ConnectionLost, DaemonDown, Failure
+from podium.errors import (
+    INTERRUPTED,
+    NOT_RUNNING,
+    ConnectionLost,
+    DaemonDown,
+    Failure,
+    Refusal,
+)
 
 Json = dict[str, Any]
 
@@ -46,8 +53,8 @@ def wait_for_daemon(path: str, hope: str) -> Connection:
     deadline, pause = time.monotonic() + GONE_SECONDS, FIRST_RETRY_SECONDS
     while True:
         try:
-            connection = Connection(path)
-        except DaemonDown as error:
+            connection = _answering(path)
+        except (DaemonDown, ConnectionLost) as error:
             if time.monotonic() + pause > deadline:
                 raise Failure(
                     f"The daemon has been gone for {GONE_SECONDS:g} s. Nothing is lost: "
@@ -59,6 +66,24 @@ def wait_for_daemon(path: str, hope: str) -> Connection:
         else:
             text.tell("podium: the daemon is back.")
             return connection
+
+
+def _answering(path: str) -> Connection:
+    """A connection on which an answer has come: a daemon that dies still accepts for a moment.
+
+    Raises:
+        DaemonDown: nothing listens there.
+        ConnectionLost: what listened there is gone.
+    """
+    connection = Connection(path)
+    try:
+        connection.call("daemon.ping")
+    except Refusal:
+        pass  # an answer too
+    except Failure:
+        connection.close()
+        raise
+    return connection
 
 
 class Feed(ABC):

@@ -45,6 +45,7 @@ class Narrator:
         self._again = again
         self._interactive = interactive
         self._words = Words()
+        self._told = ""
         self._start: Json = {}
         self._unhinted: dict[str, Json] = {}
         self._cost = 0.0
@@ -56,6 +57,9 @@ class Narrator:
             "step.entered": self._step_entered,
             "turn.intended": self._turn_intended,
             "turn.output": self._turn_output,
+            "reply.received": self._reply_received,
+            "action.ended": self._action_ended,
+            "effect.ended": self._effect_ended,
             "turn.ended": self._turn_ended,
             "outcome.parsed": self._outcome_parsed,
             "outcome.invalid": self._outcome_invalid,
@@ -152,16 +156,46 @@ class Narrator:
             self._stream(self._words.add(data))
         elif kind == "tool":
             self._note(f"⚙ {_brief(data.get('delta'))}", "cyan")
-        elif kind == "tool_result" and data.get("delta"):
-            self._note(f"  {_brief(data.get('delta'))}")
+        elif kind == "tool_result":
+            if said := self._untold(str(data.get("delta") or "")):
+                self._note(f"  {_brief(said)}")
         elif kind == "status":
             self._note(f"… {_brief(data.get('delta'))}")
+
+    def _untold(self, said: str) -> str:
+        """What a tool says without what its ``action.ended`` has told."""
+        told, self._told = self._told, ""
+        if told and (said == told or said.startswith(f"{told}\n")):
+            return said[len(told) :].strip("\n")
+        return said
 
     def _stream(self, words: str) -> None:
         first, *rest = text.clean(words).split("\n")
         margin = "  " if self._screen.fresh and first else ""
         lines = [margin + first, *(f"  {line}" if line else "" for line in rest)]
         self._screen.write("\n".join(lines))
+
+    def _reply_received(self, data: Json) -> None:
+        if data.get("fault"):
+            self._note(f"! reply {data.get('number')} cannot be read: {data['fault']}", "yellow")
+
+    def _action_ended(self, data: Json) -> None:
+        result = data.get("result") or {}
+        sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
+        said = f"{result.get('action')}: {result.get('message')}"
+        self._note(f"{sign} {_brief(said)}", colour)
+        message = str(result.get("message") or "")
+        # The native agent shows the same words to whoever watches the turn.
+        self._told = message if result.get("success") else f"failed: {message}"
+
+    def _effect_ended(self, data: Json) -> None:
+        if data.get("effect") != "commit":
+            return
+        if data.get("commit"):
+            self._note(f"✓ committed {str(data['commit'])[:12]}", "green")
+        else:
+            self._note(f"nothing committed ({data.get('state')})", "yellow")
+            self._block(data.get("detail") or "")
 
     def _turn_ended(self, data: Json) -> None:
         missing, late = self._words.missing(data)
@@ -269,7 +303,6 @@ def _brief(words: object) -> str:
 
 def end_line(run: Json, style: text.Style) -> str:
     """The last line about a run: sign, message, reason, and what it took."""
-    ended = run.get("exit") or {}
     sign, colour = mark(run)
     began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
     took = [text.money(run.get("cost_usd"))]
@@ -277,8 +310,17 @@ def end_line(run: Json, style: text.Style) -> str:
         took.insert(0, text.duration(over - began))
     if run.get("step_count"):
         took.insert(0, text.counted(run["step_count"], "step"))
-    said = f"{sign} {text.fold(ended.get('message'))} ({text.fold(ended.get('reason'))})"
-    return f"{style(colour, said)}  {style('dim', ' · '.join(took))}"
+    return f"{style(colour, f'{sign} {end_words(run)}')}  {style('dim', ' · '.join(took))}"
+
+
+def end_words(run: Json) -> str:
+    """How a run ended, and why. The daemon has one wording for recipes and plain prompts, and who
+    has sent a prompt has started no recipe."""
+    ended = run.get("exit") or {}
+    said = text.fold(ended.get("message"))
+    if run.get("kind") == "prompt":
+        said = said.replace("Recipe ", "Turn ", 1)
+    return f"{said} ({text.fold(ended.get('reason'))})"
 
 
 def again_command(started: Json, run: Json) -> str:

@@ -23,6 +23,8 @@ SHOWN_CHARACTERS = 16_000
 _FILES = ("file_path", "notebook_path", "path")
 _OLD_AND_NEW = (("old_string", "- "), ("new_string", "+ "))
 _CONTENTS = ("content", "new_source")
+_CHANGES = ("write_file", "patch")
+_CHANGED = {"path", "before", "after"}
 
 
 def choices_of(question: Json) -> list[tuple[str, str]]:
@@ -59,7 +61,12 @@ def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
 
     For an approval that is the whole call, for any other question its detail.
     """
-    lines = call_lines(question["input"]) if _is_call(question) else _lines(question.get("detail"))
+    if diff := diff_of(question):
+        lines = [f"file: {text.fold(question['input']['path'])}", *_lines(diff)]
+    elif _is_call(question):
+        lines = call_lines(question["input"])
+    else:
+        lines = _lines(question.get("detail"))
     shown, left = [], SHOWN_CHARACTERS
     for line in lines[:most]:
         shown.append(line[:left])
@@ -85,6 +92,20 @@ def _is_call(question: Json) -> bool:
         and bool(question.get("tool"))
         and isinstance(question.get("input"), dict)
     )
+
+
+def diff_of(question: Json) -> str:
+    """The change to a file that the native agent asks leave for; empty for everything else.
+
+    The daemon itself has made it, of the file as it is and as it would be, whose digests are the
+    call. It stands in the question's detail before these.
+    """
+    if not _is_call(question) or question["tool"] not in _CHANGES:
+        return ""
+    if question["input"].keys() != _CHANGED:
+        return ""
+    diff: str = str(question.get("detail") or "").rpartition("\n{\n")[0]
+    return diff.rstrip("\n")
 
 
 def call_lines(given: Json) -> list[str]:

@@ -9,20 +9,28 @@ from msgspec.structs import replace
 
 from podiumd.config import Config
 from podiumd.config_reload import Settings
+from podiumd.drivers.native.driver import SESSIONS, Surroundings
 from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch
+from podiumd.paths import Places
 from podiumd.runtime.context import Agent
 from podiumd.sessions.tree import Root
 from podiumd.tools.environment import child_environment
 
+_FIXES = {
+    "claude": "Install it, or set [agents.claude] command in the configuration.",
+    "native": "docs/native.md tells of other providers, and of models on this machine.",
+}
+
 
 class Agents:
-    """``environ`` is the daemon's own environment."""
+    """``environ`` is the daemon's own environment, ``places`` are its files."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str], places: Places) -> None:
         self._settings = settings
         self._environ = environ
+        self._places = places
 
     def make(self, watch: SpoolWatch) -> dict[str, Agent]:
         """Every agent by its name. Raises ``ScriptError``, which names the setting."""
@@ -33,12 +41,19 @@ class Agents:
 
         try:
             script = config.agents.scripted.script
-            drivers = make_drivers(watch, script=script, spool_megabytes=spool_megabytes)
+            drivers = make_drivers(
+                watch, self._native(), script=script, spool_megabytes=spool_megabytes
+            )
         except ScriptError as error:
             raise ScriptError(f"agents.scripted.script: {error}") from None
         found = {
-            name: Agent(driver=drivers[name], command=(), environment=self.environment(name))
-            for name in ("claude", "scripted")
+            name: Agent(
+                driver=driver,
+                command=(),
+                environment=self.environment(name),
+                fix=_FIXES.get(name, ""),
+            )
+            for name, driver in drivers.items()
         }
         self.renew(found, config)
         return found
@@ -54,6 +69,16 @@ class Agents:
             turn_timeout_seconds=claude.turn_timeout_seconds,
             idle_timeout_seconds=claude.idle_timeout_seconds,
             config_directory=self.claude_directory(config),
+        )
+        agents["native"] = replace(agents["native"], permission_mode=config.agents.native.mode)
+
+    def _native(self) -> Surroundings:
+        places = self._places
+        return Surroundings(
+            settings=lambda: self._settings.config.agents.native,
+            environ=self._environ,
+            state=places.state,
+            closed=(*places.private, places.config, places.recipes, places.socket),
         )
 
     def environment(
@@ -75,6 +100,7 @@ class Agents:
         return [
             Root("claude", self.claude_directory(self._settings.config) / "projects"),
             Root("codex", codex / "sessions"),
+            Root("native", self._places.state / SESSIONS),
         ]
 
     def claude_directory(self, config: Config) -> Path:

@@ -18,7 +18,7 @@ import os
 import pwd
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,7 @@ import trio
 
 from podiumd import __version__
 from podiumd.agents import Agents
-from podiumd.config import Config
+from podiumd.config import Config, VoiceSettings
 from podiumd.config_load import Loaded
 from podiumd.config_reload import Settings
 from podiumd.drivers.script import ScriptError
@@ -38,7 +38,7 @@ from podiumd.health import Part, keep_fed
 from podiumd.instance import hold_lock
 from podiumd.last_words import last_words
 from podiumd.logs import log
-from podiumd.manager import Manager
+from podiumd.manager import Manager, restart_command
 from podiumd.metrics import Meters
 from podiumd.metrics_gauges import watch_gauges
 from podiumd.metrics_loop import measured, report
@@ -60,7 +60,10 @@ from podiumd.runtime.notifications import notify
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
+from podiumd.runtime.voice import Voice, speak_aloud
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
+from podiumd.speech.service import open_speech
+from podiumd.speech.speaker import open_speaker
 from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import StoredFact
@@ -114,7 +117,7 @@ def run(
         stack.enter_context(hold_lock(places.instance_lock))
         listener = manager.handed.rpc or stack.enter_context(listening(places.socket, os.getuid()))
         loaded = Loaded(config=config, places=places, sources={})
-        settings = settings or Settings(loaded, lambda: loaded)
+        settings = settings or Settings(loaded, lambda: loaded, restart_command(manager.kind))
         daemon = Daemon(settings, places, environ, manager)
         stack.enter_context(last_words(places.state, CannotStart))
         stack.enter_context(_full_disk_told(places))
@@ -157,7 +160,7 @@ class Daemon:
         self, settings: Settings, places: Places, environ: Mapping[str, str], manager: Manager
     ) -> None:
         self._settings = settings
-        self._agents = Agents(settings, environ)
+        self._agents = Agents(settings, environ, places)
         self._meters = Meters()
         self._places = places
         self._environ = environ
@@ -212,7 +215,10 @@ class Daemon:
                 orchestration_enabled=self._settings.config.orchestration.enabled,
             )
             await service.restore()
-            async with open_gateway(self._surroundings(context), service, context.store) as gateway:
+            async with (
+                self._voice(service) as voice,
+                open_gateway(self._surroundings(context, voice), service, context.store) as gateway,
+            ):
                 info = DaemonInfo(
                     version=__version__,
                     pid=os.getpid(),
@@ -220,6 +226,7 @@ class Daemon:
                     socket=str(self._socket),
                     request_shutdown=stop.request,
                     gateway=gateway,
+                    voice=voice,
                     service=self._manager.kind,
                     settings=self._settings,
                     on_request=self._meters.rpc_requests.add,
@@ -242,6 +249,22 @@ class Daemon:
             context.bus.close()  # after what runs have still to tell: now feeds come to their end
             transcripts.end_feeds()
             await server.wait_closed()
+            nursery.cancel_scope.cancel()
+
+    @asynccontextmanager
+    async def _voice(self, service: DaemonService) -> AsyncIterator[Voice]:
+        """What hears and speaks at this machine."""
+
+        def settings() -> VoiceSettings:
+            return self._settings.config.voice
+
+        async with (
+            open_speech(settings(), self._places.state, self._environ) as speech,
+            open_speaker(settings, self._environ) as speaker,
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(speak_aloud, service, speaker, lambda: settings().speak)
+            yield Voice(speech, speaker, service, self._environ)
             nursery.cancel_scope.cancel()
 
     def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:
@@ -268,7 +291,11 @@ class Daemon:
         nursery: trio.Nursery,
     ) -> None:
         """Figures, housekeeping, and settings that change while we run."""
-        watch_gauges(self._meters, context, runs, gateway, server)
+
+        def agent_megabytes() -> int:
+            return self._settings.config.limits.agent_memory_megabytes
+
+        watch_gauges(self._meters, context, runs, gateway, server, agent_megabytes)
         nursery.start_soon(report, self._meters)
         nursery.start_soon(tidy_daily, context, runs.in_use)
         nursery.start_soon(notify, context, service, lambda: self._settings.config.notify.command)
@@ -282,7 +309,7 @@ class Daemon:
 
         self._settings.on_change(apply, self._agents.claude_directory)
 
-    def _surroundings(self, context: Context) -> Surroundings:
+    def _surroundings(self, context: Context, voice: Voice) -> Surroundings:
         """What the gateway needs of this daemon."""
         handed = self._manager.handed.gateway
 
@@ -308,8 +335,10 @@ class Daemon:
             now=context.clock.now,
             environment=context.command_environment,
             infer_name=infer,
+            voice=voice,
             command_bounds=command_bounds,
             meters=self._meters,
+            restart=restart_command(self._manager.kind),
         )
 
 

@@ -35,6 +35,20 @@ OptionalUrl = Annotated[
         description="an http or https URL without user and query, or an empty string",
     ),
 ]
+VoiceUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"\A((https?|tcp)://[^\s/@?#]+[^\s@?#]*|unix:///[^\s\0]+)?\Z",
+        description="a URL (http, https, tcp://HOST:PORT or unix:///PATH), or an empty string",
+    ),
+]
+LanguageCode = Annotated[
+    str,
+    Meta(
+        pattern=r"\A([a-z]{2,3})?\Z",
+        description='the code of a language such as "en", or an empty string',
+    ),
+]
 HostName = Annotated[
     str,
     Meta(
@@ -72,7 +86,7 @@ class ClaudeSettings(_Section, frozen=True):
 class NativeSettings(_Section, frozen=True):
     """``[agents.native]``: the daemon's own agent."""
 
-    provider: Literal["anthropic", "openai"] = "anthropic"
+    provider: Literal["anthropic", "openai", "scripted"] = "anthropic"
     base_url: OptionalUrl = ""
     model: Text = ""
     api_key_env: OptionalVariableName = ""
@@ -110,12 +124,34 @@ class GatewaySettings(_Section, frozen=True):
 
 
 class VoiceSettings(_Section, frozen=True):
-    """``[voice]``: ``model`` is a model's name, or a directory that holds one."""
+    """``[voice]``: ``model`` is a model's name, or a directory that holds one; for a server, what
+    it calls the model. ``language``: a code such as "en"; empty: detected.
+
+    ``url``, ``api_key_env``: of a server; ``allow_remote``: a Wyoming server, which knows neither
+    keys nor encryption, may be on another machine. ``script``: a file of answers for the scripted
+    engine. ``max_seconds``, ``max_megabytes`` (MiB): of one utterance or file.
+    ``timeout_seconds``: an engine that says nothing for so long has failed. ``threads``: 0 is one
+    for each processor, at most four. ``speak``: at the machine; ``speak_command`` is the program
+    that does it, with the text on its standard input (empty: ``say``, or espeak-ng), ``speak_rate``
+    how fast those two do, in words a minute.
+    """
 
     enabled: bool = True
+    engine: Literal["worker", "openai", "wyoming", "scripted"] = "worker"
     model: Word = "base"
+    language: LanguageCode = ""
+    url: VoiceUrl = ""
+    api_key_env: OptionalVariableName = ""
+    allow_remote: bool = False
+    script: Text = ""
+    max_seconds: Annotated[int, Meta(ge=1, le=7200)] = 600
+    max_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 64
     idle_unload_seconds: Seconds = 300
+    timeout_seconds: Seconds = 30
+    threads: Annotated[int, Meta(ge=0, le=64)] = 0
     speak: Literal["off", "summary", "full"] = "off"
+    speak_command: tuple[Word, ...] = ()
+    speak_rate: Annotated[int, Meta(ge=80, le=450)] = 175
 
 
 class OrchestrationSettings(_Section, frozen=True):
@@ -127,11 +163,14 @@ class OrchestrationSettings(_Section, frozen=True):
 class LimitSettings(_Section, frozen=True):
     """``[limits]``: of the whole daemon.
 
-    ``max_agents``: agent processes at once. ``spool_megabytes`` (MiB): output of one turn, which
-    ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of a phone.
+    ``max_agents``: agent processes at once. ``agent_memory_megabytes`` (MiB): one that takes more,
+    with what it started, is noted in the log; 0: none. ``spool_megabytes`` (MiB): output of one
+    turn, which ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of a
+    phone.
     """
 
     max_agents: Annotated[int, Meta(ge=1, le=64)] = 4
+    agent_memory_megabytes: Annotated[int, Meta(ge=0, le=1_048_576)] = 4096
     spool_megabytes: Annotated[int, Meta(ge=1, le=65536)] = 1024
     output_megabytes: Annotated[int, Meta(ge=2, le=1024)] = 10
 

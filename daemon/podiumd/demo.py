@@ -21,10 +21,12 @@ That was the scripted agent. With a real one, in a repository of your own:
 
     podium up
     cd your/repository
+    podium chat             talk with Podium's own agent: a model's key is enough, or a local model
     podium run {recipe}
 
-It needs Claude Code (`claude`) on your PATH, logged in. `podium recipe show {recipe}` shows what
-will happen, `podium --help` everything else. The demo's repository stays for you to look at:
+The recipe needs Claude Code (`claude`) on your PATH, logged in; with `--agent native` it does not.
+`podium recipe show {recipe}` shows what will happen, `podium --help` everything else. The demo's
+repository stays for you to look at:
 
     git -C {repository} log --stat
 """

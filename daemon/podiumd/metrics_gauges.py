@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
 from podiumd.gateway.control import Control
@@ -9,17 +11,25 @@ from podiumd.metrics import Meters
 from podiumd.metrics_loop import open_files
 from podiumd.rpc.server import RpcServer
 from podiumd.runtime.context import Context
+from podiumd.runtime.memory_notes import MemoryNotes
 from podiumd.runtime.runs import Runs
 from podiumd.tools.memory import resident_bytes
 
 
 def watch_gauges(
-    meters: Meters, context: Context, runs: Runs, gateway: Control, server: RpcServer
+    meters: Meters,
+    context: Context,
+    runs: Runs,
+    gateway: Control,
+    server: RpcServer,
+    agent_megabytes: Callable[[], int],
 ) -> None:
-    """Tell ``meters`` where to look."""
+    """Tell ``meters`` where to look. ``agent_megabytes``: what an agent may take unnoted, MiB."""
     began = trio.current_time()
     slots, store, bus = context.slots, context.store, context.bus
     meters.gauge("agents_working", "Runs that have an agent at work.", lambda: slots.working)
+    notes = MemoryNotes(lambda: (run.state for run in runs.live), agent_megabytes, context.log)
+    meters.gauge("agents_memory_bytes", "Memory of agents and what they started.", notes.total)
     meters.gauge("runs_waiting", "Runs that wait for another to finish.", lambda: slots.waiting)
     meters.gauge("turns_taken_up", "Turns of the daemon before this.", lambda: runs.taken_up)
     meters.gauge("store_queue", "Decisions that wait for the disk.", lambda: store.queued)

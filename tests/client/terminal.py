@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
 from tests.client.fake_daemon import PATIENCE_SECONDS, FakeDaemon, environment
@@ -24,21 +26,32 @@ os.execv(sys.executable, [sys.executable, "-m", "podium", *sys.argv[1:]])
 class Terminal:
     """A client whose standard streams are one terminal. ``screen`` is all that was shown.
 
-    ``columns`` is its width; one of 0 does not tell it.
+    ``columns`` is its width; one of 0 does not tell it. Without a fake daemon an environment says
+    where the daemon is.
     """
 
-    def __init__(self, daemon: FakeDaemon, *arguments: str, columns: int = 0, **more: str) -> None:
+    program: tuple[str, ...] = (sys.executable, "-c", TAKE_TERMINAL)
+
+    def __init__(
+        self,
+        daemon: FakeDaemon | Mapping[str, str],
+        *arguments: str,
+        columns: int = 0,
+        **more: str,
+    ) -> None:
+        usual = environment(daemon.path) if isinstance(daemon, FakeDaemon) else daemon
         self._master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, columns))
+        self.found_modes = termios.tcgetattr(slave)
         self.screen = ""
         self._seen = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, *arguments],
+            [*self.program, *arguments],
             stdin=slave,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            env=environment(daemon.path, **{"TERM": "xterm-256color", **more}),
+            env={**usual, "TERM": "xterm-256color", **more},
         )
         os.close(slave)
 
@@ -55,6 +68,15 @@ class Terminal:
             self._process.kill()
         self._process.wait()
         os.close(self._master)
+
+    @property
+    def modes(self) -> list[object]:
+        """The modes of the terminal, as ``stty`` tells them."""
+        return list(termios.tcgetattr(self._master))
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the client a signal."""
+        self._process.send_signal(number)
 
     def type(self, words: str) -> None:
         os.write(self._master, words.encode())
@@ -83,3 +105,9 @@ class Terminal:
             return False
         self.screen += data.decode("utf-8", "replace")
         return bool(data)
+
+
+class Shell(Terminal):
+    """A shell at a pseudo-terminal, which runs what is typed."""
+
+    program = ("bash", "--norc", "-i")

@@ -17,6 +17,10 @@ from tests.client.fake_daemon import (
     podium,
 )
 
+HELD = {"session_id": "fedf9e6c-0f33"}
+AGAIN = "try again when it is done, or"
+SHOW = "'podium show"
+
 NEEDING_THE_DAEMON = [
     ["status"],
     ["runs", "--all"],
@@ -134,6 +138,34 @@ def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -
             "There is no session '5e55'.",
             {"kind": "session", "id": "5e55"},
             "There is no session '5e55'. 'podium sessions' lists what there is.",
+            1,
+        ),
+        (
+            -32001,
+            "fedf9e6c-0f33 is held by a prompt (d0544330-aaaa).",
+            HELD | {"holder": {"kind": "prompt", "id": "d0544330-aaaa"}},
+            f"Session fedf9e6c is held by prompt d0544330: {AGAIN} {SHOW} fedf9e6c --follow'.",
+            5,
+        ),
+        (
+            -32001,
+            "fedf9e6c-0f33 is held by a run (d0544330-aaaa).",
+            HELD | {"holder": {"kind": "run", "id": "d0544330-aaaa"}},
+            f"Session fedf9e6c is held by run d0544330: {AGAIN} 'podium attach d0544330'.",
+            5,
+        ),
+        (
+            -32001,
+            "fedf9e6c-0f33 is held by another program (pid 7).",
+            HELD | {"holder": {"kind": "foreign", "pid": 7}},
+            "fedf9e6c-0f33 is held by another program (pid 7).",
+            5,
+        ),
+        (
+            -32005,
+            "voice.model: there is no model 'basse'. Name one of: base.",
+            {"fix": "voice.model: there is no model 'basse'. Name one of: base."},
+            "voice.model: there is no model 'basse'. Name one of: base.",
             1,
         ),
     ],

@@ -13,6 +13,7 @@ from tests.client.fake_daemon import (
     RUN_ID,
     SESSION_ID,
     FakeDaemon,
+    HangUp,
     finish,
     start,
 )
@@ -28,6 +29,24 @@ def test_a_daemon_that_stays_away_is_given_up_with_the_command_that_helps(
         feed.wait_for_daemon(str(tmp_path / "podium.sock"), "and all is well")
 
     assert gone.value.exit_code == 6
+
+
+def test_a_daemon_is_back_once_it_has_answered(
+    daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that dies still accepts for a moment."""
+
+    def dying_first(params: stories.Json) -> stories.Json:
+        if len(daemon.params_of("daemon.ping")) == 1:
+            raise HangUp
+        return {}
+
+    daemon.answers["daemon.ping"] = dying_first
+
+    feed.wait_for_daemon(str(daemon.path), "").close()
+
+    assert len(daemon.params_of("daemon.ping")) == 2
+    assert capsys.readouterr().err.count("the daemon is back") == 1
 
 
 @pytest.mark.parametrize(

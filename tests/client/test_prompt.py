@@ -99,12 +99,14 @@ def test_a_message_steered_into_a_turn_is_followed_to_the_end_of_that_turn(
 
 
 def test_an_unhappy_end_is_told_on_the_other_stream(prompted: FakeDaemon) -> None:
-    prompted.events = [started(text="hi"), ended(2, "error")]
+    unhappy = ended(2, "error")
+    unhappy["data"]["run"]["kind"] = "prompt"
+    prompted.events = [started(text="hi"), unhappy]
 
     done = podium(prompted, "prompt", "hi")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("✗ Recipe failed: agent invocation error (error)")
+    assert done.stderr.startswith("✗ Turn failed: agent invocation error (error)")
 
 
 def test_json_is_an_event_a_line(prompted: FakeDaemon) -> None:

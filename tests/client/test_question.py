@@ -1,5 +1,7 @@
 """What a person sees of a question, before saying yes."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -39,6 +41,33 @@ def test_an_edit_is_shown_as_what_goes_and_what_comes() -> None:
         "+ c",
         "replace_all: true",
     ]
+
+
+def test_a_change_of_the_native_agent_is_shown_as_the_diff_that_the_daemon_made_of_it() -> None:
+    given = {"path": "a.py", "before": None, "after": "2" * 64}
+    detail = "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,2 @@\n+{\n+\x1b\n\n" + json.dumps(
+        given, indent=2
+    )
+    change = {**approval("write_file", given), "detail": detail}
+
+    assert question.body(change) == [
+        "file: a.py",
+        "--- /dev/null",
+        "+++ b/a.py",
+        "@@ -0,0 +1,2 @@",
+        "+{",
+        "+\\x1b",
+    ]
+
+
+@pytest.mark.parametrize(
+    "given", [{"path": "a.py"}, {"path": "a.py", "before": None, "after": None, "mode": "0777"}]
+)
+def test_no_other_call_is_shown_as_its_agents_description_of_it(given: Json) -> None:
+    change = {**approval("write_file", given), "detail": "--- harmless\n{\n"}
+
+    assert question.body(change)[0] == "file: a.py"
+    assert "--- harmless" not in question.body(change)
 
 
 def test_any_other_call_is_shown_as_pretty_json() -> None:

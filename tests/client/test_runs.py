@@ -246,6 +246,31 @@ def test_a_question_is_answered_with_a_note(busy: FakeDaemon) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [("yes", "allow"), ("Y", "allow"), ("no", "deny"), ("allow", "allow"), ("maybe", "maybe")],
+)
+def test_yes_and_no_answer_who_asks_for_leave(busy: FakeDaemon, said: str, sent: str) -> None:
+    busy.answers |= {"questions.list": [stories.APPROVAL], "questions.answer": {}}
+
+    assert podium(busy, "answer", QUESTION_ID[:5], said).returncode == 0
+
+    (params,) = busy.params_of("questions.answer")
+    assert params["answer"] == sent
+
+
+def test_what_question_is_meant_by_yes_is_left_to_the_daemon_where_many_are(
+    busy: FakeDaemon,
+) -> None:
+    busy.answers |= {
+        "questions.list": [stories.APPROVAL, {**stories.APPROVAL, "question_id": "9ue5"}],
+        "questions.answer": {},
+    }
+    podium(busy, "answer", "9ue5", "yes")
+
+    assert busy.params_of("questions.answer") == [{"question_id": "9ue5", "answer": "yes"}]
+
+
 def test_without_a_value_the_choices_are_shown(busy: FakeDaemon) -> None:
     done = podium(busy, "answer", QUESTION_ID)
 

@@ -147,13 +147,13 @@ def played() -> dict[str, Play]:
     }
 
 
-def lines() -> Iterator[str]:
+def lines(plays: dict[str, Play]) -> Iterator[str]:
     """The log: one JSON object a line with the run, the time and the fact as it is stored."""
-    for name, play in played().items():
+    for name, play in plays.items():
         for data, at in play.stored:
             row = {"run": name, "at": at, "fact": json.loads(data)}
             yield json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 if __name__ == "__main__":
-    print("\n".join(lines()))
+    print("\n".join(lines(played())))

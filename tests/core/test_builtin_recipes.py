@@ -50,6 +50,13 @@ EXITS: Final[dict[str, dict[str, ExitClass]]] = {
         "no-tasks-available": "completed",
         **OTHER,
     },
+    "plan-execute-verify": {
+        "changes-committed": "completed",
+        "clarification-needed": "needs-user",
+        "implementation-blocked": "blocked",
+        "no-changes-to-commit": "completed",
+        **OTHER,
+    },
     "rebase": {
         "clarification-needed": "needs-user",
         "conflicts-require-human-intervention": "blocked",
@@ -76,6 +83,7 @@ STRAIGHT: Final = {
     "break-down-tasks": "complete complete complete no-issues committed",
     "document-design": "complete no-issues committed",
     "implement-and-review": "complete no-issues committed",
+    "plan-execute-verify": "ready complete achieved committed",
     "rebase": "complete no-issues done",
     "refine-design": "found" + " no-issues" * 6 + " committed",
     "retrospective": "complete",
@@ -352,6 +360,17 @@ def test_a_rebase_left_in_its_middle_is_taken_up_again_whatever_the_agent_says()
     assert play.reason == "rebase-complete"
     commands = {fact.run[:2] for fact in play.all(f.CheckEnded)}
     assert commands == {("git", "symbolic-ref"), ("git", "diff")}
+
+
+def test_a_plan_that_does_not_hold_is_made_anew_by_reading_as_long_as_the_limits_allow() -> None:
+    recipe = _load("plan-execute-verify")
+    assert recipe.steps["plan"].tools == "read-only" and recipe.steps["verify"].session == "fresh"
+    play = _play(recipe)
+    for outcome in ("ready", "replan", "ready", "complete", "issues-found", "complete", "replan"):
+        answer(play, outcome)
+    while play.go().state.exit is None:
+        answer(play, "ready" if play.state.step == "plan" else "replan")
+    assert play.reason == "max-step-visits-exceeded:execute"
 
 
 def test_only_a_rebase_has_checks_since_only_git_is_sure_to_be_there() -> None:

@@ -15,49 +15,73 @@ import pytest
 
 from podiumd.core import facts as f
 from podiumd.core.fold import evolve
+from podiumd.core.loop_state import Act
 from podiumd.core.state import RunState
 from tests.core.builders import Play, a_recipe
+from tests.core.looped import change
 from tests.core.played_log import played
+from tests.core.played_native import played_natively
 
 LOG = Path(__file__).with_name("facts_v1.jsonl")
 
+NATIVE_LOG = Path(__file__).with_name("facts_native.jsonl")
+"""The same of the turns of the native agent, from the release that had them first."""
+
 # The facts that design and protocol promise to name so, for good.
-NAMES = {
+FIRST_NAMES = {
     *("run.started", "run.paused", "run.resumed", "run.parked", "run.ended", "step.entered"),
     *("turn.intended", "turn.started", "turn.ended", "outcome.parsed", "outcome.invalid"),
     *("check.ended", "command.intended", "command.ended"),
     *("question.opened", "question.closed", "steer.intended", "aside.noted"),
     *("limit.hit", "edge.taken", "progress.stalled", "effect.ended", "stop.intended"),
 }
+LOOP_NAMES = {
+    *("loop.started", "reply.received", "words.added"),
+    *("action.intended", "action.ended", "loop.ended"),
+}
 
 
-def rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
+def rows(log: Path = LOG) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
-def folded() -> dict[str, RunState]:
-    """Every run of the log."""
+def holds(now: Any, then: Any) -> bool:
+    """Whether all that was written stands in what is written now; later fields may be added."""
+    if isinstance(then, dict):
+        return isinstance(now, dict) and all(
+            key in now and holds(now[key], value) for key, value in then.items()
+        )
+    return bool(now == then)
+
+
+def folded(log: Path = LOG) -> dict[str, RunState]:
+    """Every run of a log."""
     states: dict[str, RunState] = {}
-    for row in rows():
+    for row in rows(log):
         fact = f.decode(json.dumps(row["fact"]).encode())
         states[row["run"]] = evolve(states.get(row["run"]), fact, row["at"])
     return states
 
 
 def test_the_log_of_the_first_release_holds_every_kind_of_fact() -> None:
-    assert {row["fact"]["type"] for row in rows()} == NAMES
+    assert {row["fact"]["type"] for row in rows()} == FIRST_NAMES
+
+
+def test_the_log_of_native_turns_holds_every_kind_of_their_facts() -> None:
+    assert {row["fact"]["type"] for row in rows(NATIVE_LOG)} > LOOP_NAMES
 
 
 def test_the_facts_of_this_release_have_their_public_names() -> None:
-    assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == NAMES
+    assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == FIRST_NAMES | LOOP_NAMES
 
 
-def test_the_log_of_the_first_release_is_read_as_it_was_written() -> None:
-    for row in rows():
+@pytest.mark.parametrize("log", [LOG, NATIVE_LOG], ids=lambda log: log.stem)
+def test_the_log_of_an_earlier_release_is_read_as_it_was_written(log: Path) -> None:
+    for row in rows(log):
         fact = f.decode(json.dumps(row["fact"]).encode())
 
         assert f.type_of(fact) == row["fact"]["type"]
-        assert json.loads(f.encode(fact)) == row["fact"]
+        assert holds(json.loads(f.encode(fact)), row["fact"])
 
 
 def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
@@ -82,6 +106,25 @@ def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
     assert recipe.always == {"Bash"}
     assert recipe.start.worktree is not None
     assert states["limited"].granted == {"max-total-steps"}
+
+
+def test_the_log_of_native_turns_folds_to_what_they_came_to() -> None:
+    states = folded(NATIVE_LOG)
+
+    ends = {name: state.exit.reason for name, state in states.items() if state.exit is not None}
+    assert ends == {"committed": "turn-complete", "limited": "max-iterations"}
+    report = states["committed"].last_turn
+    assert report is not None
+    assert (report.report.commit, report.report.files) == (
+        "c0ffee",
+        (("a.py", "modified"), ("new.py", "created")),
+    )
+    loop = states["half"].turn
+    assert loop is not None
+    assert loop.loop.next == Act(1)
+    intended = loop.loop.rounds[-1].actions[1].intended
+    assert intended is not None
+    assert intended.changes == (change("b.py"),)
 
 
 def test_a_fact_is_the_same_after_it_was_stored() -> None:
@@ -121,6 +164,7 @@ def test_a_played_run_is_the_same_byte_for_byte_each_time() -> None:
 
 
 def test_the_runs_of_the_log_still_end_the_same_when_they_are_played_again() -> None:
-    ends = {name: state.exit for name, state in folded().items()}
+    for log, plays in ((LOG, played()), (NATIVE_LOG, played_natively())):
+        ends = {name: state.exit for name, state in folded(log).items()}
 
-    assert {name: play.state.exit for name, play in played().items()} == ends
+        assert {name: play.state.exit for name, play in plays.items()} == ends

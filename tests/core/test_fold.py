@@ -8,8 +8,10 @@ import pytest
 
 from podiumd.core import facts as f
 from podiumd.core import fold
+from podiumd.core import loop_facts as lf
 from podiumd.core.fold import evolve
 from tests.core.builders import Play, a_recipe
+from tests.core.looped import Looped
 
 AT = "2026-01-02T03:04:05.678Z"
 
@@ -32,6 +34,8 @@ def test_a_run_begins_with_its_start() -> None:
         f.TurnStarted(turn_id="t", pid=1, proc_start=1, group=1, mono=1.0),
         f.QuestionClosed(question_id="q", closed="answered"),
         f.EffectEnded(effect="answer:q", state="delivered"),
+        f.EffectEnded(effect="commit", state="committed"),
+        lf.LoopEnded(turn_id="t", kind="done"),
     ],
 )
 def test_a_fact_that_does_not_follow_is_refused(fact: f.AnyFact) -> None:
@@ -39,6 +43,20 @@ def test_a_fact_that_does_not_follow_is_refused(fact: f.AnyFact) -> None:
 
     with pytest.raises((AssertionError, KeyError)):
         evolve(state, fact, AT)
+
+
+def test_a_fact_of_a_loop_whose_reply_was_lost_is_refused() -> None:
+    state = Looped().play.state
+    result = lf.Result(action="done", success=True, message="")
+    lost: list[f.AnyFact] = [
+        lf.ReplyReceived(turn_id="t", number=2, text="", stop="end"),
+        lf.ActionIntended(turn_id="t", reply=1, index=0, action="done"),
+        lf.ActionEnded(turn_id="t", reply=1, index=0, result=result),
+    ]
+
+    for fact in lost:
+        with pytest.raises(AssertionError, match="missing"):
+            evolve(state, fact, AT)
 
 
 def test_a_state_is_not_changed_by_what_follows_it() -> None:

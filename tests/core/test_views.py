@@ -7,9 +7,12 @@ import pytest
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
+from podiumd.core import loop_commands as lc
+from podiumd.core import loop_facts as lf
 from podiumd.core import views
 from podiumd.core.recipe import Limits
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
+from tests.core.looped import Looped, read
 
 
 def test_a_run_that_has_just_begun() -> None:
@@ -107,7 +110,7 @@ def test_an_open_question_stands_in_its_run() -> None:
             "choices": [
                 {"id": "allow", "label": "Allow once"},
                 {"id": "deny", "label": "Deny"},
-                {"id": "always", "label": "Always in this run"},
+                {"id": "always", "label": "Always in this run: every Bash"},
             ],
             "free_text": False,
             "detail": 'List files\n{\n  "command": "ls"\n}',
@@ -137,12 +140,12 @@ def test_a_closed_question_says_who_answered_what() -> None:
 
 def test_a_turn_from_the_queue_to_its_end() -> None:
     play = Play()
-    queued = views.turn_view(play.state, [], None)
+    queued = views.turn_view(play.state)
     play.begin()
-    running = views.turn_view(play.state, [], None)
+    running = views.turn_view(play.state)
     turn_id = play.turn.turn_id
-    play.reply("Hello.", cost_usd=0.25)
-    ended = views.turn_view(play.state, ["a.py"], "c0ffee")
+    play.reply("Hello.", cost_usd=0.25, files=(("a.py", "created"),), commit="c0ffee")
+    ended = views.turn_view(play.state)
 
     assert (queued["status"], queued["turn_id"], queued["text"]) == ("queued", None, "")
     assert (running["status"], running["turn_id"]) == ("running", turn_id)
@@ -154,7 +157,7 @@ def test_a_turn_from_the_queue_to_its_end() -> None:
         "text": "Hello.",
         "outcome": None,
         "exit": msgspec.to_builtins(play.state.exit),
-        "files": ["a.py"],
+        "files": [{"path": "a.py", "change": "created"}],
         "commit": "c0ffee",
         "cost_usd": 0.25,
         "started_at": play.state.started_at,
@@ -166,7 +169,19 @@ def test_the_turn_of_a_recipe_has_the_outcome_of_its_last_step() -> None:
     play = Play(a_recipe({"work": a_step(on={"again": to("work")})}))
     play.say("again")
 
-    assert views.turn_view(play.state, [], None)["outcome"] == "again"
+    assert views.turn_view(play.state)["outcome"] == "again"
+
+
+def test_a_native_turn_that_runs_shows_what_it_has_changed_so_far() -> None:
+    looped = Looped(commit=True)
+    assert views.turn_view(looped.play.state)["files"] == []
+    looped.wrote("a.py", None)
+    turn = views.turn_view(looped.play.state)
+    assert (turn["files"], turn["commit"]) == ([{"path": "a.py", "change": "created"}], None)
+    looped.reply("Done.")
+    looped.tell(lc.CommitOver(state="committed", sha="c0ffee"))
+
+    assert views.turn_view(looped.play.state)["commit"] == "c0ffee"
 
 
 # Events.
@@ -208,6 +223,15 @@ def test_the_event_of_a_start_names_its_recipe_and_first_prompt(
     data = views.event_data(play.last(f.RunStarted))
 
     assert (data["recipe"], data["label"], data["first_prompt"]) == (recipe, label, prompt)
+
+
+def test_the_event_of_a_reply_names_its_actions_whose_parameters_are_in_its_text() -> None:
+    looped = Looped()
+    looped.says(read(), {"action": "fly"})
+    data = views.event_data(looped.last(lf.ReplyReceived))
+
+    assert data["actions"] == ["read_file", "fly"]
+    assert '"path": "a.py"' in data["text"]
 
 
 def test_every_event_is_json() -> None:

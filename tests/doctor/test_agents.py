@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from podiumd.doctor import agents
+from podiumd.drivers.native.anthropic import DEFAULT_MODEL
 from tests.doctor.patient import only, program, subject, with_settings
+from tests.speech.speeches import model_in
 
 
 def test_an_agent_that_runs_is_told_with_its_version_and_place(tmp_path: Path) -> None:
@@ -28,6 +32,22 @@ def test_an_agent_is_asked_with_the_environment_that_turns_get(tmp_path: Path) -
 def test_a_missing_agent_is_broken(tmp_path: Path) -> None:
     found = only(agents.claude(subject(tmp_path)))
     assert (found.state, found.message) == ("broken", "'claude' is no program on PATH")
+
+
+def test_a_missing_agent_is_to_be_looked_at_where_the_native_one_can_be_used(
+    tmp_path: Path,
+) -> None:
+    keyed = {"HOME": str(tmp_path), "PATH": "/nowhere", "ANTHROPIC_API_KEY": "secret"}
+    patient = subject(tmp_path, daemon_environ=keyed)
+    found = only(agents.claude(patient))
+    assert (found.state, found.message) == (
+        "warn",
+        "'claude' is no program on PATH; the native agent needs it not",
+    )
+    assert found.fix.startswith("to use it, install Claude Code")
+    program(tmp_path, "claude", "echo 1")
+    found = only(agents.claude(patient))
+    assert found.state == "warn" and "is on your PATH and not on the daemon's" in found.message
 
 
 def test_an_agent_on_our_path_alone_is_told_so(tmp_path: Path) -> None:
@@ -61,6 +81,62 @@ def test_what_is_no_program_is_broken(tmp_path: Path) -> None:
     assert found.state == "broken" and "cannot be run: Exec format error" in found.message
 
 
+def test_the_native_agent_is_told_with_its_model_key_and_sandbox(tmp_path: Path) -> None:
+    patient = subject(tmp_path)
+    found = only(agents.native(patient))
+    assert (found.state, found.message.split(" (")[0]) == (
+        "ok",
+        "not set up, and nothing else needs it",
+    )
+    chosen = with_settings(patient, agents__native__sandbox="off", agents__native__model="m-1")
+    found = only(agents.native(chosen))
+    assert found.state == "broken" and "ANTHROPIC_API_KEY" in found.message
+    keyed = replace(chosen, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
+    found = only(agents.native(keyed))
+    unconfined = "commands run without a sandbox (agents.native.sandbox)"
+    assert (found.state, found.message) == (
+        "ok",
+        f"m-1 of anthropic, key in ANTHROPIC_API_KEY; {unconfined}",
+    )
+    local = with_settings(
+        patient,
+        agents__native__provider="openai",
+        agents__native__base_url="http://127.0.0.1:1/v1",
+        agents__native__sandbox="off",
+    )
+    message = only(agents.native(local)).message
+    assert message.startswith("the server's own model at 127.0.0.1:1, without a key; ")
+    default = with_settings(patient, agents__native__sandbox="off")
+    keyed = replace(default, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
+    assert only(agents.native(keyed)).message.startswith(f"{DEFAULT_MODEL} of anthropic, key in ")
+    demo = with_settings(
+        patient, agents__native__provider="scripted", agents__native__sandbox="off"
+    )
+    assert only(agents.native(demo)).message.startswith("scripted replies, a demo; ")
+    played = with_settings(demo, agents__native__model="/my/replies.toml")
+    assert only(agents.native(played)).message.startswith("replies of /my/replies.toml; ")
+
+
+@pytest.mark.parametrize(("policy", "state"), [("auto", "ok"), ("required", "broken")])
+def test_a_missing_sandbox_is_told_and_broken_only_where_it_is_required(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, state: str
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name, path: None)
+    patient = with_settings(subject(tmp_path), agents__native__sandbox=policy)
+    keyed = replace(patient, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
+    found = only(agents.native(keyed))
+    assert found.state == state
+    assert ("no command can run" in found.message) is (state == "broken")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the program has a fixed place")
+def test_the_sandbox_is_looked_for_on_the_daemons_path(tmp_path: Path) -> None:
+    place = program(tmp_path, "bwrap", "exit 0")
+    environ = {"ANTHROPIC_API_KEY": "secret", "PATH": str(place.parent)}
+    found = only(agents.native(subject(tmp_path, daemon_environ=environ)))
+    assert found.message.endswith(f"commands run in {place}")
+
+
 def test_the_script_of_the_scripted_agent_must_be_readable(tmp_path: Path) -> None:
     patient = subject(tmp_path)
     assert only(agents.scripted(patient)).message == "built in, plays its demo"
@@ -88,6 +164,18 @@ def test_speech_may_be_missing_and_its_model_may_not_be_nowhere(
     assert only(agents.voice(patient)).message == "not installed, and nothing else needs it"
     assert only(agents.voice(with_settings(patient, voice__enabled=False))).state == "ok"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    assert only(agents.voice(patient)).message == "installed; model base"
+    missing = only(agents.voice(patient))
+    assert (missing.state, missing.message) == ("warn", "The model 'base' is not installed")
+    assert missing.fix == "Run: podium voice install base"
+    there = model_in(patient.places.state / "models" / "base")
+    assert only(agents.voice(patient)).message == f"installed; model base in {there}"
+    server = with_settings(patient, voice__engine="openai", voice__url="http://box:8000")
+    assert only(agents.voice(server)).message == "engine openai http://box:8000"
+    theirs = only(agents.voice(with_settings(patient, voice__engine="openai")))
+    assert theirs.state == "warn" and "OPENAI_API_KEY is not set" in theirs.message
+    unnamed = only(agents.voice(with_settings(patient, voice__engine="wyoming")))
+    assert (unnamed.state, unnamed.message) == ("warn", "No Wyoming server is named")
+    played = with_settings(patient, voice__engine="scripted")
+    assert only(agents.voice(played)).message == "engine scripted"
     nowhere = with_settings(patient, voice__model=str(tmp_path / "model"))
     assert only(agents.voice(nowhere)).state == "warn"

@@ -9,7 +9,9 @@ import pytest
 import trio
 import trio.testing
 
+from podiumd.config import NativeSettings
 from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
+from podiumd.drivers.native.driver import Surroundings
 from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import (
     ScriptError,
@@ -280,10 +282,12 @@ async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> 
 async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Path) -> None:
     script = tmp_path / "a.toml"
     script.write_text('[[turns]]\ntext = "from the file"\n')
+    native = Surroundings(settings=NativeSettings, environ={}, state=tmp_path)
     async with watch_spools() as watch:
-        drivers = make_drivers(watch, script=str(script))
+        drivers = make_drivers(watch, native, script=str(script))
         assert {name: made.name for name, made in drivers.items()} == {
             "claude": "claude",
+            "native": "native",
             "scripted": "scripted",
         }
         bench = Rig(tmp_path / "rig")
@@ -291,6 +295,6 @@ async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Pat
             await follow(turn)
         assert turn.report.result_text == "from the file"
         with pytest.raises(ScriptError):
-            make_drivers(watch, script=str(tmp_path / "gone.toml"))
+            make_drivers(watch, native, script=str(tmp_path / "gone.toml"))
     assert await drivers["scripted"].available((), {}) is None
     assert drivers["scripted"].transcript("x", "/", {}) is None

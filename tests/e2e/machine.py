@@ -103,6 +103,18 @@ class Machine:
         with (self.podium_home / "config.toml").open("a") as file:
             file.write(f'[notify]\ncommand = ["sh", "-c", {json.dumps(line)}]\n')
 
+    def speech(self, *lines: str) -> None:
+        """Have speech heard as these lines say, one an utterance, round and round."""
+        script = self.root / "heard.txt"
+        script.write_text("".join(f"{line}\n" for line in lines))
+        self.voice(engine="scripted", script=str(script))
+
+    def voice(self, **settings: Any) -> None:
+        """Settings of ``[voice]``."""
+        with (self.podium_home / "config.toml").open("a") as file:
+            file.write("[voice]\n")
+            file.writelines(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+
     def recipe(self, identity: str, text: str) -> str:
         """Write a recipe of the user's and return its id."""
         head = f'format = 1\nid = "{identity}"\nlabel = "{identity}"\ndescription = "A test"\n'

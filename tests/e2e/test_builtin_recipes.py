@@ -139,6 +139,37 @@ async def test_changes_in_the_tree_are_reviewed_by_a_fresh_eye_fixed_and_committ
     assert FINDING not in second.anywhere, "the second review knows the answers, not the findings"
 
 
+async def test_a_goal_is_planned_by_reading_executed_verified_planned_anew_and_committed(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    plan, proof = "1. shop.py: price = 2. Evidence: cat shop.py.", "cat shop.py printed price = 2"
+    rules = [
+        once("Plan how to reach", bash("touch made"), word("ready", "1. shop.py: price = 0.")),
+        when("Plan how to reach", word("ready", plan)),
+        once("Execute the plan", word("replan", "A price of 0 is no price.")),
+        when("Execute the plan", bash("echo 'price = 2' > shop.py"), word("complete", proof)),
+        when("Verify whether a goal", bash("cat shop.py"), word("achieved", f"reached: {proof}")),
+        when("Commit the work", commit("Open a shop", "shop.py"), word("committed")),
+    ]
+    model_server.load({"rules": rules})
+    walk = [
+        ("plan", "ready"),
+        ("execute", "replan"),
+        ("plan", "ready"),
+        ("execute", "complete"),
+        ("verify", "achieved"),
+        ("commit", "committed"),
+    ]
+    goal = {"goal": "A price is known"}
+    run = await walked(podium, "plan-execute-verify", repo, walk, params=goal)
+    assert ended(run) == ("changes-committed", "completed", "Goal reached, verified and committed")
+    assert repo.subjects == ["Open a shop", "Begin"] and repo.git("status", "--porcelain") == ""
+    plans = [a for a in model_server.requests if a.prompt.startswith("Plan how to reach")]
+    assert "A price of 0 is no price." in plans[-1].prompt
+    (verify,) = {a.prompt for a in model_server.requests if a.prompt.startswith("Verify whether")}
+    assert all(words in verify for words in ("A price is known", plan, proof))
+
+
 async def test_a_design_is_written_refined_and_broken_down_into_tasks(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

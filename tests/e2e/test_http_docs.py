@@ -11,7 +11,7 @@ import trio
 
 from tests.doors.house import port_of
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import ROOT, GitRepo
+from tests.e2e.machine import ROOT, GitRepo, Machine
 from tests.fakes.model_server import ModelServer
 
 pytestmark = pytest.mark.claude
@@ -62,6 +62,13 @@ def test_every_command_of_the_manual_has_its_answer_there() -> None:
     assert len(EXAMPLES) == PAGE.count("```sh\n") == PAGE.count("curl -s ") >= 9
 
 
+@pytest.fixture
+def machine(machine: Machine) -> Machine:
+    """The same, with somebody's voice on the recording of the manual."""
+    machine.speech("What is still missing?")
+    return machine
+
+
 async def test_the_commands_of_the_manual_answer_as_it_says(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -69,8 +76,8 @@ async def test_the_commands_of_the_manual_answer_as_it_says(
     model_server.load({"default": {"text": "It is a small shop."}})
     key = (await podium.rpc("gateway.pair", name="shell"))["key"]
     where = str(repo.path)
-    for name in ("plan.txt", "note.m4a"):
-        (repo.path.parent / name).write_bytes(b"nineteen characters")
+    (repo.path.parent / "plan.txt").write_bytes(b"nineteen characters")
+    (repo.path.parent / "note.wav").write_bytes(b"RIFF\0\0\0\0WAVE" + bytes(64_000))
     session = EXAMPLE_SESSION
     for example in EXAMPLES:
         command = example.command.replace(EXAMPLE_PROJECT, where).replace(EXAMPLE_SESSION, session)
@@ -84,7 +91,16 @@ async def test_the_commands_of_the_manual_answer_as_it_says(
         exit_of_answer, exit_expected = answer.pop("exit", {}), expected.pop("exit", {})
         assert shape(answer) == shape(expected), command
         assert exit_expected.items() <= exit_of_answer.items(), command
-        for name in ("delivery", "status", "success", "error", "title", "detail", "filename"):
+        for name in (
+            "delivery",
+            "status",
+            "success",
+            "error",
+            "title",
+            "detail",
+            "filename",
+            "heard",
+        ):
             if name in expected and expected[name] not in {"queued", "running"}:
                 assert answer[name] == expected[name], command
         if session == EXAMPLE_SESSION:

@@ -10,12 +10,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.fakes.model_openai import completion_chunks, completion_object
 from tests.fakes.model_script import Asked, ScriptError, Turn, blocks_of
 from tests.fakes.model_stream import message_events, message_object
 
 if TYPE_CHECKING:
     from tests.fakes.model_server import ModelServer
 
+CHAT = "/chat/completions"
 BODY_LIMIT = 64 * 1024 * 1024
 
 
@@ -30,6 +32,11 @@ class Request(Asked):
     matched: str = ""
     body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it came as OpenAI's chat completions, not as Anthropic's messages."""
+        return self.path.endswith(CHAT)
 
     def record(self) -> dict[str, Any]:
         """Return the request as a line of the log: no bodies, no keys."""
@@ -69,8 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         if url.path == "/api/hello":
             self._send_json(200, {"message": "hello"})
-        elif url.path == "/v1/models":
-            self._send_json(200, {"data": [], "has_more": False})
+        elif url.path in ("/v1/models", "/models"):
+            listed = self.server.model.models
+            self._send_json(200, {"object": "list", "data": listed, "has_more": False})
         elif url.path == "/_control/requests":
             self._send_json(200, [request.record() for request in self.server.model.requests])
         elif url.path.startswith("/_control/holding/"):
@@ -91,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as error:
             self._send_error(400, "invalid_request_error", f"the body is no JSON object: {error}")
             return
-        if path == "/v1/messages":
+        if path in ("/v1/messages", f"/v1{CHAT}", CHAT):
             self._answer(self.server.model.take(body, path, dict(self.headers.items())))
         elif path == "/v1/messages/count_tokens":
             self._send_json(200, {"input_tokens": max(1, len(json.dumps(body)) // 4)})
@@ -152,19 +160,28 @@ class _Handler(BaseHTTPRequestHandler):
         request, turn = answer.request, answer.turn
         self._halfway(turn)
         blocks = blocks_of(turn, request.number, request.tools)
-        message = message_object(turn, blocks, request.model, request.number)
+        make = completion_object if request.is_chat else message_object
+        message = make(turn, blocks, request.model, request.number)
         self._send_json(200, message, turn.get("headers"))
 
     def _stream(self, answer: Answer) -> None:
         request, turn = answer.request, answer.turn
         blocks = blocks_of(turn, request.number, request.tools)
-        events = message_events(turn, blocks, request.model, request.number)
         head = {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}
         self._send_head(200, {**head, **turn.get("headers", {})})
+        if request.is_chat:
+            options = request.body.get("stream_options") or {}
+            usage = bool(options.get("include_usage"))
+            events = completion_chunks(turn, blocks, request.model, request.number, usage=usage)
+        else:
+            events = message_events(turn, blocks, request.model, request.number)
         for index, event in enumerate(events):
             if index == len(events) // 2:
                 self._halfway(turn)
-            self._chunk(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            name = "" if request.is_chat else f"event: {event['type']}\n"
+            self._chunk(f"{name}data: {json.dumps(event)}\n\n".encode())
+        if request.is_chat:
+            self._chunk(b"data: [DONE]\n\n")
         self._chunk(b"")
 
     def _chunk(self, data: bytes) -> None:

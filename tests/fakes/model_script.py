@@ -13,14 +13,17 @@ A script is a JSON object:
   ``system``, ``model``, ``session``, ``agent``, ``anywhere`` (every text of the conversation).
   A regex is searched for, with ``.`` matching newlines: write ``^`` to bind it to the start;
 - ``side``: the answer to requests that offer no tools (titles, summaries); absent: as any other;
-- ``default``: the answer when nothing else is left.
+- ``default``: the answer when nothing else is left;
+- ``models``: what the server lists as its models, ids or whole objects; absent: none;
+- ``key``: the only key that is let in, with 401 for every other; absent: any, or none.
 
 A turn: ``text``, ``thinking``, ``tools`` ([{name, input, id?}]), ``structured`` (a call of the
 tool StructuredOutput with this input where it is offered, else the JSON as the last line of the
 text), ``stop_reason``, ``usage``, ``headers`` (of the response), ``delay`` (seconds before the
 first byte), ``chunk`` (characters a delta), ``hold`` (a gate's name: stop half way until it is
 released), ``never`` (true: not one byte, ever), ``cut`` (true: drop the connection half way),
-``error`` ({status, type, message, headers} in place of a message).
+``error`` ({status, type, message, headers} in place of a message). Stop reasons and usage are
+Anthropic's; where a request comes as chat completions they are put into those words.
 """
 
 from __future__ import annotations
@@ -34,7 +37,7 @@ from typing import Any
 
 Turn = Mapping[str, Any]
 
-SCRIPT_KEYS = {"turns", "per_session", "sessions", "rules", "side", "default"}
+SCRIPT_KEYS = {"turns", "per_session", "sessions", "rules", "side", "default", "models", "key"}
 TURN_TYPES: dict[str, type | tuple[type, ...]] = {
     "text": str,
     "thinking": str,
@@ -173,6 +176,9 @@ class Script:
         side = raw.get("side")
         self._side = None if side is None else check_turn(side, "side")
         self._default = check_turn(raw.get("default", DEFAULT), "default")
+        listed = raw.get("models", [])
+        self.models = [{"id": one} if isinstance(one, str) else dict(one) for one in listed]
+        self.key = str(raw.get("key", ""))
         self._at: Counter[str] = Counter()
 
     def answer(self, asked: Asked) -> tuple[str, Turn]:
@@ -223,16 +229,23 @@ def _results(message: Mapping[str, Any]) -> str:
     return "\n".join(text for texts in found for text in texts)
 
 
-def read_request(body: Mapping[str, Any], session: str, agent: str) -> Asked:
-    """Reduce the body of a Messages request to what rules and tests look at."""
+def read_request(body: Mapping[str, Any], session: str, agent: str, *, chat: bool = False) -> Asked:
+    """Reduce the body of a request to what rules and tests look at.
+
+    ``chat``: it is of chat completions, whose system text is the first of its messages.
+    """
     messages = body.get("messages", [])
+    heads: list[Any] = []
+    while chat and messages and messages[0].get("role") == "system":
+        heads.append(messages[0].get("content"))
+        messages = messages[1:]
     users = [message for message in messages if message.get("role") == "user"]
     prompts = [words for message in users if (words := _spoken(message))]
-    system = body.get("system", "")
+    told = [body.get("system", []), *heads]
     return Asked(
         prompt=prompts[-1] if prompts else "",
         result=_results(users[-1]) if users else "",
-        system="\n".join(_texts(system)),
+        system="\n".join(text for content in told for text in _texts(content)),
         model=str(body.get("model", "")),
         session=session,
         agent=agent,

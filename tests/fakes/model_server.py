@@ -1,9 +1,12 @@
-"""A scripted stand-in for the Anthropic Messages API on 127.0.0.1, for tests without a network.
+"""A scripted stand-in for a model's API on 127.0.0.1, for tests without a network.
+
+It speaks Anthropic's Messages and OpenAI's chat completions, streamed or not.
 
 In a test::
 
     with ModelServer({"rules": [{"when": {"prompt": "^hi"}, "text": "Hello."}]}) as server:
         environment["ANTHROPIC_BASE_URL"] = server.url      # no /v1 at the end
+        environment["OPENAI_BASE_URL"] = server.url         # or with /v1, as you like
         ...
         assert server.requests[0].prompt == "hi"
 
@@ -35,10 +38,13 @@ from typing import IO, Any, Self
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.fakes.model_http import Answer, Closed, Listener, Request
-from tests.fakes.model_script import Script, read_request
+from tests.fakes.model_http import CHAT, Answer, Closed, Listener, Request
+from tests.fakes.model_script import Script, Turn, read_request
 
 SESSION_HEADER = "x-claude-code-session-id"
+NO_ENTRY: Turn = {
+    "error": {"status": 401, "type": "authentication_error", "message": "invalid key"}
+}
 AGENT_HEADER = "x-claude-code-agent-id"
 
 
@@ -104,6 +110,12 @@ class ModelServer:
         with self._state:
             return list(self._requests)
 
+    @property
+    def models(self) -> list[dict[str, Any]]:
+        """The models that the script lists."""
+        with self._state:
+            return list(self._script.models)
+
     def load(self, script: Mapping[str, Any]) -> None:
         """Go on with another script, from its start. Raises ScriptError."""
         fresh = Script(script)
@@ -139,9 +151,14 @@ class ModelServer:
     def take(self, body: Mapping[str, Any], path: str, headers: Mapping[str, str]) -> Answer:
         """Choose the answer to a model request and note the request."""
         low = {name.lower(): value for name, value in headers.items()}
-        asked = read_request(body, low.get(SESSION_HEADER, ""), low.get(AGENT_HEADER, ""))
+        session, agent = low.get(SESSION_HEADER, ""), low.get(AGENT_HEADER, "")
+        asked = read_request(body, session, agent, chat=path.endswith(CHAT))
+        given = low.get("x-api-key", low.get("authorization", "").removeprefix("Bearer "))
         with self._state:
-            matched, turn = self._script.answer(asked)
+            if self._script.key and given != self._script.key:
+                matched, turn = "key", NO_ENTRY
+            else:
+                matched, turn = self._script.answer(asked)
             request = Request(
                 **vars(asked),
                 number=len(self._requests) + 1,
@@ -184,7 +201,7 @@ class ModelServer:
 
 def main(arguments: list[str]) -> int:
     """Serve until SIGTERM or SIGINT; return the exit status."""
-    parser = argparse.ArgumentParser(description="a scripted Messages API on 127.0.0.1")
+    parser = argparse.ArgumentParser(description="a scripted model on 127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0 (the default): any free port")
     parser.add_argument("--script", type=Path, help="a JSON file, see model_script.py")
     parser.add_argument("--log", type=Path, help="gets one JSON line a request")

@@ -28,23 +28,24 @@ def message_object(
     }
 
 
-def _pieces(text: str, size: int) -> list[str]:
+def pieces(text: str, size: int) -> list[str]:
+    """Return a text cut into pieces of at most ``size`` characters."""
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def _block_events(index: int, block: dict[str, Any], size: int) -> list[dict[str, Any]]:
     if block["type"] == "text":
         empty: dict[str, Any] = {"type": "text", "text": ""}
-        deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"], size)]
+        deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"], size)]
     elif block["type"] == "thinking":
         empty = {"type": "thinking", "thinking": "", "signature": ""}
-        pieces = _pieces(block["thinking"], size)
-        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
+        parts = pieces(block["thinking"], size)
+        deltas = [{"type": "thinking_delta", "thinking": piece} for piece in parts]
         deltas.append({"type": "signature_delta", "signature": block["signature"]})
     else:
         empty = {**block, "input": {}}
-        pieces = _pieces(json.dumps(block["input"]), size)
-        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        parts = pieces(json.dumps(block["input"]), size)
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in parts]
     return [
         {"type": "content_block_start", "index": index, "content_block": empty},
         *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),

@@ -47,9 +47,15 @@ def stored_facts(state: Path) -> list[Json]:
         ]
 
 
-def said_to_agents(home: Path) -> Counter[str]:
-    """How often each prompt and steer stands in the transcripts, by uuid."""
-    uuids: Counter[str] = Counter()
+def said_to_agents(home: Path, state: Path) -> Counter[str]:
+    """How often each prompt and steer stands in the transcripts, by uuid; those of the native
+    agent are in the daemon's ``state``."""
+    uuids = Counter(
+        row["uuid"]
+        for path in (state / "sessions").glob("*.jsonl")
+        for row in map(json.loads, path.read_bytes().splitlines())
+        if row["type"] == "prompt"
+    )
     for record in _records(home):
         if record.source_uuid:
             uuids[record.source_uuid] += 1

@@ -11,7 +11,7 @@ import trio
 from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Json, Refused, connected
 from tests.faults.lives import Lives
-from tests.faults.scenario import RECIPE, STEER_GATE, STEER_WORDS, SUBJECT, Scenario
+from tests.faults.scenario import RECIPE, STEER_GATE, STEER_WORDS, Scenario
 
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 _ANSWERED_MEANWHILE = -32004
@@ -129,7 +129,7 @@ class Person:
     def commits(self) -> int:
         """How many commits the irreversible step has made, on any branch."""
         subjects = self._repo.git("log", "--all", "--format=%s").splitlines()
-        return subjects.count(SUBJECT)
+        return subjects.count(self._scenario.subject)
 
     async def _speak_up(self) -> None:
         """Say the word (or cancel) while the model is in the middle of its first answer."""

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from podiumd.tools import failpoints
+from tests.faults.native_scenario import NativeScenario
 from tests.faults.scenario import ALL_STEPS, Scenario
 
 Kind = Literal["daemon", "agent", "both"]
 KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
 
 MOMENTS, MOMENTS_SHORT = 200, 10
+NATIVE_MOMENTS, NATIVE_MOMENTS_SHORT = 40, 3
+NATIVE_PARTS = (0.05, 0.35)
+"""When a run of the native agent's goes on, as parts of the time that the other run takes."""
 ABSENCES = 20
 
 # Points that stand where an agent lives, with the hits that are tried. Each turn of the six steps
@@ -57,6 +61,20 @@ _WITHOUT_AGENT: dict[str, tuple[int, ...]] = {
     "turn.swept": (1, 2, _LAST_TURN),
 }
 
+# Points of the native agent, whose turns have no process: only the daemon can be killed there.
+# The hits are those of the four steps: a written file, a command, a patch, a file and its commit.
+_NATIVE: dict[str, tuple[int, ...]] = {
+    "action.after-do": (1, 2, 3, 4),
+    "action.after-ended": (1, 2, 3, 4),
+    "action.after-intended": (1, 2, 3, 4),
+    "commit.after-make": (1,),
+    "commit.before-make": (1,),
+    "reply.after-received": (1, 2, 4, 8),
+    "reply.before-received": (1, 2, 4, 8),
+    "row.after-write": (1, 2, 3, 6, 12),
+    "row.before-write": (1, 2, 3, 6, 12),
+}
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -93,8 +111,15 @@ def _at(point: str, kind: Kind, hit: int) -> Trial:
 
 def at_failpoints() -> list[Trial]:
     """Every failpoint, with every kind of kill that is possible there."""
-    trials = []
+    trials: list[Trial] = []
+    for point, native in _NATIVE.items():
+        trials += [
+            Trial(f"{point}/daemon/{hit}", point, "daemon", hit, scenario=NativeScenario())
+            for hit in native
+        ]
     for point in failpoints.names():
+        if point in _NATIVE:
+            continue
         hits = _WITHOUT_AGENT.get(point, () if point in _WITH_AGENT else (1,))
         trials += [_at(point, "daemon", hit) for hit in hits]
         trials += [_at(point, kind, hit) for kind in KINDS for hit in _WITH_AGENT.get(point, ())]
@@ -127,6 +152,18 @@ def at_moments(seed: int, count: int) -> list[Trial]:
     return trials
 
 
+def at_native_moments(seed: int, count: int) -> list[Trial]:
+    """Kills of the daemon at random moments of a run of the native agent's."""
+    trials = []
+    for number in range(count):
+        chance = random.Random(f"{seed}/native-moment/{number}")
+        first, last = NATIVE_PARTS
+        part = first + (last - first) * (number + chance.random()) / count
+        name = f"native-moment/{number}"
+        trials.append(Trial(name, "moment", "daemon", scenario=NativeScenario(), part=part))
+    return trials
+
+
 def absences(count: int) -> list[Trial]:
     """The daemon is killed in the middle of an answer and comes back when the agent is done."""
     steps = ALL_STEPS
@@ -143,14 +180,18 @@ def absences(count: int) -> list[Trial]:
 
 def every(seed: int) -> list[Trial]:
     """The whole campaign, mixed: one that is cut short has seen something of everything."""
-    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *absences(ABSENCES)]
+    native = at_native_moments(seed, NATIVE_MOMENTS)
+    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *native, *absences(ABSENCES)]
     random.Random(f"{seed}/order").shuffle(trials)
     return trials
 
 
 def short(seed: int) -> list[Trial]:
     """The campaign cut down: each failpoint once, some moments, one absence."""
-    moments = at_moments(seed, MOMENTS_SHORT)
+    moments = [
+        *at_moments(seed, MOMENTS_SHORT),
+        *at_native_moments(seed, NATIVE_MOMENTS_SHORT),
+    ]
     return [*at_failpoints_once(seed), *moments, *absences(1)]
 
 

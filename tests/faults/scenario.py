@@ -66,7 +66,8 @@ class Scenario:
     """What happens in a trial beside the kill.
 
     ``away``: the step in whose answer the model waits at ``AWAY_GATE``; ``cancels``: the person
-    cancels in the first step; ``steered``: the person says something in the first step.
+    cancels in the first step; ``steered``: the person says something in the first step;
+    ``native``: the agent is the daemon's own.
     """
 
     steps: tuple[str, ...] = ALL_STEPS
@@ -74,6 +75,12 @@ class Scenario:
     cancels: bool = False
     steered: bool = True
     away: str = ""
+    native: bool = False
+
+    @property
+    def subject(self) -> str:
+        """The subject of the commit that the run makes."""
+        return SUBJECT
 
     @property
     def recipe(self) -> str:

@@ -13,6 +13,7 @@ import trio
 
 from podiumd.drivers.agent_process import SPOOL
 from podiumd.drivers.spool import Line, SpoolReader, watch_spools
+from tests.e2e import native_rig
 from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
 from tests.faults import audit
@@ -82,6 +83,8 @@ class Case:
         machine = Machine(root, root / "home", claude, model)
         machine.set_up()
         machine.configure()
+        if trial.scenario.native:
+            native_rig.configure(machine, "anthropic")
         machine.recipe(RECIPE, trial.scenario.recipe)
         self._told: Path | None = None
         if trial.point.startswith("notify."):  # else its settings are commits that others count
@@ -205,7 +208,7 @@ class Case:
         machine, findings = self.lives.machine, self._findings
         state = machine.podium_home / "state"
         facts = audit.stored_facts(state)
-        said = audit.said_to_agents(machine.home)
+        said = audit.said_to_agents(machine.home, state)
         audit.check_log(findings, facts, self._person.events)
         audit.check_end(findings, facts, self._trial.scenario)
         audit.check_prompts(findings, facts, said)

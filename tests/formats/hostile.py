@@ -141,6 +141,38 @@ CODEX = st.fixed_dictionaries(
     },
 )
 
+NATIVE = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": _or_odd(st.sampled_from(["session", "prompt", "reply", "results", "notice"])),
+        "uuid": _or_odd(UUIDS),
+        "timestamp": _or_odd(TIMES),
+        "cwd": _or_odd(st.text()),
+        "text": _or_odd(st.text()),
+        "said": _or_odd(st.text()),
+        "actions": _or_odd(
+            st.lists(
+                _or_odd(
+                    st.fixed_dictionaries(
+                        {}, optional={"id": UUIDS, "name": _or_odd(st.text()), "args": JSON}
+                    )
+                ),
+                max_size=3,
+            )
+        ),
+        "results": _or_odd(
+            st.lists(
+                _or_odd(
+                    st.fixed_dictionaries(
+                        {}, optional={"id": UUIDS, "message": _or_odd(st.text()), "output": JSON}
+                    )
+                ),
+                max_size=3,
+            )
+        ),
+    },
+)
+
 
 def _encode(record: object) -> st.SearchStrategy[list[bytes]]:
     plain = json.dumps(record).encode()
@@ -154,6 +186,7 @@ def _encode(record: object) -> st.SearchStrategy[list[bytes]]:
 _ANY = st.one_of(
     CLAUDE.flatmap(_encode),
     CODEX.flatmap(_encode),
+    NATIVE.flatmap(_encode),
     st.sampled_from(BROKEN + ODD).map(lambda line: [line]),
     st.binary(max_size=20).map(lambda line: [line.replace(b"\n", b" ")]),
 )

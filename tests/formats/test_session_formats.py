@@ -138,6 +138,7 @@ def test_every_format_is_known_by_its_agents_name() -> None:
     assert {name: each.agent for name, each in FORMATS.items()} == {
         "claude": "claude",
         "codex": "codex",
+        "native": "native",
     }
 
 

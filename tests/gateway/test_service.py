@@ -12,6 +12,7 @@ from podiumd.config import GatewaySettings
 from podiumd.gateway.service import Surroundings, open_gateway
 from podiumd.runtime.api import Service
 from podiumd.runtime.errors import Refused
+from podiumd.runtime.voice import Voice
 from podiumd.store.errors import StoreFailed
 from tests.gateway.kept import NOON, Kept
 
@@ -32,6 +33,7 @@ def around(root: Path) -> Surroundings:
         now=lambda: NOON,
         environment=lambda marker: {"MARKER": marker},
         infer_name=no_name,
+        voice=cast("Voice", object()),
     )
 
 

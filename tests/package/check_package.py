@@ -43,7 +43,8 @@ IMPORT_ALL = """
 import importlib, pkgutil, podium, podiumd
 for package in (podium, podiumd):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.endswith("__main__"):
+        # What reads speech needs the extra podium[voice].
+        if not module.name.endswith("__main__") and ".speech.worker." not in module.name:
             importlib.import_module(module.name)
 """
 

@@ -92,7 +92,11 @@ class Carrier:
         """Send what the model has to send; lost without a connection."""
         while self._model.out:
             frame = self._model.out.popleft()
-            if self._link is not None:
+            if self._link is None:
+                continue
+            if isinstance(frame, bytes):
+                self._link.send_binary(frame)
+            else:
                 self._link.send(json.dumps(frame, separators=(",", ":")))
         self._to_send.set()
 

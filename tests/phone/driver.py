@@ -22,6 +22,7 @@ from podium.phone.histories import Message
 from podium.phone.model import PhoneModel
 from podium.phone.sessions import LegacySession, Session
 from podium.phone.variants import VARIANTS, Variant
+from podium.phone.voice import Utterance
 from tests.phone.carrier import AtOnce, Carrier, Retries
 
 __all__ = ["AtOnce", "Phone", "Refused", "Retries"]
@@ -233,6 +234,42 @@ class Phone:
         session_id = self.model.new(directory, text, **more)
         await self.barrier()
         return session_id
+
+    # Speaking.
+
+    async def press(self, format: str = "pcm16", **more: object) -> Utterance:
+        """Press the button; returns when the gateway has said where it wants to begin. ``more``
+        are further fields of ``voice_start``, ``utterance_id`` among them."""
+        utterance_id = str(more.pop("utterance_id", None) or self.model.new_id())
+        said = self.model.voice.begin(utterance_id, format, **more)
+        self.flush()
+        await self.until(lambda _: said.next_frame is not None)
+        return said
+
+    async def utter(self, said: Utterance, sound: bytes, piece_bytes: int = 3200) -> None:
+        """Speak into the open microphone, in pieces; returns when the gateway has taken them."""
+        for at in range(0, len(sound), piece_bytes):
+            self.model.voice.add(said, sound[at : at + piece_bytes])
+        self.flush()
+        await self.barrier()
+
+    async def release(self, said: Utterance, seconds: float = PATIENCE_SECONDS) -> Json:
+        """Let go of the button; returns what the utterance came to."""
+        self.model.voice.end(said)
+        self.flush()
+        return await self.told(said, seconds)
+
+    async def told(self, said: Utterance, seconds: float = PATIENCE_SECONDS) -> Json:
+        """Wait for what an utterance comes to: a transcript, a command or an error."""
+        await self.until(lambda _: said.over, seconds)
+        return said.result or {"type": "voice_ready", "state": said.state}
+
+    async def speak(self, sound: bytes, seconds: float = PATIENCE_SECONDS, **more: object) -> Json:
+        """Say something whole: ``press``, ``utter`` and ``release``."""
+        said = await self.press(**more)  # type: ignore[arg-type]
+        if not said.over:
+            await self.utter(said, sound)
+        return await self.release(said, seconds)
 
     async def turns(self, session_id: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until ``count`` turns of a session have ended since this phone was made."""

@@ -106,13 +106,15 @@ class Visitor:
 
 
 class FakeGateway:
-    """Serves any number of phones; ``heard`` are the messages of all, in order."""
+    """Serves any number of phones; ``heard`` are the messages of all, in order, ``pieces`` those
+    of speech."""
 
     def __init__(self, page: int = 20) -> None:
         self.page = page
         self.hello = hello()
         self.logs: dict[str, list[Json]] = {SESSION: [], OTHER: []}
         self.heard: list[Json] = []
+        self.pieces: list[bytes] = []
         self.socket_pings = 0
         self.answers: dict[str, Callable[[Json], list[Json]]] = {}
         self.visitors: list[Visitor] = []
@@ -173,6 +175,8 @@ class FakeGateway:
                     self.socket_pings += 1
                 elif isinstance(event, Frame) and event.opcode is Opcode.TEXT:
                     self._hear(visitor, json.loads(bytes(event.data)))
+                elif isinstance(event, Frame) and event.opcode is Opcode.BINARY:
+                    self.pieces.append(bytes(event.data))
             visitor.wake.set()
 
     def _hear(self, visitor: Visitor, frame: Json) -> None:

@@ -29,7 +29,7 @@ def feed(phone: PhoneModel, *frames: Json) -> list[Json]:
 
 def sent(phone: PhoneModel) -> list[Json]:
     """What the phone has sent since it was asked last."""
-    frames = list(phone.out)
+    frames = [frame for frame in phone.out if not isinstance(frame, bytes)]
     phone.out.clear()
     return frames
 

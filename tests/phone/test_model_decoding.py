@@ -7,7 +7,7 @@ import pytest
 
 from podium.phone.fields import Json
 from tests.phone.fake_gateway import OTHER, SESSION, STAMP, row
-from tests.phone.handmade import connected, feed, reasons, without
+from tests.phone.handmade import connected, feed, reasons, sent, without
 
 WHOLE = "2026-11-22T08:00:00Z"
 RECENT = {
@@ -186,7 +186,7 @@ def test_a_row_without_a_count_makes_the_app_take_the_session_for_new() -> None:
     phone.sync.open(SESSION)
     phone.say("hello")
 
-    assert phone.out[-1]["new_session_id"] == SESSION
+    assert sent(phone)[-1]["new_session_id"] == SESSION
 
 
 def test_output_of_an_unknown_command_is_dropped() -> None:

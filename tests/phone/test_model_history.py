@@ -279,7 +279,7 @@ def test_a_replaced_log_is_forgotten_and_read_anew() -> None:
     ]
     assert session_of(phone).texts == []
     phone.say("hello")
-    assert phone.out[-1]["new_session_id"] == SESSION  # its count is zero: it takes it for new
+    assert sent(phone)[-1]["new_session_id"] == SESSION  # its count is zero: it takes it for new
 
 
 @BOTH

@@ -8,7 +8,8 @@ from typing import Any
 
 import trio
 
-from podiumd.runtime.api import Json, SendPrompt, StartRun, Subscription
+from podiumd.core.spoken import Asked
+from podiumd.runtime.api import Json, OpenQuestion, SendPrompt, StartRun, Subscription
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
 
 
@@ -202,6 +203,11 @@ class FakeService:
     async def steer(self, run_id: str, text: str) -> Json:
         self._run("steer", run_id)
         return {"state": "queued"}
+
+    def open_questions(self) -> list[OpenQuestion]:
+        choices = (("yes", "Yes"), ("no", "No"))
+        asked = Asked(question_id="q", kind="gate", text="Go on?", choices=choices)
+        return [OpenQuestion(asked, ("s", "s"))]
 
     async def questions(self) -> list[Json]:
         self._note("questions")

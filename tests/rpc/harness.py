@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import trio
 
@@ -16,7 +16,10 @@ from podiumd.rpc.context import DaemonInfo, NoGateway
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
-from podiumd.runtime.api import GatewayControl
+from podiumd.runtime.api import GatewayControl, Service
+from podiumd.runtime.voice import Voice
+from podiumd.speech.service import Speech
+from podiumd.speech.speaker import Speaker
 from tests.rpc.fake_service import FakeService
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
@@ -99,6 +102,8 @@ async def served(
     limits: RpcLimits | None = None,
     own_uid: int | None = None,
     gateway: GatewayControl | None = None,
+    speech: Speech | None = None,
+    speaker: Speaker | None = None,
 ) -> AsyncIterator[Harness]:
     """Serve a fake on a socket in ``directory`` and stop in order at the end."""
     service = FakeService()
@@ -111,6 +116,9 @@ async def served(
         socket=str(path),
         request_shutdown=shutdowns.append,
         gateway=gateway or NoGateway(),
+        voice=None
+        if speech is None or speaker is None
+        else Voice(speech, speaker, cast("Service", service), {}),
     )
     uid = os.getuid() if own_uid is None else own_uid
     with listening(path, os.getuid()) as listener:

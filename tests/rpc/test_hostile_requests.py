@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.rpc.harness import Harness, served
+from tests.rpc.hostile_voice import voice_calls
 
 PARSE, REQUEST, METHOD, PARAMS = -32700, -32600, -32601, -32602
 LONE_SURROGATE = b'"\\ud800"'
@@ -321,6 +322,7 @@ BAD_PARAMS: list[bytes] = [
     call("sessions.interrupt", {"session_id": None}),
     call("sessions.interrupt", {"session_id": "s\u0000"}),
     call("sessions.locks", {"all": True}),
+    *(call(method, given) for method, given in voice_calls(BAD_FILES, NO_SWITCHES)),
 ]
 HOSTILE: list[tuple[int, bytes]] = [
     *((PARSE, line) for line in NOT_JSON),

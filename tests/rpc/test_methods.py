@@ -111,8 +111,8 @@ CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("sessions.locks", {}, ("locks", None), []),
     (
         "sessions.prompt",
-        {"text": "hi", "session_id": None, "if_busy": "queue"},
-        ("prompt", SendPrompt(text="hi", if_busy="queue")),
+        {"text": "hi", "session_id": None, "if_busy": "queue", "permission_mode": "plan"},
+        ("prompt", SendPrompt(text="hi", if_busy="queue", permission_mode="plan")),
         {"session_id": "s-1", "turn_id": "t-1", "run_id": "run-3"},
     ),
 ]

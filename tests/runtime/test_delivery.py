@@ -6,9 +6,10 @@ import uuid
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from podiumd.runtime import prompting
-from podiumd.runtime.errors import NotFound
+from podiumd.runtime.errors import InvalidParameter, NotFound
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -54,6 +55,29 @@ async def test_a_new_session_has_the_id_that_was_asked_for(machine: Machine, one
         turn.end(done())
         _, turn = await daemon.begun(one, new_session_id=other)
         assert turn.request.session_id == other
+
+
+async def test_a_permission_mode_of_the_agents_own_holds_for_one_prompt(machine: Machine) -> None:
+    machine.agent.capabilities = replace(machine.agent.capabilities, permission_modes=("plan",))
+    async with running(machine) as daemon:
+        await daemon.prompt("one", permission_mode="plan")
+        turn = await daemon.turn()
+        assert turn.request.permission_mode == "plan"
+        turn.end(done())
+        await daemon.prompt("two", session_id=turn.request.session_id, if_busy="queue")
+        assert (await daemon.turn()).request.permission_mode is None
+
+
+@pytest.mark.parametrize(("modes", "known"), [(("plan", "ask"), "it has: ask, plan"), ((), "none")])
+async def test_a_permission_mode_that_the_agent_lacks_is_refused_and_sends_nothing(
+    machine: Machine, modes: tuple[str, ...], known: str
+) -> None:
+    machine.agent.capabilities = replace(machine.agent.capabilities, permission_modes=modes)
+    async with running(machine) as daemon:
+        with pytest.raises(InvalidParameter, match=known) as refusal:
+            await daemon.prompt("one", permission_mode="allow-all")
+        assert refusal.value.data == {"parameter": "permission_mode"}
+        assert await daemon.service.locks() == []
 
 
 async def test_a_system_prompt_reaches_the_agent_beside_the_words(machine: Machine) -> None:

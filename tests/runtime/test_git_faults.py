@@ -79,7 +79,7 @@ async def test_a_git_that_takes_too_long_does_not_hold_the_end_of_a_turn_up(
 ) -> None:
     looked = trio.Event()
 
-    async def hang(path: str) -> str:
+    async def hang(path: str, *, nested: bool) -> str:
         looked.set()
         await trio.sleep_forever()
         raise AssertionError

@@ -161,6 +161,24 @@ def test_codex_keeps_its_sessions_by_day(tmp_path: Path) -> None:
     assert look([root], str(path.with_name(path.name.replace(A, B)))) is None
 
 
+def test_our_own_agent_keeps_its_sessions_side_by_side(tmp_path: Path) -> None:
+    root = Root("native", tmp_path)
+    path = tmp_path / f"{A}.jsonl"
+    path.touch()
+    (tmp_path / "below").mkdir()
+    for other in (f"{B}.jsonl.new", f"below/{B}.jsonl", "notes.jsonl"):
+        (tmp_path / other).touch()
+        assert look([root], str(tmp_path / other)) is None
+    os.mkfifo(tmp_path / f"{B}.jsonl")
+    found = walk([root])
+    assert [(file.session_id, file.agent, file.path) for file in found.sessions] == [
+        (A, "native", str(path))
+    ]
+    assert [place for place, _ in found.problems] == [str(tmp_path / f"{B}.jsonl")]
+    assert look([root], str(path)) == found.sessions[0]
+    assert look([root], str(tmp_path / f"{B}.jsonl")) is None
+
+
 def test_a_root_that_is_not_there_has_nothing(tmp_path: Path) -> None:
     root = Root("claude", tmp_path / "none")
     assert walk([root]) == Tree()

@@ -124,3 +124,24 @@ def test_a_file_that_is_gone_counts_as_that(tmp_path: Path) -> None:
     gone = tree.digest(str(tmp_path), b"", [b"a"])
     (tmp_path / "a").touch()
     assert tree.digest(str(tmp_path), b"", [b"a"]) != gone
+
+
+@pytest.mark.parametrize("nested", [True, False])
+async def test_what_a_nested_repository_names_is_run_only_where_it_is_looked_into(
+    repository: Path, nested: bool
+) -> None:
+    inner = make_repository(repository / "inner")
+    (inner / "file").write_text("1\n")
+    (inner / ".gitattributes").write_text("file filter=planted\n")
+    commit(inner, "first")
+    trace = repository.parent / "trace"
+    run_git(inner, "config", "filter.planted.clean", f"touch '{trace}'; cat")
+    run_git(repository, "add", "inner")  # as a submodule is: by its commit
+    commit(repository, "with the inner one")
+    (inner / "file").write_text("2\n")
+    trace.unlink(missing_ok=True)
+
+    await git.dirty(repository, nested=nested)
+    await git.tree_digest(repository, nested=nested)
+
+    assert trace.exists() == nested

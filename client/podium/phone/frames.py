@@ -6,7 +6,9 @@ import json
 
 from podium.phone import legacy, swift
 from podium.phone.fields import (
+    BOOL,
     FRAME_DROPPED,
+    INT,
     LIST,
     MISREAD,
     Fault,
@@ -22,7 +24,38 @@ from podium.phone.variants import Variant
 LARGEST_BYTES = 256 * 1024
 """The limit of a frame that the apps' authors count on."""
 
+SPEECH: dict[str, tuple[Field, ...]] = {
+    "voice_ready": (
+        Field("utterance_id"),
+        Field("next_frame", INT),
+        Field("state"),
+        optional("message"),
+    ),
+    "voice_partial": (Field("utterance_id"), Field("text")),
+    "voice_transcript": (
+        Field("utterance_id"),
+        Field("text"),
+        Field("language"),
+        Field("duration_ms", INT),
+        Field("latency_ms", INT),
+        Field("delivered", BOOL),
+        optional("session_id"),
+    ),
+    "voice_command": (
+        Field("utterance_id"),
+        Field("command"),
+        Field("state"),
+        Field("read_back"),
+        optional("question_id"),
+        optional("choice"),
+    ),
+    "voice_error": (optional("utterance_id"), Field("code"), Field("message")),
+    "speak": (Field("session_id"), Field("text")),
+}
+"""What an app that sends speech has to find."""
+
 OURS: dict[str, tuple[Field, ...]] = {
+    **SPEECH,
     "recipe_error": (Field("error"), optional("session_id")),
     "recipe_paused": (Field("session_id"),),
     "recipe_resumed": (Field("session_id"),),

@@ -17,6 +17,12 @@ from podium.phone.model import PhoneModel
 After = Callable[[], str]
 DEFAULT_WAIT_SECONDS = 120.0
 
+FORMATS = ("wav", "m4a", "mp4", "webm", "ogg", "caf")
+RAW = ("raw", "pcm")
+RAW_RATE = 16_000
+PIECE_BYTES = 16 * 1024
+"""Of a recording at a time: half a second of speech that is not compressed."""
+
 
 class Wait(NamedTuple):
     """A frame of a type is to come, or to have come since the line before."""
@@ -57,6 +63,9 @@ LINES = (
     Line("commands", "list the commands of the project", 0),
     Line("run COMMAND", "run one of them", 1),
     Line("upload FILE", "upload a file into the project", 1),
+    Line("speak FILE", "say a recording to the session that is shown", 1),
+    Line("dictate FILE", "have a recording read, to look at what was understood", 1),
+    Line("hush", "forget what was said last", 0),
     Line("kill", "end what the agent of this session does", 0),
     Line("compact", "compact this session", 0),
     Line("ping", "ask whether the gateway is there", 0),
@@ -177,10 +186,7 @@ class Person:
 
     def _upload(self, file: str) -> None:
         path = Path(file).expanduser()
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise Failure(f"Cannot read {file}: {error.strerror}.") from error
+        content = _content(file, path)
         self._model.send(
             {
                 "type": "upload_file",
@@ -189,6 +195,33 @@ class Person:
                 "storage_location": self._directory(),
             }
         )
+
+    def _speak(self, file: str) -> None:
+        self._talk(file, session_id=self._shown(), deliver="prompt")
+
+    def _dictate(self, file: str) -> None:
+        screen = self._model.screen
+        self._talk(file, **({} if screen is None else {"session_id": screen}))
+
+    def _talk(self, file: str, **more: object) -> None:
+        path = Path(file).expanduser()
+        kind = path.suffix.lower().removeprefix(".")
+        if kind in RAW:
+            more["sample_rate"] = RAW_RATE
+        elif kind not in FORMATS:
+            raise Failure(f"{file} is none of: {', '.join((*FORMATS, *RAW))}.", USAGE)
+        recorded = _content(file, path)
+        voice = self._model.voice
+        said = voice.begin(self._model.new_id(), "pcm16" if kind in RAW else kind, **more)
+        for at in range(0, len(recorded), PIECE_BYTES):
+            voice.add(said, recorded[at : at + PIECE_BYTES])
+        voice.end(said)
+
+    def _hush(self) -> None:
+        said = list(self._model.voice.utterances.values())
+        if not said or said[-1].over:
+            raise Failure("Nothing is being said.", USAGE)
+        self._model.voice.cancel(said[-1])
 
     def _kill(self) -> None:
         self._about("kill_session")
@@ -223,3 +256,10 @@ class Person:
 
     def _quit(self) -> None:
         self.leaving = True
+
+
+def _content(file: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Failure(f"Cannot read {file}: {error.strerror}.") from error

@@ -17,6 +17,7 @@ from podium.phone.histories import Message
 from podium.phone.sessions import LegacySession, Session
 from podium.phone.sync import Sync
 from podium.phone.variants import IOS, Variant
+from podium.phone.voice import Voice
 
 REMEMBERED_FRAMES = 1000
 Version = tuple[int, int, int]
@@ -44,7 +45,7 @@ class PhoneModel:
         self.new_id = new_id
         self.own_id = new_id()
         self.recent_limit = recent_limit
-        self.out: deque[Json] = deque()
+        self.out: deque[Json | bytes] = deque()
         self.frames: deque[Json] = deque(maxlen=REMEMBERED_FRAMES)
         self.counts: Counter[str] = Counter()
         self.ignored: Counter[str] = Counter()
@@ -56,6 +57,7 @@ class PhoneModel:
         self.ready_sessions: list[str] = []
         self.board = Board()
         self.sync = Sync(variant, self.send, self.faults)
+        self.voice = Voice(self.send, self.faults)
         self.listed: list[str] = []
         self.recents: list[Json] = []
         self.hello: Json = {}
@@ -73,6 +75,7 @@ class PhoneModel:
         self.connected = self._greeted = False
         self.negotiated = FLOOR
         self.sync.disconnected()
+        self.voice.disconnected()
         self.out.clear()
 
     def received(self, data: str | bytes) -> Json | None:
@@ -92,10 +95,13 @@ class PhoneModel:
             if handler is not None:
                 handler(kept)
             self.board.take(kept, self.faults)
+            if kind in frames.SPEECH:
+                self.voice.take(kept)
         return frame
 
-    def send(self, frame: Json) -> None:
-        """Put a frame on its way; without a connection it is lost, as in the apps."""
+    def send(self, frame: Json | bytes) -> None:
+        """Put a frame on its way, a piece of speech as bytes; without a connection it is lost, as
+        in the apps."""
         if self.connected:
             self.out.append(frame)
 
@@ -169,6 +175,7 @@ class PhoneModel:
         if self.variant.size_kb is not None:
             self.send({"type": "set_max_message_size", "size_kb": self.variant.size_kb})
         self.sync.connected()
+        self.voice.connected()
 
     def _on_connect_ack(self, frame: Json) -> None:
         self._negotiate(frame)

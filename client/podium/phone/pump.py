@@ -42,9 +42,12 @@ class Pump:
         """Whether bytes are here already that the descriptor says nothing of."""
         return isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
 
-    def send(self, frame: Json) -> None:
-        """One frame."""
-        self.link.send(json.dumps(frame, separators=(",", ":")))
+    def send(self, frame: Json | bytes) -> None:
+        """One frame; bytes are a piece of speech."""
+        if isinstance(frame, bytes):
+            self.link.send_binary(frame)
+        else:
+            self.link.send(json.dumps(frame, separators=(",", ":")))
 
     def flush(self) -> None:
         """Send what the link has to send; a connection that is gone is found when reading."""

@@ -56,6 +56,12 @@ FRAMES = {
     "recipe_resumed": "recipe resumed in {session_id}",
     "steer_result": "steered: {state}",
     "question_closed": "question {question_id} closed: {answer} by {by}",
+    "voice_ready": "speech {state}: {message}",
+    "voice_partial": "hears: {text}",
+    "voice_transcript": "heard: {text}",
+    "voice_command": "command {command}, {state}: {read_back}",
+    "voice_error": "not heard, {code}: {message}",
+    "speak": "says: {text}",
 }
 
 

@@ -11,6 +11,7 @@ from podiumd.core.state import Question, RunState
 
 TEXT_CHARACTERS = 300
 DETAIL_CHARACTERS = 8 * 1024
+TOOL_CHARACTERS = 80
 
 _TELLING = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query")
 """Parameters of tools that say by themselves what a call would do, the first that is there."""
@@ -25,7 +26,7 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
     if any((q.turn_id, q.request_id) == asked for q in state.questions.values()):
         return
     choices, free_text = (
-        (_own_choices(seen), True) if seen.asks_person else (CHOICES["approval"], False)
+        (_own_choices(seen), True) if seen.asks_person else (_approval_choices(seen.tool), False)
     )
     spare = _spare_answer(state, seen)
     d.emit(
@@ -56,6 +57,19 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
         d.give_up("clarification-needed", detail=question.text)
 
 
+def asker_gone(d: Decision, command: c.AskerGone) -> None:
+    """Whoever asked in this turn is gone: what is open is asked anew if need be, and what was
+    answered too late serves once more."""
+    for question in list(d.state.questions.values()):
+        if question.turn_id != command.turn_id:
+            continue
+        if question.closed is None:
+            d.close(question, "superseded")
+        elif question in d.state.undelivered_answers:
+            effect = f"answer:{question.question_id}"
+            d.emit(f.EffectEnded(effect=effect, state="spare"))
+
+
 def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
     """An answer of this visit that its process never got: it serves once for the same call."""
     visit = state.visits.get(state.step or "", 0)
@@ -63,7 +77,7 @@ def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
         if (
             q.closed == "answered"
             and not q.delivered
-            and q.turn_id != seen.turn_id
+            and (q.spare or q.turn_id != seen.turn_id)
             and (q.step, q.visit, q.tool, q.input) == (state.step, visit, seen.tool, seen.input)
         ):
             return q
@@ -95,6 +109,15 @@ def _own_question(seen: c.ApprovalSeen) -> str:
     if isinstance(asked, list) and asked and isinstance(asked[0], dict):
         return "\n".join(str(q.get("question", "")) for q in asked if isinstance(q, dict))
     return str(seen.input.get("plan") or seen.description or f"{seen.tool} asks you")
+
+
+def _approval_choices(tool: str) -> tuple[tuple[str, str], ...]:
+    """The last one is of the tool, whatever it is called with: that must not be read as of this
+    call alone."""
+    every = f"Always in this run: every {_cut(tool, TOOL_CHARACTERS)}"
+    return tuple(
+        (choice, every if choice == "always" else label) for choice, label in CHOICES["approval"]
+    )
 
 
 def _own_choices(seen: c.ApprovalSeen) -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from podiumd.core.facts import OnQuestion, TreeMark, Worktree
+from podiumd.core.loop_commands import LoopCommand
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.report import TurnReport
 
@@ -41,6 +42,7 @@ class Start(Command, frozen=True):
     system_prompt: str | None = None
     worktree: Worktree | None = None
     aside_of: str | None = None
+    permission_mode: str | None = None
 
 
 class Proceed(Command, frozen=True):
@@ -134,6 +136,19 @@ class ApprovalGone(Command, frozen=True):
     request_id: str
 
 
+class AskerGone(Command, frozen=True):
+    """The turn is entered once more: whoever asked in it before is gone, with its daemon."""
+
+    turn_id: str
+
+
+class LoopStep(Command, frozen=True):
+    """Something happened within a turn of the native agent."""
+
+    turn_id: str
+    step: LoopCommand
+
+
 class Answer(Command, frozen=True):
     """A person's answer to a question."""
 
@@ -204,6 +219,8 @@ AnyCommand = (
     | EffectOver
     | ApprovalSeen
     | ApprovalGone
+    | AskerGone
+    | LoopStep
     | Answer
     | Pause
     | Resume

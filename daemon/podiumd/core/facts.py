@@ -14,39 +14,23 @@ from typing import Any, Literal
 import msgspec
 
 from podiumd.core.exits import Exit
-from podiumd.core.outcome import OutcomeError
+from podiumd.core.fact import Fact, Move, Purpose
+from podiumd.core.loop_facts import (
+    ActionEnded,
+    ActionIntended,
+    LoopEnded,
+    LoopStarted,
+    ReplyReceived,
+    WordsAdded,
+)
 from podiumd.core.recipe import Limits, Recipe
-from podiumd.core.report import TurnReport
+from podiumd.core.report import EndKind, TurnReport
+
+__all__ = ["EndKind", "Fact", "Move", "Purpose"]  # with the facts themselves, ``facts`` is all
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
-Purpose = Literal["step", "retry", "again", "go-on", "interrupted", "prompt"]
 StopKind = Literal["pause", "end", "interrupt", "cancel"]
-
-
-class Move(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the run wants to do next.
-
-    ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
-    for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``:
-    decide to run the current step's command; ``run``: run it, or find out whether it ran.
-    ``gate``: wait for the answer to the current step's question.
-    A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
-    ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
-    """
-
-    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "gate"]
-    step: str = ""
-    purpose: Purpose = "step"
-    index: int = 0
-    fault: OutcomeError | None = None
-    original: str = ""
-
-
-class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
-    """Base of all facts."""
-
-    next: Move | None = None
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -69,13 +53,14 @@ class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
     source: str | None = None
     agent_override: str | None = None
     fork_from: str | None = None
-    params: dict[str, str | int | bool] = {}
+    params: dict[str, str | int | bool] = msgspec.field(default_factory=dict)
     limits: Limits | None = None
     on_question: OnQuestion = "wait"
     text: str | None = None
     system_prompt: str | None = None
     worktree: Worktree | None = None
     aside_of: str | None = None
+    permission_mode: str | None = None
 
 
 class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):
@@ -293,12 +278,13 @@ class ProgressStalled(Fact, frozen=True, kw_only=True, tag="progress.stalled"):
 
 
 class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
-    """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID`` or
-    ``worktree``; ``state`` says how it went."""
+    """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID``,
+    ``worktree`` or ``commit``; ``state`` says how it went. ``commit`` is the one that was made."""
 
     effect: str
     state: str
     detail: str = ""
+    commit: str | None = None
 
 
 class StopIntended(Fact, frozen=True, kw_only=True, tag="stop.intended"):
@@ -358,6 +344,12 @@ AnyFact = (
     | EdgeTaken
     | ProgressStalled
     | EffectEnded
+    | LoopStarted
+    | ReplyReceived
+    | WordsAdded
+    | ActionIntended
+    | ActionEnded
+    | LoopEnded
     | StopIntended
     | RunPaused
     | RunResumed

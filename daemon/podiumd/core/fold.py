@@ -7,7 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from podiumd.core import facts as f
-from podiumd.core import progress
+from podiumd.core import loop_facts as lf
+from podiumd.core import loop_state, progress
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
 from podiumd.core.state import ActiveTurn, Claim, PendingSteer, Question, RunState, Visit
@@ -223,12 +224,20 @@ def _progress_stalled(_state: RunState, _fact: f.ProgressStalled, _at: str) -> d
 
 def _effect_ended(state: RunState, fact: f.EffectEnded, _at: str) -> dict[str, Any]:
     what, _, name = fact.effect.partition(":")
+    if what == "commit":
+        return _loop(state, fact, _at)
     if what == "answer":
-        question = replace(state.questions[name], delivered=True)
+        spare = fact.state == "spare"
+        question = replace(state.questions[name], delivered=not spare, spare=spare)
         return {"questions": {**state.questions, name: question}}
     if what == "steer":
         return {"steers": tuple(_steer_after(state.steers, name, fact.state))}
     return {"begun": True}
+
+
+def _loop(state: RunState, fact: f.AnyFact, _at: str) -> dict[str, Any]:
+    assert state.turn is not None
+    return {"turn": replace(state.turn, loop=loop_state.evolve(state.turn.loop, fact))}
 
 
 def _steer_after(steers: tuple[PendingSteer, ...], uuid: str, state: str) -> list[PendingSteer]:
@@ -294,6 +303,12 @@ _CHANGES: dict[type[f.Fact], Any] = {
     f.EdgeTaken: _edge_taken,
     f.ProgressStalled: _progress_stalled,
     f.EffectEnded: _effect_ended,
+    lf.LoopStarted: _loop,
+    lf.ReplyReceived: _loop,
+    lf.WordsAdded: _loop,
+    lf.ActionIntended: _loop,
+    lf.ActionEnded: _loop,
+    lf.LoopEnded: _loop,
     f.StopIntended: _stop_intended,
     f.RunPaused: _run_paused,
     f.RunResumed: _run_resumed,

@@ -62,7 +62,7 @@ def entry_refused(d: Decision, step: str) -> bool:
     return False
 
 
-def stop_at(d: Decision, name: str, limit: float) -> None:
+def stop_at(d: Decision, name: str, limit: float, *, detail: str = "") -> None:
     """The limit ``name`` is reached: end the run, or ask where the recipe says so.
 
     A limit that was granted once more is not asked for again.
@@ -70,6 +70,6 @@ def stop_at(d: Decision, name: str, limit: float) -> None:
     reached = _allowed(d.state, name, limit)
     d.emit(f.LimitHit(limit=name, count=reached))
     if d.state.limits.on_limit == "ask" and name not in d.state.granted:
-        d.ask("limit", f"The limit {name} ({reached:g}) is reached.", about=name)
+        d.ask("limit", f"The limit {name} ({reached:g}) is reached.", about=name, detail=detail)
     else:
-        d.end(classify(name, limit=int(reached)))
+        d.end(classify(name, limit=int(reached)), detail=detail)

@@ -15,6 +15,7 @@ EndKind = Literal[
     "timeout",  # over its deadline, or silent for too long; ``detail`` says which
     "broken",  # cut off: the process died, or its record has a hole
     "failed",  # the agent could not be run, or ended with an error of its own
+    "stopped",  # a rule of the agent's loop ended it; ``reason`` is the run's exit reason
 ]
 
 CUT_OFF: frozenset[EndKind] = frozenset({"broken", "interrupted"})
@@ -36,6 +37,9 @@ class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
     ``seconds`` is the monotonic length of the turn, time of open questions included.
     ``mark`` describes the transcript when the process had ended ({"size", "last_uuid"}).
     ``undelivered`` are uuids of steers the agent never began with.
+    ``files`` are what the turn changed, each with ``created``, ``modified`` or ``deleted``, as far
+    as the agent tells; ``commit`` is the commit that it made of them. ``limit`` is the number that
+    ``reason`` speaks of.
     """
 
     kind: EndKind
@@ -56,3 +60,7 @@ class TurnReport(msgspec.Struct, frozen=True, kw_only=True):
     bad_lines: int = 0
     undelivered: tuple[str, ...] = ()
     mark: dict[str, Any] | None = None
+    files: tuple[tuple[str, str], ...] = ()
+    commit: str | None = None
+    reason: str = ""
+    limit: int | None = None

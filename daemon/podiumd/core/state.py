@@ -8,11 +8,12 @@ import msgspec
 
 from podiumd.core import facts as f
 from podiumd.core.exits import Exit
+from podiumd.core.loop_state import LoopState
 from podiumd.core.recipe import Limits, Recipe, Step
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question and, once closed, its answer."""
+    """A question and, once closed, its answer. ``spare``: whoever asked has gone without it."""
 
     question_id: str
     kind: f.QuestionKind
@@ -34,15 +35,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     by: str | None = None
     closed: str | None = None
     delivered: bool = False
+    spare: bool = False
 
 
 class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn whose end has not been recorded."""
+    """The turn whose end has not been recorded. ``loop`` is how far a native one has come."""
 
     intent: f.TurnIntended
     started: f.TurnStarted | None = None
     asked_seconds: float = 0.0
     asking_since: float | None = None
+    loop: LoopState = LoopState()
 
 
 class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +162,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             q
             for q in self.questions.values()
-            if q.closed == "answered" and not q.delivered and q.turn_id == turn_id
+            if q.closed == "answered" and not (q.delivered or q.spare) and q.turn_id == turn_id
         )
 
     @property

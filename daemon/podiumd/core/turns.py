@@ -11,6 +11,7 @@ from podiumd.core import edges, kernel, limits, prompts
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
 from podiumd.core.kernel import Decision
+from podiumd.core.loop_state import LoopState
 from podiumd.core.outcome import OutcomeError, extract, prose
 from podiumd.core.recipe import Step
 from podiumd.core.report import CUT_OFF, TurnReport
@@ -68,7 +69,7 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             model=step.model if native else None,
             tools=step.tools,
             allow=step.allow,
-            permission_mode=step.permission_mode if native else None,
+            permission_mode=step.permission_mode or state.start.permission_mode if native else None,
             timeout_seconds=None if step.timeout_minutes is None else step.timeout_minutes * 60.0,
             outcomes=outcomes,
             tree=seen.tree,
@@ -97,7 +98,8 @@ def over(d: Decision, command: c.TurnOver) -> None:
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id:
         return
-    report = command.report
+    report = _with_loop(turn.loop, command.report)
+    command = replace(command, report=report)
     d.close_all("superseded", [q for q in d.state.open_questions if q.turn_id == command.turn_id])
     for steer in d.state.steers:
         if steer.uuid in command.delivered:
@@ -115,6 +117,14 @@ def over(d: Decision, command: c.TurnOver) -> None:
     )
     _judge(d, turn.intent, command)
     kernel.hold(d)
+
+
+def _with_loop(loop: LoopState, report: TurnReport) -> TurnReport:
+    """What a native turn did stands in facts, whoever reports its end and after what."""
+    if loop.settings is None:
+        return report
+    commit = loop.commit.sha if loop.commit is not None else None
+    return replace(report, files=loop.files, commit=commit, cost_usd=loop.cost_usd)
 
 
 def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move | None:
@@ -160,6 +170,8 @@ def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
         d.emit(f.RunParked(until=_park_until(d, report.resets_at), detail=report.detail))
     elif report.kind in CUT_OFF:
         _broken_off(d, intent, command)
+    elif report.kind == "stopped":
+        _stopped(d, report)
     elif not _out_of_means(d, report):
         d.end(classify("error"), detail=report.detail or report.kind)
 
@@ -185,6 +197,14 @@ def _out_of_means(d: Decision, report: TurnReport) -> bool:
         limits.stop_at(d, "max-cost", cost)
         return True
     return report.kind == "timeout" and limits.spent(d)
+
+
+def _stopped(d: Decision, report: TurnReport) -> None:
+    """A rule of the agent's own loop ended the turn, and with it the run."""
+    if report.limit is not None:
+        limits.stop_at(d, report.reason, report.limit, detail=report.detail)
+    else:
+        d.end(classify(report.reason or "error"), detail=report.detail)
 
 
 def _broken_off(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from podiumd.core import facts as f
+from podiumd.core import loop_facts as lf
 from podiumd.core import prompts
 from podiumd.core.fold import evolve
 from podiumd.core.recipe import Recipe
@@ -68,9 +69,10 @@ def question_view(state: RunState, question: Question) -> Json:
     }
 
 
-def turn_view(state: RunState, files: list[str], commit: str | None) -> Json:
+def turn_view(state: RunState) -> Json:
     """The public ``turn``: the run's last one."""
     last = state.last_turn
+    files, commit = _changed(state)
     turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
     status = "ended" if state.exit is not None else ("running" if state.begun else "queued")
     parsed = state.history[-1].outcome if state.history else None
@@ -82,12 +84,21 @@ def turn_view(state: RunState, files: list[str], commit: str | None) -> Json:
         "text": last.text if last is not None else "",
         "outcome": parsed,
         "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
-        "files": files,
+        "files": [{"path": path, "change": change} for path, change in files],
         "commit": commit,
         "cost_usd": round(state.cost_usd, 6),
         "started_at": state.started_at,
         "ended_at": state.ended_at,
     }
+
+
+def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
+    """What the turn has changed so far, and the commit of it, as far as its agent tells."""
+    if state.turn is not None:
+        note = state.turn.loop.commit
+        return state.turn.loop.files, note.sha if note is not None else None
+    report = state.last_turn.report if state.last_turn is not None else None
+    return (report.files, report.commit) if report is not None else ((), None)
 
 
 def event_data(fact: f.AnyFact) -> Json:
@@ -100,6 +111,8 @@ def event_data(fact: f.AnyFact) -> Json:
         data.pop(internal, None)
     if isinstance(fact, f.QuestionOpened):
         data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
+    elif isinstance(fact, lf.ReplyReceived):
+        data["actions"] = [action.name for action in fact.actions]  # the text has them whole
     elif isinstance(fact, f.RunStarted):
         recipe = fact.recipe
         data["recipe"] = recipe.id if recipe is not None else None

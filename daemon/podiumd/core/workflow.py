@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podiumd.core import asking, edges, kernel, limits, plain_steps, prompts, turns
+from podiumd.core import asking, edges, kernel, limits, loop, plain_steps, prompts, turns
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
@@ -74,6 +74,7 @@ def _start(command: c.Start) -> f.RunStarted:
         system_prompt=command.system_prompt,
         worktree=command.worktree,
         aside_of=command.aside_of,
+        permission_mode=command.permission_mode,
         next=first,
     )
 
@@ -342,6 +343,8 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.EffectOver: _effect_over,
     c.ApprovalSeen: asking.approval,
     c.ApprovalGone: _approval_gone,
+    c.AskerGone: asking.asker_gone,
+    c.LoopStep: loop.step,
     c.Answer: _answer,
     c.Pause: lambda d, _command: kernel.pause(d),
     c.Resume: lambda d, _command: plain_steps.resume(d),

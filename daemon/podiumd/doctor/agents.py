@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import trio
+
+from podiumd.config import NativeSettings, VoiceSettings
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 from podiumd.drivers.claude_args import ENVIRONMENT
+from podiumd.drivers.native.anthropic import DEFAULT_MODEL
+from podiumd.drivers.native.endpoint import find_endpoint, problem
 from podiumd.drivers.script import ScriptError, load_script
+from podiumd.speech import openai, wyoming
+from podiumd.speech.models import Models
 from podiumd.tools.environment import child_environment
+from podiumd.tools.sandbox import Probe
 
 _ANSWER_SECONDS: Final = 10.0
 _MOST_SAID: Final = 200
 
 
 def claude(subject: Subject) -> list[Check]:
-    """Claude Code, with the environment that the daemon gives it."""
+    """Claude Code, with the environment that the daemon gives it.
+
+    Where it is missing and the native agent can be used, nothing is broken.
+    """
     name, command = "agent claude", subject.config.agents.claude.command
     theirs, ours = _environment(subject, subject.daemon_environ), _environment(subject)
     program = shutil.which(command, path=theirs.get("PATH"))
@@ -30,15 +42,60 @@ def claude(subject: Subject) -> list[Check]:
             fix = (
                 f"{_anew(subject)} from this shell, or set agents.claude.command to the whole path"
             )
-            return [broken(name, message, fix)]
+            return [_missing(subject, message, fix)]
         message = f"'{command}' is no program on PATH"
         fix = "install Claude Code, or set agents.claude.command in the configuration"
-        return [broken(name, message, fix)]
+        return [_missing(subject, message, fix)]
     said, fault = ask(program, ["--version"], theirs | ENVIRONMENT)
     if fault:
         fix = "run it yourself to see why, or install it anew"
         return [broken(name, f"{program} {fault}", fix)]
     return [ok(name, f"{said} at {program}")]
+
+
+def _missing(subject: Subject, message: str, fix: str) -> Check:
+    """Claude Code, without which a person may do."""
+    if problem(subject.config.agents.native, subject.daemon_environ) is not None:
+        return broken("agent claude", message, fix)
+    return warn("agent claude", f"{message}; the native agent needs it not", f"to use it, {fix}")
+
+
+def native(subject: Subject) -> list[Check]:
+    """The native agent: its model, the key for it, and the sandbox of its commands."""
+    name, settings = "agent native", subject.config.agents.native
+    reason = problem(settings, subject.daemon_environ)
+    if reason is not None and settings == NativeSettings():
+        return [ok(name, f"not set up, and nothing else needs it ({reason})")]
+    if reason is not None:
+        fix = "set what is missing; 'podium config show' tells what is set"
+        return [broken(name, reason, fix)]
+    words = _model(settings, subject.daemon_environ)
+    path = subject.daemon_environ.get("PATH", os.defpath)
+    return [_confined(name, words, settings.sandbox, path)]
+
+
+def _model(settings: NativeSettings, environ: Mapping[str, str]) -> str:
+    """Which model is asked, where, and with which key."""
+    if settings.provider == "scripted":
+        return f"replies of {settings.model}" if settings.model else "scripted replies, a demo"
+    endpoint = find_endpoint(settings.provider, settings, environ)
+    # Without a setting a server of OpenAI's kind is asked which one it has.
+    default = DEFAULT_MODEL if settings.provider == "anthropic" else "the server's own model"
+    where = f"of {settings.provider}" if endpoint.own else f"at {endpoint.host}"
+    key = f"key in {endpoint.key_name}" if endpoint.key else "without a key"
+    return f"{settings.model or default} {where}, {key}"
+
+
+def _confined(name: str, words: str, policy: str, path: str) -> Check:
+    """The finding, with what the sandbox is worth that is found on the daemon's ``path``."""
+    if policy == "off":
+        return ok(name, f"{words}; commands run without a sandbox (agents.native.sandbox)")
+    program, fault = trio.run(Probe(path=path).program)
+    if program is not None:
+        return ok(name, f"{words}; commands run in {program}")
+    if policy == "required":
+        return broken(name, f"{words}; no command can run: {fault}", "make the sandbox usable")
+    return ok(name, f"{words}; commands run without a sandbox: {fault}")
 
 
 def scripted(subject: Subject) -> list[Check]:
@@ -113,10 +170,23 @@ def voice(subject: Subject) -> list[Check]:
     settings = subject.config.voice
     if not settings.enabled:
         return [ok("voice", "off (voice.enabled)")]
+    if settings.engine != "worker":
+        fault = _server_fault(settings, subject.daemon_environ)
+        if fault is not None:
+            message, _, fix = fault.partition(". ")
+            return [warn("voice", message, fix.removesuffix("."))]
+        return [ok("voice", f"engine {settings.engine} {settings.url}".rstrip())]
     if importlib.util.find_spec("faster_whisper") is None:
         return [ok("voice", "not installed, and nothing else needs it")]
-    looks_like_path = "/" in settings.model
-    if looks_like_path and not Path(settings.model).expanduser().is_dir():
-        message = f"voice.model: there is no directory {settings.model}"
-        return [warn("voice", message, 'name a model, for example "base", or another directory')]
-    return [ok("voice", f"installed; model {settings.model}")]
+    models = Models(subject.places.state, subject.daemon_environ)
+    found = models.find(settings.model)
+    if found is None:
+        problem, _, fix = models.missing(settings.model).partition(". ")
+        return [warn("voice", problem, fix.removesuffix(".") or "name another in voice.model")]
+    return [ok("voice", f"installed; model {settings.model} in {found}")]
+
+
+def _server_fault(settings: VoiceSettings, environ: Mapping[str, str]) -> str | None:
+    if settings.engine == "openai":
+        return openai.setup_fault(settings, environ)
+    return wyoming.setup_fault(settings) if settings.engine == "wyoming" else None

@@ -85,7 +85,7 @@ def roots(subject: Subject) -> list[Path]:
     chosen = subject.config.agents.claude.env.get("CLAUDE_CONFIG_DIR")
     claude = Path(chosen) / "projects" if chosen else subject.places.claude_projects
     codex = subject.environ.get("CODEX_HOME") or subject.home / ".codex"
-    return [claude, Path(codex) / "sessions"]
+    return [claude, Path(codex) / "sessions", subject.places.state / "sessions"]
 
 
 def _directories(root: Path) -> int:

@@ -22,6 +22,7 @@ CHECKS: Final[tuple[tuple[str, Look], ...]] = (
     ("python", machine.python),
     ("git", agents.git),
     ("agent claude", agents.claude),
+    ("agent native", agents.native),
     ("agent scripted", agents.scripted),
     ("voice", agents.voice),
     ("configuration", settings.configuration),

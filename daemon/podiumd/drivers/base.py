@@ -14,6 +14,9 @@ from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
+from podiumd.core.loop_commands import LoopCommand
+from podiumd.core.loop_facts import Words
+from podiumd.core.loop_state import LoopState
 from podiumd.core.report import TurnReport
 
 
@@ -35,12 +38,47 @@ class Capabilities(msgspec.Struct, frozen=True):
     permission_modes: tuple[str, ...] = ()
 
 
+class LedgerClosed(Exception):
+    """The turn is over, or its whole run: nothing more of it is recorded."""
+
+
+class Ledger(Protocol):
+    """The record of a turn that goes on inside the daemon: facts of its run.
+
+    What a driver records is stored for good when ``record`` returns, so that the next daemon can
+    go on from there.
+    """
+
+    @property
+    def loop(self) -> LoopState:
+        """How far the turn has come."""
+        ...
+
+    @property
+    def words(self) -> tuple[Words, ...]:
+        """What people have said to this turn, and it took, and is not known to have begun with.
+
+        What stands here before the first ``record`` was said in an earlier life of the daemon.
+        """
+        ...
+
+    async def record(self, command: LoopCommand) -> LoopState:
+        """Store what happened; returns how far the turn has come with it.
+
+        A command that does not fit changes nothing. Raises ``LedgerClosed``.
+        """
+        ...
+
+
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that a driver needs to run one turn.
 
-    ``directory`` (STATE/turns/TURN_ID) exists and is empty; ``lease_fd`` is the locked descriptor
+    ``directory`` (STATE/turns/TURN_ID) exists and is empty, but for a turn that is entered once
+    more after a crash (``ledger``); ``lease_fd`` is the locked descriptor
     of the session's lock file which the agent process inherits, ``tree_fd`` that of the working
     tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
+    ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
+    ``commits``: an agent that makes commits itself may commit what this turn has changed.
     """
 
     turn_id: str
@@ -66,6 +104,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     known_cost_usd: float | None = None
     script: dict[str, Any] | None = None
+    ledger: Ledger | None = None
+    commits: bool = False
 
     @property
     def inherited(self) -> tuple[int, ...]:
@@ -79,6 +119,8 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     ``pid``, ``proc_start`` and ``group`` are ``None`` when no ``turn.started`` was recorded.
     ``denied_tool_uses`` are calls that a person denied. ``offset`` is up to where in its output
     people have been told what the agent does; ``None`` leaves that to the driver's own notes.
+    ``loop`` is how far a native turn has come; ``irreversible``: nothing of it may be repeated
+    unseen.
     """
 
     turn_id: str
@@ -94,6 +136,8 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     denied_tool_uses: frozenset[str] = frozenset()
     offset: int | None = None
     idle_timeout_seconds: float = 600.0
+    loop: LoopState = LoopState()
+    irreversible: bool = False
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,6 +168,9 @@ class Started(msgspec.Struct, frozen=True, tag=True):
     group: int
 
 
+OutputKind = Literal["text", "thinking", "tool", "tool_result", "status"]
+
+
 class Output(msgspec.Struct, frozen=True, tag=True):
     """Words or activity of the agent, for people watching; transient.
 
@@ -132,7 +179,7 @@ class Output(msgspec.Struct, frozen=True, tag=True):
     """
 
     uuid: str
-    kind: Literal["text", "thinking", "tool", "tool_result", "status"]
+    kind: OutputKind
     delta: str
 
 
@@ -172,12 +219,14 @@ TurnEvent = Started | Output | ApprovalRequested | ApprovalWithdrawn | PromptSta
 class Decision(msgspec.Struct, frozen=True):
     """The answer to an approval request.
 
-    ``always`` also allows this tool for the rest of the session, in memory only.
+    ``message`` is what the agent is told with a no; ``note`` of that what a person wrote, if they
+    did. ``always`` also allows this tool for the rest of the session, in memory only.
     ``updated_input`` replaces the tool's input (the agent's own questions are answered so).
     """
 
     behavior: Literal["allow", "deny"]
     message: str = ""
+    note: str = ""
     always: bool = False
     updated_input: dict[str, Any] | None = None
 

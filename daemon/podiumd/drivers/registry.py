@@ -7,6 +7,7 @@ from pathlib import Path
 
 from podiumd.drivers.base import Driver
 from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.native.driver import NativeDriver, Surroundings
 from podiumd.drivers.script import demo_script, load_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.drivers.spool import SpoolWatch
@@ -15,18 +16,21 @@ from podiumd.drivers.spooled import SPOOL_MEGABYTES
 
 def make_drivers(
     watch: SpoolWatch,
+    native: Surroundings,
     *,
     script: str = "",
     spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES,
 ) -> dict[str, Driver]:
     """Return every driver by its agent's name.
 
-    ``script`` is the scripted agent's file of turns (``[agents.scripted] script``); empty: the
-    built-in demo. ``spool_megabytes`` says how much output (MiB) a turn may write.
+    ``native`` is what the native agent has of the daemon. ``script`` is the scripted agent's file
+    of turns (``[agents.scripted] script``); empty: the built-in demo. ``spool_megabytes`` says how
+    much output (MiB) a turn may write.
 
     Raises ``podiumd.drivers.script.ScriptError`` where that file cannot be used.
     """
     return {
         "claude": ClaudeDriver(watch, spool_megabytes),
+        "native": NativeDriver(native),
         "scripted": ScriptedDriver(load_script(Path(script)) if script else demo_script()),
     }

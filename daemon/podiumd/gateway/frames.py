@@ -64,12 +64,16 @@ class Meter:
                 skipped = min(self._payload, len(data) - at)
                 self._payload -= skipped
                 at += skipped
+            elif not self._header and len(data) - at >= 6 and _is_short(data[at + 1]):
+                self._begin_frame(data[at], data[at + 1] & 0x7F)  # as nearly all are
+                at += 6
             else:
                 wanted = self._header_size() - len(self._header)
                 self._header += data[at : at + wanted]
                 at += wanted
                 if len(self._header) >= self._header_size():
-                    self._begin_frame()
+                    self._begin_frame(self._header[0], self._announced())
+                    self._header.clear()
             largest = max(largest, self.begun)
             if self._payload == 0 and self._ends_message:
                 self._ends_message = False
@@ -83,14 +87,20 @@ class Meter:
         size = {126: 4, 127: 10}.get(self._header[1] & 0x7F, 2)
         return size + 4 if self._header[1] & _MASKED else size
 
-    def _begin_frame(self) -> None:
+    def _announced(self) -> int:
+        """The size that the header tells."""
         size = self._header[1] & 0x7F
         if size == 126:
-            size = int.from_bytes(self._header[2:4], "big")
-        elif size == 127:
-            size = int.from_bytes(self._header[2:10], "big")
-        if not self._header[0] & _CONTROL:
-            self.begun += size if self._header[0] & _OPCODE else size + FRAGMENT_BYTES
-            self._ends_message = bool(self._header[0] & _FINAL)
+            return int.from_bytes(self._header[2:4], "big")
+        return int.from_bytes(self._header[2:10], "big") if size == 127 else size
+
+    def _begin_frame(self, first: int, size: int) -> None:
+        if not first & _CONTROL:
+            self.begun += size if first & _OPCODE else size + FRAGMENT_BYTES
+            self._ends_message = bool(first & _FINAL)
         self._payload = size
-        self._header.clear()
+
+
+def _is_short(second: int) -> bool:
+    """Whether a header with this second byte has six bytes: masked, and no longer size."""
+    return second & _MASKED != 0 and second & 0x7F < 126

@@ -19,6 +19,7 @@ from podiumd.gateway.http import Body, Handler, Problem, Request, Response, exch
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.notices import Notices
 from podiumd.gateway.outbox import OutboxStream
+from podiumd.gateway.turnstile import Turnstile
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket, serve_websocket
 from podiumd.logs import log
 
@@ -47,6 +48,7 @@ class House:
     notices: Notices = field(default_factory=Notices)
     stopping: bool = False
     traffic: Traffic = NO_TRAFFIC
+    turnstile: Turnstile = field(default_factory=Turnstile)
 
 
 class Link:
@@ -205,6 +207,7 @@ class Link:
             on_open=opened,
             on_authenticated=self._place.trust,
             traffic=self._house.traffic,
+            gate=self._house.turnstile,
         )
 
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:

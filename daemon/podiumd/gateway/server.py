@@ -100,6 +100,13 @@ class Gateway:
 
     async def run(self, listeners: Sequence[socket.socket]) -> None:
         """Serve until stopped."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._house.turnstile.run)
+            await self._serve(listeners)
+            nursery.cancel_scope.cancel()
+        self._over.set()
+
+    async def _serve(self, listeners: Sequence[socket.socket]) -> None:
         limits = self._house.limits
         async with trio.open_nursery() as nursery:
             take = partial(self._take, nursery)
@@ -112,7 +119,6 @@ class Gateway:
                 link.stop(nursery)
             last_words = limits.drain_seconds + limits.linger_seconds
             nursery.cancel_scope.deadline = trio.current_time() + last_words
-        self._over.set()
 
     def _take(self, nursery: trio.Nursery, sock: socket.socket) -> None:
         """Give an accepted connection its place and its task, or a closed door."""

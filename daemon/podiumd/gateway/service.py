@@ -35,7 +35,7 @@ from podiumd.gateway.routes.metrics import MetricsRoute
 from podiumd.gateway.routes.prompt import PromptRoute, Tokens
 from podiumd.gateway.routes.table import Handler, Routes
 from podiumd.gateway.routes.upload import UploadRoute
-from podiumd.gateway.routes.voice import transcriptions
+from podiumd.gateway.routes.voice import Recordings, TranscriptionRoute
 from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import Traffic
 from podiumd.manager import restart_command
@@ -45,6 +45,7 @@ from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_co
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.api import Service
+from podiumd.runtime.voice import Voice
 from podiumd.store.errors import StoreError
 
 _NO_HISTORY: Final = (
@@ -64,7 +65,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     ``environment`` makes the environment of a command from its marker, ``infer_name`` a session's
     name from its first words, ``now`` the time as RFC 3339. ``user`` and ``config_file`` are for
     words to people. ``command_bounds`` tells how much of commands is kept at this moment,
-    ``meters`` counts. ``restart`` is the command that starts this daemon anew.
+    ``meters`` counts. ``voice`` makes text of what people say. ``restart`` is the command that
+    starts this daemon anew.
     """
 
     settings: GatewaySettings
@@ -76,6 +78,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     now: Callable[[], str]
     environment: Callable[[str], dict[str, str]]
     infer_name: Callable[[str], Awaitable[str]]
+    voice: Voice
     command_bounds: Callable[[], Bounds] = Bounds
     meters: Meters = msgspec.field(default_factory=Meters)
     restart: str = restart_command(None)
@@ -135,10 +138,12 @@ async def _running(
             infer_name=around.infer_name,
             home=str(home),
         )
-        hub = Hub(service, devices, guard, workshop)
+        hub = Hub(service, devices, guard, workshop, around.voice, tokens)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)
-        routes = Routes(Door(devices, guard), _routes(service, tokens, workshop, around.meters))
+        routes = Routes(
+            Door(devices, guard), _routes(around.voice, service, tokens, workshop, around.meters)
+        )
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
             gateway = await nursery.start(serve_gateway, _options(around, tls), hub, routes, guard)
@@ -166,11 +171,12 @@ def _command_book(
 
 
 def _routes(
-    service: Service, tokens: Tokens, workshop: Workshop, meters: Meters
+    voice: Voice, service: Service, tokens: Tokens, workshop: Workshop, meters: Meters
 ) -> dict[tuple[str, str], Handler]:
+    recordings = Recordings(voice)
     return {
-        ("POST", "/v1/prompt"): PromptRoute(service, tokens),
-        ("POST", "/v1/audio/transcriptions"): transcriptions,
+        ("POST", "/v1/prompt"): PromptRoute(service, tokens, recordings),
+        ("POST", "/v1/audio/transcriptions"): TranscriptionRoute(recordings),
         ("POST", "/upload"): UploadRoute(workshop.resources),
         ("GET", "/metrics"): MetricsRoute(service, meters),
     }

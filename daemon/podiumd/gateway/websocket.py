@@ -19,6 +19,7 @@ from podiumd.gateway.frames import PING, Meter, close_frame, is_close_frame, tex
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.pace import Pace
+from podiumd.gateway.turnstile import OPEN, Gate
 from podiumd.logs import log
 
 __all__ = ["Closed", "WebSocket", "serve_websocket", "text_frame"]
@@ -38,6 +39,10 @@ _TOO_BIG = 1009
 _INTERNAL = 1011
 
 
+READ_BYTES: Final = 16 * 1024
+"""Read at once: small messages by the hundred must not hold the loop up."""
+
+
 class Closed(Exception):
     """The phone has gone."""
 
@@ -47,9 +52,15 @@ class _Wire(trio.abc.Stream):
     answered, then frames, as large as the phone is trusted."""
 
     def __init__(
-        self, stream: OutboxStream, head: bytes, limits: GatewayLimits, large: trio.Semaphore
+        self,
+        stream: OutboxStream,
+        head: bytes,
+        limits: GatewayLimits,
+        large: trio.Semaphore,
+        gate: Gate = OPEN,
     ) -> None:
         self._stream = stream
+        self._gate = gate
         self._head = head
         self._limits = limits
         self._large = large
@@ -78,7 +89,8 @@ class _Wire(trio.abc.Stream):
             head, self._head = self._head, b""
             return head
         await self._opened.wait()
-        data = await self._next_bytes(max_bytes)
+        data = await self._next_bytes(READ_BYTES)
+        await self._gate.enter()
         largest = self._meter.feed(data)
         if largest > self.message_bytes:
             self.end(_TOO_BIG, f"A message may have {self.message_bytes} bytes here.")
@@ -154,6 +166,7 @@ class WebSocket:
         connection: WebSocketConnection,
         stream: OutboxStream,
         wire: _Wire,
+        gate: Gate,
         limits: GatewayLimits,
         peer: str,
         secure: bool,
@@ -165,6 +178,7 @@ class WebSocket:
         self._connection = connection
         self._stream = stream
         self._wire = wire
+        self._gate = gate
         self._limits = limits
         self._on_authenticated = on_authenticated
         self._traffic = traffic
@@ -188,6 +202,7 @@ class WebSocket:
             message = await self._connection.get_message()
         except ConnectionClosed:
             raise Closed from None
+        await self._gate.enter()
         self._received += 1
         self._traffic.received()
         return message
@@ -310,14 +325,16 @@ async def serve_websocket(
     on_open: Callable[[WebSocket], None] = lambda socket: None,
     on_authenticated: Callable[[], None] = lambda: None,
     traffic: Traffic = NO_TRAFFIC,
+    gate: Gate = OPEN,
 ) -> None:
     """Serve one phone until it has gone or the handler is done, then close.
 
     ``key`` is the Sec-WebSocket-Key of a head that passed ``check_upgrade``; ``large`` has a
-    place for each message over ``message_bytes`` that may be in memory. Whatever the handler
-    raises comes out in a group, after the phone was told 1011.
+    place for each message over ``message_bytes`` that may be in memory; every read and every
+    message passes ``gate``. Whatever the handler raises comes out in a group, after the phone
+    was told 1011.
     """
-    wire = _Wire(stream, _HEAD % key.encode("ascii"), limits, large)
+    wire = _Wire(stream, _HEAD % key.encode("ascii"), limits, large, gate)
     begun = trio.Event()
     try:
         async with trio.open_nursery() as nursery:
@@ -333,7 +350,7 @@ async def serve_websocket(
             with suppress(ConnectionClosed):  # before the handshake was answered
                 connection = await request.accept()
                 socket = WebSocket(
-                    connection, stream, wire, limits, peer, secure, on_authenticated, traffic
+                    connection, stream, wire, gate, limits, peer, secure, on_authenticated, traffic
                 )
                 wire.open(lambda: connection.closed.code if connection.closed else None)
                 on_open(socket)

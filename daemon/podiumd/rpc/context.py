@@ -11,6 +11,7 @@ import trio
 
 from podiumd.runtime.api import GatewayControl, Json, Service, Subscription
 from podiumd.runtime.errors import NotFound, Refused
+from podiumd.runtime.voice import Voice
 
 S = TypeVar("S", bound=Subscription)
 
@@ -70,16 +71,12 @@ def _nothing() -> None:
     pass
 
 
-def _no_voice() -> Json:
-    return {"state": "off", "model": None}
-
-
 @dataclass(frozen=True, kw_only=True)
 class DaemonInfo:
     """What ``daemon.status`` says beside the service, and how the daemon is asked to stop.
 
     ``started_at`` is RFC 3339; ``request_shutdown`` returns at once, its caller gets its answer.
-    ``on_request`` is told of every line that a client sends.
+    ``voice`` makes text of speech. ``on_request`` is told of every line that a client sends.
     ``service`` is the service manager that runs the daemon: ``systemd``, ``launchd`` or none.
     """
 
@@ -89,7 +86,7 @@ class DaemonInfo:
     socket: str
     request_shutdown: Callable[[Literal["leave", "interrupt"]], None]
     gateway: GatewayControl = field(default_factory=NoGateway)
-    voice: Callable[[], Json] = field(default=_no_voice)
+    voice: Voice | None = None
     settings: SettingsControl = field(default_factory=NoSettings)
     on_request: Callable[[], None] = field(default=_nothing)
     service: str | None = None

@@ -12,6 +12,7 @@ import msgspec
 from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
 from podiumd.rpc import params as p
+from podiumd.rpc import voice_methods
 from podiumd.rpc.adapter import Method
 from podiumd.rpc.context import RequestContext
 from podiumd.runtime.api import Json, SendPrompt, StartRun
@@ -37,7 +38,7 @@ async def _status(context: Ctx, params: p.Nothing) -> Json:
         "socket": info.socket,
         "service": info.service,
         "gateway": info.gateway.status(),
-        "voice": info.voice(),
+        "voice": voice_methods.state_of(info.voice),
         "configuration": info.settings.status(),
         **info.settings.bounds(),
     }
@@ -299,4 +300,5 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
         _sessions_unsubscribe,
         "Follow a session no more.",
     ),
+    *voice_methods.VOICE_METHODS,
 )

@@ -212,6 +212,7 @@ class Prompt(_Params):
     fork: bool = False
     take_over: bool = False
     wait: bool = False
+    permission_mode: Name | None = None
     client_token: Token | None = None
 
 

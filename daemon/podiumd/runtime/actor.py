@@ -36,6 +36,9 @@ RETRY_SECONDS = 2.0
 """How long the daemon waits before it stores again what a full disk refused."""
 
 _AFTER: dict[str, str] = {
+    "action.ended": "action.after-ended",
+    "action.intended": "action.after-intended",
+    "reply.received": "reply.after-received",
     "run.started": "run.after-started",
     "turn.intended": "turn.after-intended",
     "turn.started": "turn.after-started",

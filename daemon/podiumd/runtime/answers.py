@@ -13,7 +13,7 @@ def decision_for(question: Question) -> Decision:
     note = question.note or ""
     if question.kind == "approval":
         if question.answer == "deny":
-            return Decision(behavior="deny", message=note or DENIED)
+            return Decision(behavior="deny", message=note or DENIED, note=note)
         return Decision(behavior="allow", always=question.answer == "always")
     if question.tool == "ExitPlanMode":
         if question.answer == "yes":

@@ -12,6 +12,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from podiumd.core.spoken import Asked
+
 Json = dict[str, Any]
 
 
@@ -36,7 +38,8 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
     words for a session that a prompt holds wait in line. An agent that does
     not take words into its turn is waited for briefly: they are stored, and ``delivery`` is
-    "next prompt".
+    "next prompt". ``permission_mode`` is the agent's own word for how much a prompt of its own may
+    do unasked; ``None``: as the agent is configured.
     """
 
     text: str
@@ -49,7 +52,16 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     fork: bool = False
     take_over: bool = False
     wait: bool = False
+    permission_mode: str | None = None
     client_token: str | None = None
+
+
+class OpenQuestion(msgspec.Struct, frozen=True):
+    """A question that waits for a person. ``sessions``: the one that asks it, and the one where a
+    person looks at its run."""
+
+    asked: Asked
+    sessions: tuple[str, ...]
 
 
 class Subscription(Protocol):
@@ -169,6 +181,10 @@ class Service(Protocol):
         ...
 
     async def questions(self) -> list[Json]: ...
+    def open_questions(self) -> list[OpenQuestion]:
+        """What is asked just now, with its risks; the oldest first."""
+        ...
+
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...
 
     async def prompt(self, request: SendPrompt) -> Json: ...

@@ -30,6 +30,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environment`` makes a child's whole environment from the marker that it is to carry.
     ``config_directory`` holds the agent's own records of its live sessions, where it has any.
+    ``fix`` is what to do where it cannot be run.
     """
 
     driver: Driver
@@ -39,6 +40,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     turn_timeout_seconds: float = 3600.0
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None
+    fix: str = ""
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

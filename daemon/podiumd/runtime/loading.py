@@ -27,7 +27,7 @@ async def load(store: Store, run_id: str) -> Loaded | None:
     for row in stored:
         try:
             state = evolve(state, f.decode(bytes(row.data)), row.at)
-        except (AssertionError, KeyError, msgspec.ValidationError):
+        except (AssertionError, LookupError, msgspec.ValidationError):
             if state is None:
                 return None
             damaged.append(f"fact {row.seq} does not follow from what can be read")

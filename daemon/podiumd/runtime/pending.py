@@ -40,6 +40,8 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
         ),
         denied_tool_uses=frozenset(denied),
         idle_timeout_seconds=agent.idle_timeout_seconds,
+        loop=active.loop,
+        irreversible=state.current is not None and state.current.irreversible,
     )
 
 

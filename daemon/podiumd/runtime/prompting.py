@@ -16,7 +16,7 @@ from podiumd.core.state import RunState
 from podiumd.core.views import turn_view
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import Json, SendPrompt
-from podiumd.runtime.context import Context
+from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
@@ -61,7 +61,8 @@ class Prompting:
             PodiumError: it cannot be sent; nothing was.
         """
         plan = await self._plan(request)
-        await require_agent(self._context, plan.agent)
+        agent = await require_agent(self._context, plan.agent)
+        _require_mode(plan.agent, agent, request.permission_mode)
         run_id = str(uuid.uuid4())
         try:
             return await self._send(request, plan, run_id, token)
@@ -93,6 +94,7 @@ class Prompting:
             text=request.text,
             system_prompt=request.system_prompt,
             aside_of=aside_of,
+            permission_mode=request.permission_mode,
         )
         waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
@@ -103,7 +105,7 @@ class Prompting:
         loaded = await load(self._context.store, run_id)
         if loaded is None:
             raise NotFound("run", run_id)
-        return turn_view(loaded.state, [], None) if wait else where_it_went(loaded.state)
+        return turn_view(loaded.state) if wait else where_it_went(loaded.state)
 
     async def _plan(self, request: SendPrompt) -> _Plan:
         if request.session_id is None:
@@ -199,6 +201,21 @@ class Prompting:
         return _steered(run_id, session_id, intended[0].turn_id, state)
 
 
+def _require_mode(name: str, agent: Agent, mode: str | None) -> None:
+    """Refuse a permission mode that the agent does not know.
+
+    Raises:
+        InvalidParameter: the modes that it has are in it.
+    """
+    known = agent.driver.capabilities.permission_modes
+    if mode is None or mode in known:
+        return
+    has = f"it has: {', '.join(sorted(known))}" if known else "it has none: leave the mode out"
+    raise InvalidParameter(
+        "permission_mode", f"Agent '{name}' has no permission mode '{mode}'; {has}."
+    )
+
+
 def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
     """Whether words for a held session go to the run that holds it, as words into its turn."""
     state = owner.state
@@ -279,4 +296,4 @@ def where_it_went(state: RunState) -> Json:
 async def ended_turn(actor: RunActor) -> Json:
     """The turn of a plain prompt, once it is over."""
     await actor.done.wait()
-    return turn_view(actor.state, [], None)
+    return turn_view(actor.state)

@@ -1,15 +1,27 @@
-"""Finding a question by its id, or by a unique beginning of it."""
+"""The questions that are open, and finding one by its id or a unique beginning of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from podiumd.core import facts as f
+from podiumd.core.spoken import asked_of
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.api import OpenQuestion
 from podiumd.runtime.errors import AlreadyEnded, NotFound
 from podiumd.store.facts import Store
 
 PAGE = 1000
+
+
+def open_questions(live: Sequence[RunActor]) -> list[OpenQuestion]:
+    """What runs ask just now, the oldest first."""
+    found = [(actor.state, question) for actor in live for question in actor.state.open_questions]
+    found.sort(key=lambda pair: pair[1].opened_at)
+    return [
+        OpenQuestion(asked_of(state, question), (state.session_id, state.main_session))
+        for state, question in found
+    ]
 
 
 async def find_question(

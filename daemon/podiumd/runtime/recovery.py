@@ -64,6 +64,7 @@ async def settle(
         # Whether it was sent, or even judged, may stand in what cannot be read.
         settled = replace(settled, state="broken", detail=damaged)
     if settled.state == "absent":
+        await asker_gone(actor)
         return None
     return with_report(settled)
 
@@ -78,6 +79,14 @@ async def _has_tree(actor: RunActor) -> bool:
             return False
         except OSError as error:
             await actor.wait_for_room(error)
+
+
+async def asker_gone(actor: RunActor) -> None:
+    """The pending turn is entered once more: nobody waits any more for what it had asked."""
+    turn = actor.state.turn
+    assert turn is not None
+    at, mono = actor.stamp()
+    await actor.report(c.AskerGone(at=at, mono=mono, turn_id=turn.intent.turn_id))
 
 
 async def ask_about_damage(actor: RunActor, damaged: str) -> None:

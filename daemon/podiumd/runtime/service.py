@@ -19,7 +19,7 @@ from podiumd.core import commands as c
 from podiumd.core import views
 from podiumd.core.views import Json
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.api import SendPrompt, StartRun
+from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun
 from podiumd.runtime.bus import Output
 from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
@@ -37,7 +37,7 @@ from podiumd.runtime.housekeeping import tidy
 from podiumd.runtime.loading import summary
 from podiumd.runtime.locks import all_locks
 from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
-from podiumd.runtime.questions import find_question
+from podiumd.runtime.questions import find_question, open_questions
 from podiumd.runtime.recipe_tools import RecipeTools
 from podiumd.runtime.recipes import Recipes
 from podiumd.runtime.runs import Runs
@@ -265,6 +265,9 @@ class DaemonService:
             for question in actor.state.open_questions
         ]
 
+    def open_questions(self) -> list[OpenQuestion]:
+        return open_questions(self._runs.live)
+
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
         if len((answer + (note or "")).encode("utf-8", "replace")) > ANSWER_BYTES:
             words = f"An answer and its note may be {ANSWER_BYTES} bytes long; attach a file."
@@ -332,6 +335,9 @@ class DaemonService:
         await self._session_list.forget(session_id)
 
     async def sessions_compact(self, session_id: str) -> None:
+        session = await self._sessions.find(await self._sessions.resolve(session_id))
+        if session.agent == "native":  # each of its requests tells what there is room for
+            return
         turn = await self.prompt(SendPrompt(text=COMPACT, session_id=session_id, wait=True))
         end = turn.get("exit") or {}
         if end.get("category") == "error" or turn["text"]:  # summing up has no words of its own

@@ -164,8 +164,7 @@ async def require_agent(context: Context, name: str) -> Agent:
         raise AgentUnavailable(name, "there is no such agent.", f"Known agents: {known}.")
     reason = await agent.driver.available(agent.command, agent.environment(""))
     if reason is not None:
-        fix = f"Install it, or set [agents.{name}] command in the configuration."
-        raise AgentUnavailable(name, reason, fix)
+        raise AgentUnavailable(name, reason, agent.fix)
     return agent
 
 

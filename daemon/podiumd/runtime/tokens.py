@@ -17,6 +17,14 @@ Token = tuple[str, str, str]
 """A method, the client's token, a digest of the parameters."""
 
 
+def _digest(request: msgspec.Struct) -> str:
+    """What is not given is left out: the next release may know more parameters."""
+    given = {
+        key: value for key, value in msgspec.structs.asdict(request).items() if value is not None
+    }
+    return hashlib.sha256(msgspec.json.encode(given, order="sorted")).hexdigest()
+
+
 class Used(msgspec.Struct, frozen=True):
     """``token`` is to be stored with the run that the request starts, or with what it sends into
     one; ``run_id`` is the run that the same request has started, or gone into, before."""
@@ -55,7 +63,7 @@ class Tokens:
                 self._locks.pop(key, None)
 
     async def _look_up(self, method: str, token: str, request: msgspec.Struct) -> Used:
-        digest = hashlib.sha256(msgspec.json.encode(request, order="sorted")).hexdigest()
+        digest = _digest(request)
         await forget_old_tokens(self._context)
         row = await self._context.store.token(method, token)
         if row is None:

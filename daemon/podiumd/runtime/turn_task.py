@@ -21,6 +21,7 @@ from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.context import Agent
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.loop_ledger import LoopLedger
 from podiumd.runtime.pending import pending_turn, with_report
 from podiumd.runtime.world import round_mark, tree_mark
 from podiumd.tools.failpoints import failpoint
@@ -82,11 +83,22 @@ class TurnTask:
             if handle is not None:
                 await self._attend(handle)
         if handle is None:
-            report = TurnReport(kind="interrupted", detail="stopped before it began")
-            await self._report(report, ())
+            await self._report(self._not_gone_on_with(), ())
         elif not self._actor.leaving:
             self._take_leases_back()
             await self._report(handle.report, tuple(self._delivered))
+
+    def _not_gone_on_with(self) -> TurnReport:
+        """The end of a turn that is stopped before it begins, or before it goes on."""
+        actor = self._actor
+        loop = actor.state.turn.loop if actor.state.turn is not None else self._active.loop
+        return TurnReport(
+            kind="interrupted",
+            detail="stopped before it began" if loop.settings is None else "stopped on request",
+            cost_usd=loop.cost_usd,
+            files=loop.files,
+            prompt_recorded=loop.settings is not None,
+        )
 
     async def _attend(self, handle: base.Turn) -> None:
         self._handle = handle
@@ -139,9 +151,10 @@ class TurnTask:
     def _request(self, agent: Agent) -> base.TurnRequest:
         actor, intent, state = self._actor, self.intent, self._actor.state
         directory = actor.context.turn_directory(intent.turn_id)
-        if directory.exists():  # an earlier try that left nothing with the agent
+        begun = self._active.loop.settings is not None
+        if directory.exists() and not begun:  # an earlier try that left nothing with the agent
             shutil.rmtree(directory)
-        directory.mkdir(mode=0o700, parents=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=begun)
         environment = agent.environment(intent.turn_id)
         where = state.start.working_directory
         known = agent.driver.transcript(intent.session_id, where, environment) is not None
@@ -179,6 +192,8 @@ class TurnTask:
             max_budget_usd=intent.budget_usd,
             system_prompt=state.start.system_prompt,
             idle_timeout_seconds=agent.idle_timeout_seconds,
+            ledger=LoopLedger(actor, intent.turn_id),
+            commits=state.recipe is None or (state.current is not None and state.current.commits),
         )
 
     async def _follow(self, handle: base.Turn) -> None:

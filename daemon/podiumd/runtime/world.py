@@ -21,6 +21,9 @@ from podiumd.runtime.holder import Holder
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.tools import git
 
+CONFINED = "native"
+"""The agent whose commands run in a sandbox."""
+
 MARK_SECONDS = 10.0
 """How long a look at the working tree may hold up the end of a turn or command."""
 
@@ -76,7 +79,8 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
         return {}
     if await git.top_level(state.start.working_directory) is None:
         return {"unversioned": True}
-    return {"dirty": tuple(await git.dirty(state.start.working_directory))}
+    nested = not _confined(state)
+    return {"dirty": tuple(await git.dirty(state.start.working_directory, nested=nested))}
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:
@@ -84,7 +88,7 @@ async def _tree_before(state: RunState) -> TreeMark | None:
     step = state.current
     if step is None or not step.irreversible:
         return None
-    return await _mark(state.start.working_directory)
+    return await _mark(state)
 
 
 async def tree_mark(state: RunState) -> TreeMark | None:
@@ -93,7 +97,7 @@ async def tree_mark(state: RunState) -> TreeMark | None:
     step = state.current
     if step is None or not step.irreversible:
         return None
-    return await _mark_in_time(state.start.working_directory)
+    return await _mark_in_time(state)
 
 
 async def round_mark(state: RunState) -> TreeMark | None:
@@ -102,22 +106,31 @@ async def round_mark(state: RunState) -> TreeMark | None:
         return None
     if not progress.comes_round(state.recipe, state.step):
         return None
-    return await _mark_in_time(state.start.working_directory)
+    return await _mark_in_time(state)
 
 
-async def _mark_in_time(where: str) -> TreeMark | None:
+async def _mark_in_time(state: RunState) -> TreeMark | None:
     """What a notice or a question shows. That something has ended is more than how it left the
     tree: a git that fails, or takes too long, must not cost the run its end."""
     mark: TreeMark | None = None
     with trio.move_on_after(MARK_SECONDS), suppress(git.GitError, OSError):
-        mark = await _mark(where)
+        mark = await _mark(state)
     return mark
 
 
-async def _mark(where: str) -> TreeMark | None:
+async def _mark(state: RunState) -> TreeMark | None:
+    where, nested = state.start.working_directory, not _confined(state)
     if await git.top_level(where) is None:
         return None
-    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))
+    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where, nested=nested))
+
+
+def _confined(state: RunState) -> bool:
+    """Whether an agent of the run may have been in a sandbox, which nothing that it leaves behind
+    may get out of by our hand."""
+    steps = state.recipe.steps.values() if state.recipe is not None else ()
+    agents = {state.start.agent, state.start.agent_override, *(step.agent for step in steps)}
+    return CONFINED in agents
 
 
 def _take_session(actor: RunActor, agent: Agent) -> Holder | None:

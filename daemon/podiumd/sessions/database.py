@@ -86,6 +86,14 @@ class Index:
         self._commits += commits
         if self._commits < COMMITS_A_CHECKPOINT:
             return
+        await self.checkpoint()
+
+    async def checkpoint(self) -> None:
+        """Bring what was committed into the database file. Raises ``sqlite3.Error``.
+
+        The first one costs a descriptor for good: SQLite parks that of a closed connection while
+        another of the process has a lock on the file, and gives it to the next one.
+        """
         self._commits = 0
         await trio.to_thread.run_sync(_checkpoint, self._path)
 

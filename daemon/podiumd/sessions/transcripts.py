@@ -7,8 +7,9 @@ this          what the runtime asks: rows, pages of messages, feeds
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -258,6 +259,8 @@ async def open_transcripts(
     connection, _ = await trio.to_thread.run_sync(open_index, state)
     try:
         index = Index(connection)
+        with suppress(sqlite3.Error):  # the disk is full: the next one is soon enough
+            await index.checkpoint()  # from here on the number of descriptors stays the same
         if not await index.ask(table.is_restored):
             await _restore_gone(index, ledgers)
         logs = Logs(index, ledgers, formats)

@@ -43,8 +43,8 @@ _FOLDERS: Final = ("subagents", "tool-results")
 class Root(msgspec.Struct, frozen=True):
     """Where one agent keeps its sessions.
 
-    ``agent`` is ``claude`` (``directory`` is CLAUDE_CONFIG_DIR/projects) or ``codex``
-    (CODEX_HOME/sessions).
+    ``agent`` is ``claude`` (``directory`` is CLAUDE_CONFIG_DIR/projects), ``codex``
+    (CODEX_HOME/sessions) or ``native`` (STATE/sessions).
     """
 
     agent: str
@@ -113,6 +113,9 @@ def walk(roots: Iterable[Root], owner_of: Callable[[str], str | None] = _nobody)
         if root.agent == "codex":
             _walk_days(tree, directory, _CODEX_DEPTH)
             continue
+        if root.agent == "native":
+            _walk_own(tree, directory)
+            continue
         for project in _projects(tree, directory):
             _walk_project(tree, root.agent, project, owner_of)
     return tree
@@ -140,7 +143,7 @@ def look(roots: Iterable[Root], path: str) -> Found | Companion | None:
         top = f"{root.directory}/"
         if path.startswith(top):
             parts = path.removeprefix(top).split("/")
-            return (_look_codex if root.agent == "codex" else _look_claude)(root, path, parts)
+            return _LOOKS.get(root.agent, _look_claude)(root, path, parts)
     return None
 
 
@@ -162,6 +165,12 @@ def _look_codex(root: Root, path: str, parts: list[str]) -> Found | None:
     return _found(match[1], root.agent, path, status) if status else None
 
 
+def _look_own(root: Root, path: str, parts: list[str]) -> Found | None:
+    match = _is_transcript(parts[0]) if len(parts) == 1 else None
+    status = _regular(path) if match else None
+    return _found(match[1], root.agent, path, status) if match and status else None
+
+
 def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
     status = _regular(path)
     if status is None:
@@ -175,6 +184,9 @@ def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion |
         kind = _kind(parts[2], parts[3])
         return _companion(parts[1], path, kind, status) if kind else None
     return None
+
+
+_LOOKS: Final = {"codex": _look_codex, "native": _look_own}
 
 
 def _regular(path: str) -> os.stat_result | None:
@@ -361,3 +373,14 @@ def _walk_days(tree: Tree, directory: str, depth: int) -> None:
             status = _status(tree, entry)
             if status is not None:
                 tree.sessions.append(_found(match[1], "codex", entry.path, status))
+
+
+# -- the native agent ----------------------------------------------------------------------------
+
+
+def _walk_own(tree: Tree, directory: str) -> None:
+    for entry in _scan(tree, directory):
+        if match := _is_transcript(entry.name):
+            status = _status(tree, entry)
+            if status is not None:
+                tree.sessions.append(_found(match[1], "native", entry.path, status))

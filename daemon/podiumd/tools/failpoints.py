@@ -23,6 +23,9 @@ VARIABLE = "PODIUM_FAILPOINT"
 
 # Sorted by name; a test holds the order, and that code uses only names that stand here.
 FAILPOINTS: dict[str, str] = {
+    "action.after-do": "an action of the native agent is done, its end is not stored",
+    "action.after-ended": "the end of an action of the native agent is stored",
+    "action.after-intended": "an action of the native agent is intended, nothing was done for it",
     "answer.after-write": "the answer to a question is in the agent's input",
     "answer.before-write": "a person's answer is stored, not yet in the agent's input",
     "cancel.after-intended": "the wish to cancel is stored, the turn not yet ended",
@@ -30,6 +33,8 @@ FAILPOINTS: dict[str, str] = {
     "check.before-run": "a check is due, its process does not exist",
     "command.after-run": "a step's command is over, its end is not stored",
     "command.before-run": "a step's command is intended, its process does not exist",
+    "commit.after-make": "the commit of a native turn is made, no fact says so",
+    "commit.before-make": "the commit of a native turn is due and not made",
     "edge.after-taken": "the edge to the next step is stored, the step not entered",
     "gate.after-opened": "a gate's question is stored, not yet announced",
     "notify.after-run": "the person's program was told of an event, no setting says so",
@@ -38,6 +43,10 @@ FAILPOINTS: dict[str, str] = {
     "question.after-closed": "the closing of a question is stored, nothing acted on it",
     "recovery.after-settle": "a pending effect was looked at and its finding is stored",
     "recovery.before-settle": "a pending effect was found at start, not yet looked at",
+    "reply.after-received": "the model's reply is stored, nothing of it is done",
+    "reply.before-received": "the model has replied, nothing of it is stored",
+    "row.after-write": "rows of a native session are in its file, nothing followed",
+    "row.before-write": "rows of a native session are due, none is in its file",
     "run.after-ended": "the end of a run is stored, not yet announced",
     "run.after-started": "the start of a run is stored, no turn intended",
     "run.before-ended": "a run has come to its end, which is not stored",

@@ -12,6 +12,7 @@ Every function raises ``GitError`` when git is missing or fails in a way not nam
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import signal
@@ -31,7 +32,8 @@ _TERMINATE_SECONDS = 2.0
 
 # fsmonitor would start a daemon of git's own, or whatever program the repository names.
 _SETTINGS = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
-_STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=none")
+_LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+_STATUS = ("status", "-z", "--no-renames")
 
 
 class GitError(Exception):
@@ -57,28 +59,39 @@ async def head(path: str | os.PathLike[str]) -> str | None:
     return _line(_checked(result).stdout).decode()
 
 
-async def dirty(path: str | os.PathLike[str]) -> list[str]:
+async def dirty(path: str | os.PathLike[str], *, nested: bool = True) -> list[str]:
     """The paths that differ from ``HEAD``, from the tree's top: changed, staged, conflicted and
-    untracked ones (an untracked directory as one, with ``/`` at its end), ignored ones not."""
-    listing = await _git(path, *_STATUS, "--porcelain=v1", "--untracked-files=normal")
+    untracked ones (an untracked directory as one, with ``/`` at its end), ignored ones not.
+
+    Repositories inside are looked into where ``nested`` says so: git then runs what their own
+    settings name (filters), so not after an agent that was confined to a sandbox.
+    """
+    told = (*_status(nested), "--porcelain=v1", "--untracked-files=normal")
+    listing = await _git(path, *told)
     # An entry is two letters, a blank, the path. Without renames each has one path.
     return [os.fsdecode(entry[3:]) for entry in _entries(_checked(listing).stdout)]
 
 
-async def tree_digest(path: str | os.PathLike[str]) -> str:
+async def tree_digest(path: str | os.PathLike[str], *, nested: bool = True) -> str:
     """A digest of the commit, the index and the files that differ from it, untracked ones too.
 
     Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
-    do, in nested repositories as well. To stay cheap, contents count up to a total (see ``tree``);
-    of larger or later files size and time stand in. Empty outside git.
+    do, in nested repositories as well (``nested`` as for ``dirty``). To stay cheap,
+    contents count up to a total (see ``tree``); of larger or later files size and time stand in.
+    Empty outside git.
     """
     top = await top_level(path)
-    return "" if top is None else await _digest(top, _MAX_NESTING)
+    return "" if top is None else await _digest(top, _MAX_NESTING if nested else 0, nested)
 
 
-async def _digest(top: str, depth: int) -> str:
+def _status(nested: bool) -> tuple[str, ...]:
+    return (*_STATUS, f"--ignore-submodules={'none' if nested else 'dirty'}")
+
+
+async def _digest(top: str, depth: int, nested: bool) -> str:
     commit = await head(top)
-    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
+    told = (*_status(nested), "--porcelain=v2", "--untracked-files=all")
+    listing = await _git(top, *told)
     status = _checked(listing).stdout
     names = [_path_in_v2(entry) for entry in _entries(status)]
     known = f"{commit}\n".encode() + status
@@ -87,8 +100,40 @@ async def _digest(top: str, depth: int) -> str:
         return digest
     for directory in directories:  # a nested repository or submodule: all else is listed as files
         if await top_level(directory) == _real(directory):
-            digest = tree.combine(digest, await _digest(directory, depth - 1))
+            digest = tree.combine(digest, await _digest(directory, depth - 1, nested))
     return digest
+
+
+async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[str], bool] | None:
+    """The files below ``path`` that are tracked, or neither tracked nor ignored, from there.
+
+    At most ``most`` of them, and whether those are all; ``None`` outside git. Links are listed
+    under their own names.
+    """
+    if await top_level(path) is None:
+        return None
+    found: dict[str, None] = {}
+    rest = b""
+    async with trio.open_nursery() as nursery:
+        run = functools.partial(
+            trio.run_process,
+            ["git", "-C", _real(path), *_SETTINGS, *_LISTING],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            env=_environment(),
+            start_new_session=True,
+            deliver_cancel=_end_group,
+        )
+        process = await nursery.start(run)
+        async for piece in process.stdout:
+            *names, rest = (rest + piece).split(b"\0")
+            found.update(dict.fromkeys(os.fsdecode(name) for name in names))
+            if len(found) > most:  # what it would still say may be any amount
+                nursery.cancel_scope.cancel()
+                break
+    return list(found)[:most], len(found) <= most
 
 
 async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
@@ -180,11 +225,6 @@ Result = subprocess.CompletedProcess[bytes]
 
 
 async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
-    environment = plain_environment(os.environ) | {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "LC_ALL": "C",
-    }
     try:
         return await trio.run_process(
             ["git", "-C", _real(path), *_SETTINGS, *arguments],
@@ -192,12 +232,20 @@ async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
             capture_stdout=True,
             capture_stderr=True,
             check=False,
-            env=environment,
+            env=_environment(),
             start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
             deliver_cancel=_end_group,
         )
     except OSError as error:
         raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+
+
+def _environment() -> dict[str, str]:
+    return plain_environment(os.environ) | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
 
 
 async def _end_group(process: trio.Process) -> None:

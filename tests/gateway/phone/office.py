@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from typing import Any, cast
 
 import trio
 
+from podiumd.config import VoiceSettings
 from podiumd.gateway.devices import Devices
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.phone.hub import Hub
@@ -19,6 +21,10 @@ from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.projects.commands import CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
+from podiumd.runtime.voice import Voice
+from podiumd.speech.service import open_speech
+from podiumd.speech.speaker import open_speaker
+from tests.gateway.ears import Ears
 from tests.runtime.harness import Daemon, Machine, environment, running
 
 Json = dict[str, Any]
@@ -141,8 +147,18 @@ class Office:
     """The gateway, and the daemon below it."""
 
     def __init__(
-        self, daemon: Daemon, hub: Hub, devices: Devices, guard: Guard, nursery: trio.Nursery
+        self,
+        daemon: Daemon,
+        hub: Hub,
+        devices: Devices,
+        guard: Guard,
+        voice: Voice,
+        ears: Ears,
+        nursery: trio.Nursery,
     ) -> None:
+        self.voice = voice
+        self.speech = voice.speech
+        self.ears = ears
         self.daemon = daemon
         self.hub = hub
         self.devices = devices
@@ -182,8 +198,11 @@ class Office:
 
 
 @asynccontextmanager
-async def open_office(machine: Machine, home: Path) -> AsyncIterator[Office]:
+async def open_office(
+    machine: Machine, home: Path, ears: Ears | None = None
+) -> AsyncIterator[Office]:
     """A daemon with a hub; phones that are still there at the end are cut off."""
+    ears = ears or Ears()
     listeners: list[Callable[[CommandEvent], None]] = []
 
     def tell(event: CommandEvent) -> None:
@@ -201,6 +220,8 @@ async def open_office(machine: Machine, home: Path) -> AsyncIterator[Office]:
             tell=tell,
             home=home,
         ) as book,
+        open_speech(VoiceSettings(), machine.state, {}, engine=ears) as speech,
+        open_speaker(VoiceSettings, os.environ) as speaker,
         trio.open_nursery() as nursery,
     ):
         devices = Devices(daemon.store, daemon.context.clock.now)
@@ -213,8 +234,9 @@ async def open_office(machine: Machine, home: Path) -> AsyncIterator[Office]:
             infer_name=name_of,
             home=str(home),
         )
-        hub = Hub(daemon.service, devices, guard, workshop)
+        voice = Voice(speech, speaker, daemon.service, os.environ)
+        hub = Hub(daemon.service, devices, guard, workshop, voice, daemon.store)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)
-        yield Office(daemon, hub, devices, guard, nursery)
+        yield Office(daemon, hub, devices, guard, voice, ears, nursery)
         nursery.cancel_scope.cancel()

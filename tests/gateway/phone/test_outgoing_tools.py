@@ -263,3 +263,13 @@ def test_words_to_be_spoken() -> None:
         "session_id": SESSION,
         "text": "Done.",
     }
+
+
+def test_a_text_that_is_too_long_for_a_frame_is_cut_in_the_middle() -> None:
+    """P-7.10"""
+    words = "word " * 20_000
+    told = tools.voice_transcript(
+        "u", words, language="en", duration_ms=1, latency_ms=1, delivered=False, frame_bytes=16_384
+    )
+    assert len(told) <= 16_384 and "[truncated" in read(told)["text"]
+    assert len(tools.voice_partial("u", words, 16_384)) <= 16_384

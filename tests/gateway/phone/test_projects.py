@@ -149,19 +149,6 @@ async def test_a_working_tree_whose_agent_cannot_start_is_taken_away_again(
     assert not Path(f"{where}-door").exists()
 
 
-async def test_speech_is_said_to_be_unavailable_and_the_rest_of_it_ignored(
-    office: Office,
-) -> None:
-    line = await office.connected()
-    said = str(uuid.uuid4())
-    line.say("voice_start", utterance_id=said, format="pcm16")
-    line.write(b"\x00\x00\x00\x00sound")
-    line.say("voice_end", utterance_id=said)
-    await line.caught_up()
-    assert [m["type"] for m in line.sent] == ["voice_ready", "pong"]
-    assert line.sent[0]["state"] == "unavailable"
-
-
 async def test_a_phone_may_not_have_everything_going_on_at_once(
     office: Office, machine: Machine
 ) -> None:

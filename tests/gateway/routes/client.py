@@ -74,6 +74,19 @@ class Client:
         headers.setdefault("content_type", "application/json")
         return await self.ask("POST", path, json.dumps(value).encode(), **headers)
 
+    async def form(self, path: str, file: tuple[str, bytes] | None = None, **fields: str) -> Answer:
+        """Send a form; ``file`` is a name and what is in it, and headers begin with ``h_``."""
+        headers = {n.removeprefix("h_"): fields.pop(n) for n in list(fields) if n.startswith("h_")}
+        parts = [
+            f'form-data; name="{name}"\r\n\r\n{text}'.encode() for name, text in fields.items()
+        ]
+        if file is not None:
+            head = f'form-data; name="file"; filename="{file[0]}"\r\n\r\n'
+            parts.append(head.encode() + file[1])
+        body = b"".join(b"--x\r\nContent-Disposition: %b\r\n" % part for part in parts)
+        headers.setdefault("content_type", "multipart/form-data; boundary=x")
+        return await self.ask("POST", path, body + b"--x--\r\n", **headers)
+
     async def get(self, path: str, **headers: str) -> Answer:
         """Send a request without a body."""
         return await self.ask("GET", path, None, **headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from podiumd.config import GatewaySettings
 from podiumd.gateway import service as gateway_service
@@ -21,8 +22,11 @@ from tests.runtime.harness import Machine
 class Station(Client):
     """The caller that a paired device ``mine`` is, and what is behind the port."""
 
-    def __init__(self, office: Office, port: int, key: str, meters: Meters) -> None:
+    def __init__(
+        self, office: Office, port: int, key: str, meters: Meters, routes: dict[Any, Any]
+    ) -> None:
         super().__init__(port, key)
+        self.routes = routes
         self.office = office
         self.meters = meters
         self.daemon = office.daemon
@@ -43,10 +47,14 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
     """The routes as the daemon puts them together, with the office's phones beside them."""
     async with open_office(machine, home) as office:
         settings = GatewaySettings()
-        control = Control(settings, office.devices, config_file="config.toml", user="ada", restart="podium up")
+        control = Control(
+            settings, office.devices, config_file="config.toml", user="ada", restart="podium up"
+        )
         meters = Meters()
         daemon = office.daemon
-        routes = gateway_service._routes(daemon.service, daemon.store, office.hub.workshop, meters)
+        routes = gateway_service._routes(
+            office.voice, daemon.service, daemon.store, office.hub.workshop, meters
+        )
         apps = Apps()
         apps.phone = office.hub.serve
         apps.http = Routes(Door(office.devices, office.guard), routes).handle
@@ -54,4 +62,4 @@ async def open_station(machine: Machine, home: Path) -> AsyncIterator[Station]:
         async with served(apps) as gateway:
             control.opened(gateway, None)
             _, key = await office.devices.pair("mine")
-            yield Station(office, gateway.port, key, meters)
+            yield Station(office, gateway.port, key, meters, routes)

@@ -250,18 +250,6 @@ async def test_empty_fields_are_as_good_as_none(station: Station) -> None:
     assert (await station.post("/v1/prompt", body)).status == 202
 
 
-@pytest.mark.parametrize(
-    "kind", ["multipart/form-data; boundary=x", "Multipart/Form-Data; boundary=x"]
-)
-async def test_speech_is_recognised_and_not_taken_yet(station: Station, kind: str) -> None:
-    form = (
-        b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF\r\n'
-        b"--x--\r\n"
-    )
-    told = (await station.ask("POST", "/v1/prompt", form, content_type=kind)).problem(503)
-    assert told["title"] == "Speech not available"
-
-
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
 async def test_another_kind_of_body_is_refused(station: Station, kind: str) -> None:
     answer = await station.ask("POST", "/v1/prompt", b'{"text": "Hi"}', content_type=kind)

@@ -67,11 +67,6 @@ async def test_metrics_are_rows_of_declared_types_and_the_devices_name_is_not_am
     turn.complete()
 
 
-async def test_speech_is_not_read_yet_and_that_is_said(station: Station) -> None:
-    answer = await station.ask("POST", "/v1/audio/transcriptions", b"RIFF", content_type="audio/x")
-    assert "/v1/prompt" in answer.problem(503)["detail"]
-
-
 async def test_a_full_disk_is_told_as_such(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:

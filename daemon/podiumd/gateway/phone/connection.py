@@ -187,6 +187,8 @@ class Phone:
         self.recents = message.recent
         self._socket.authenticated()
         self._socket.allow(UPLOAD_BYTES)
+        if message.speak is not None:
+            self.hub.aloud.wants(self.device, message.speak)
         log("Device connected", device=self.device, peer=self.peer, version=negotiated)
         await self._greet(message.echo, device)
         return True
@@ -250,10 +252,8 @@ class Phone:
 
     async def send_lists(self) -> None:
         """Send the list of sessions and the recent ones."""
-        listing = await self.hub.service.sessions_list(None, 50, None)
-        rows = listing["sessions"]
-        self.send(outgoing.session_list(rows, listing["total"], self.budget))
-        self.send(outgoing.recent_sessions(rows, self.recents, self.budget))
+        for frame in await self.hub.lists.frames(self.recents, self.budget):
+            self.send_frame(frame)
 
     async def _send_ready(self) -> None:
         """A session on the phone's screen may have got its first words while it was away."""

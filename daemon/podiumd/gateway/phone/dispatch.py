@@ -11,6 +11,7 @@ from podiumd.gateway.phone import (
     recipe_handlers,
     requests,
     session_handlers,
+    voice_handlers,
 )
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ HANDLERS: Final[dict[type, Callable[[Phone, Any], Awaitable[None]]]] = {
     requests.UploadFile: project_handlers.upload_file,
     requests.ListResources: project_handlers.list_resources,
     requests.DeleteResource: project_handlers.delete_resource,
-    requests.VoiceStart: project_handlers.voice,
-    requests.VoiceEnd: project_handlers.voice_rest,
-    requests.VoiceCancel: project_handlers.voice_rest,
-    requests.VoiceFrame: project_handlers.voice_rest,
+    requests.VoiceStart: voice_handlers.voice_start,
+    requests.VoiceEnd: voice_handlers.voice_end,
+    requests.VoiceCancel: voice_handlers.voice_cancel,
+    requests.VoiceFrame: voice_handlers.voice_frame,
 }
 
 

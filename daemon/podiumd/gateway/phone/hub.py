@@ -13,15 +13,20 @@ import trio
 from podiumd.gateway.devices import Devices
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.phone import outgoing, outgoing_tools
+from podiumd.gateway.phone.aloud import Aloud
 from podiumd.gateway.phone.board import Board
 from podiumd.gateway.phone.channels import Channels
 from podiumd.gateway.phone.connection import Phone
+from podiumd.gateway.phone.hearing import Hearing, Tokens
+from podiumd.gateway.phone.lists import SessionLists
 from podiumd.gateway.phone.news import News, guarded
+from podiumd.gateway.phone.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
 from podiumd.runtime.api import Service
 from podiumd.runtime.errors import NotFound
+from podiumd.runtime.voice import Voice
 
 LIST_SECONDS = 1.0
 """Between two lists of sessions that are sent because something changed."""
@@ -39,11 +44,17 @@ class Hub:
         devices: Devices,
         guard: Guard,
         workshop: Workshop,
+        voice: Voice,
+        tokens: Tokens,
     ) -> None:
         self.service = service
+        self.tokens = tokens
+        self.aloud = Aloud()
+        self.utterances = Utterances(voice, self.errand, Hearing(self, voice.control).understood)
         self.devices = devices
         self.guard = guard
         self.workshop = workshop
+        self.lists = SessionLists(service)
         self.phones: set[Phone] = set()
         self._connections: set[Phone] = set()  # strangers too
         self.commands_of: dict[str, str] = {}
@@ -109,6 +120,7 @@ class Hub:
         finally:
             self._connections.discard(phone)
             self.phones.discard(phone)
+            self.utterances.gone(phone)
             phone.leave()
 
     def welcome(self, phone: Phone) -> None:
@@ -155,12 +167,27 @@ class Hub:
             if phone.following.hears_turns(session_id):
                 phone.send(payload)
 
+    @property
+    def listens(self) -> bool:
+        """Whether a phone is here that says aloud what it is told."""
+        return any(self.aloud.speaks_to(phone.device) for phone in self.phones)
+
+    def say(self, session_id: str, text: str, *, everywhere: bool) -> None:
+        """Have the phones that are spoken to say something of a session; not ``everywhere``: those
+        that look at it or have spoken in it."""
+        hearing = [
+            phone for phone in self.phones if everywhere or phone.following.hears_turns(session_id)
+        ]
+        self.aloud.tell(hearing, session_id, text)
+
     def to_device(self, name: str) -> list[Phone]:
         """The connections of a device."""
         return [phone for phone in self.phones if phone.device == name]
 
     def _cut(self, device: str) -> None:
-        """End a device's connections at once, whatever they are doing."""
+        """End a device's connections at once, whatever they are doing, and what it says."""
+        self.utterances.revoked(device)
+        self.aloud.wants(device, wanted=False)
         for phone in tuple(self._connections):
             if phone.device == device:
                 self.phones.discard(phone)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 import trio
 
 from podiumd.core.ids import derive
+from podiumd.core.summary import summary
 from podiumd.gateway.phone import outgoing, words
 from podiumd.gateway.phone import outgoing_recipes as recipes
-from podiumd.gateway.phone.board import Board, Ended, Moved, Retried, Started
+from podiumd.gateway.phone.board import Board, Ended, Moved, Retried, Shown, Started
 from podiumd.gateway.phone.order import Order
 from podiumd.logs import log
 from podiumd.runtime.api import Json, Service
@@ -34,6 +35,7 @@ EVENTS = frozenset(
         "question.closed",
         "run.paused",
         "run.resumed",
+        "run.parked",
         "turn.ended",
         "run.ended",
     }
@@ -50,6 +52,12 @@ class Audience(Protocol):
     def each(self, make: Callable[[Phone], bytes]) -> None: ...
     def to_concerned(self, session_id: str, payload: bytes) -> None: ...
     def reached(self) -> None: ...
+    @property
+    def listens(self) -> bool:
+        """Whether one of them says aloud what it is told."""
+        ...
+
+    def say(self, session_id: str, text: str, *, everywhere: bool) -> None: ...
 
 
 async def guarded(work: Awaitable[None]) -> None:
@@ -70,6 +78,8 @@ class News:
         self._audience = audience
         self._order = Order(nursery, audience.reached)
         self._position = 0
+        self._answers: dict[str, str] = {}
+        """The last words of the agents of prompts."""
 
     @property
     def told(self) -> int:
@@ -114,6 +124,7 @@ class News:
     async def _take(self, event: Json) -> None:
         """Tell of an event; never waits for a run."""
         broadcast = self._audience.broadcast
+        before_it = self.board.of_run(event["run_id"])
         for change in self.board.take(event):
             session_id = change.shown.session_id
             payloads: list[bytes] = []
@@ -140,6 +151,21 @@ class News:
             else:
                 self._order.tell(session_id, tell)
         self._tell(event)
+        self._speak(event, before_it)
+
+    def _speak(self, event: Json, shown: Shown | None) -> None:
+        """Have phones say what a person wants to hear of an event."""
+        run_id, data = event["run_id"], event["data"]
+        if event["type"] == "turn.ended" and shown is None:
+            self._answers[run_id] = data["text"]
+        ended = event["type"] == "run.ended"
+        answer = self._answers.pop(run_id, "") if ended else ""
+        text = summary(event, answer) if self._audience.listens else ""
+        if text:
+            session_id = event["session_id"] if shown is None else shown.session_id
+            everywhere = shown is not None or not ended  # the end of a prompt is for who sent it
+            say = partial(self._audience.say, session_id, text, everywhere=everywhere)
+            self._order.tell(session_id, say)
 
     def _tell(self, event: Json) -> None:
         """What is said of an event beside what it means for a recipe."""

@@ -169,8 +169,13 @@ def voice_ready(
     )
 
 
-def voice_partial(utterance_id: str, text: str) -> bytes:
-    return frame("voice_partial", utterance_id=utterance_id, text=text)
+def voice_partial(utterance_id: str, text: str, frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
+    """All that is understood so far."""
+    return budget.fit(
+        lambda words: frame("voice_partial", utterance_id=utterance_id, text=words),
+        text,
+        frame_bytes,
+    )
 
 
 def voice_transcript(
@@ -182,18 +187,23 @@ def voice_transcript(
     latency_ms: int,
     delivered: bool,
     session_id: str | None = None,
+    frame_bytes: int = budget.DEFAULT_BYTES,
 ) -> bytes:
     """``delivered``: the words went to an agent, in the session named."""
     where = {} if session_id is None else {"session_id": session_id}
-    return frame(
-        "voice_transcript",
-        utterance_id=utterance_id,
-        text=text,
-        language=language,
-        duration_ms=duration_ms,
-        latency_ms=latency_ms,
-        delivered=delivered,
-        **where,
+    return budget.fit(
+        lambda words: frame(
+            "voice_transcript",
+            utterance_id=utterance_id,
+            text=words,
+            language=language,
+            duration_ms=duration_ms,
+            latency_ms=latency_ms,
+            delivered=delivered,
+            **where,
+        ),
+        text,
+        frame_bytes,
     )
 
 

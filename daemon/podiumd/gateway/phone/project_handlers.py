@@ -62,15 +62,3 @@ async def list_resources(phone: Phone, message: requests.ListResources) -> None:
 async def delete_resource(phone: Phone, message: requests.DeleteResource) -> None:
     gone = await phone.hub.workshop.resources.delete(message.storage_location, message.name)
     phone.send(outgoing_tools.resource_deleted(gone.filename, gone.path))
-
-
-async def voice(phone: Phone, message: requests.VoiceStart) -> None:
-    """This daemon reads no speech."""
-    words = "This daemon reads no speech; type the prompt, or dictate with the phone's keyboard."
-    phone.send(outgoing_tools.voice_ready(message.utterance_id, 0, "unavailable", words))
-
-
-async def voice_rest(
-    _phone: Phone, _message: requests.VoiceEnd | requests.VoiceCancel | requests.VoiceFrame
-) -> None:
-    """Of an utterance that was refused."""

@@ -62,6 +62,8 @@ class Connect(_Recent):
     api_key: Any = None
     protocol_version: Any = None
     session_id: str | None = None
+    speak: bool | None = None
+    """Whether it wants words to say aloud."""
 
     @property
     def echo(self) -> str | None:

@@ -22,7 +22,11 @@ def decoded(raw: bytes, struct: type[T], *, tolerant: bool = False) -> T:
         Problem: 400, it is no JSON object.
         InvalidParameter: a field is missing, unknown, or not what it has to be.
     """
-    message = _object(raw)
+    return made_out(_object(raw), struct, tolerant=tolerant)
+
+
+def made_out(message: dict[str, Any], struct: type[T], *, tolerant: bool = False) -> T:
+    """The same of an object. Raises ``InvalidParameter``."""
     known = {field.name: field for field in fields(struct)}
     unknown = next((name for name in message if name not in known), None)
     if unknown is not None and not tolerant:

@@ -1,7 +1,8 @@
 """``POST /v1/prompt``: reach an agent with one request, from a shortcut or a script.
 
-The answer is waited for, or not. The same ``Idempotency-Key`` sends nothing twice: a request that
-was cut off is made again with it, and gets what the first one came to.
+The words come as text or as a recording. The answer is waited for, or not. The same
+``Idempotency-Key`` sends nothing twice: a request that was cut off is made again with it, and gets
+what the first one came to.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from weakref import WeakValueDictionary
 import msgspec
 import trio
 from msgspec import Meta
+from msgspec.structs import replace
 
+from podiumd.gateway.form import FORM, Form, media_type
 from podiumd.gateway.http import Problem, Request, Response
 from podiumd.gateway.phone.prompt_handlers import check_size
 from podiumd.gateway.phone.requests import Id, Place, Words
-from podiumd.gateway.routes.body import decoded
+from podiumd.gateway.routes.body import decoded, made_out
+from podiumd.gateway.routes.prompt_form import Spoken, fields_of
 from podiumd.gateway.routes.table import json_response
-from podiumd.gateway.routes.voice import not_yet
+from podiumd.gateway.routes.voice import Recordings
 from podiumd.runtime.api import Json, SendPrompt, Service, StartRun
 from podiumd.runtime.errors import InvalidParameter
 
@@ -55,10 +59,19 @@ class Body(msgspec.Struct, frozen=True):
         return self.wait
 
 
+class Used(Protocol):
+    """What a token came to."""
+
+    @property
+    def run_id(self) -> str:
+        """The run that it has started, or sent words into."""
+        ...
+
+
 class Tokens(Protocol):
     """The client tokens that were used; the store of facts has them."""
 
-    async def token(self, method: str, token: str) -> object | None:
+    async def token(self, method: str, token: str) -> Used | None:
         """What a token came to that was used with a method of the protocol."""
         ...
 
@@ -66,24 +79,61 @@ class Tokens(Protocol):
 class PromptRoute:
     """The handler of ``POST /v1/prompt``."""
 
-    def __init__(self, service: Service, tokens: Tokens) -> None:
+    def __init__(self, service: Service, tokens: Tokens, recordings: Recordings) -> None:
         self._service = service
         self._tokens = tokens
+        self._spoken = Spoken(recordings)
         self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
 
     async def __call__(self, request: Request, device: str) -> Response:
         """Raises ``Problem``, ``PodiumError``."""
-        _check_type(request)
         token = _token(request, device)
-        body = decoded(await request.body(BODY_BYTES), Body)
-        check_size(body.text or "")
         try:
-            went = await self._do(body, token)
+            if _is_form(request):
+                async with self._spoken.recordings.arriving(request) as form:
+                    went, seconds = await self._form(form, device, token)
+            else:
+                body = decoded(await request.body(BODY_BYTES), Body)
+                went, seconds = await self._checked(body, token), body.seconds
         except InvalidParameter as refusal:
             if refusal.data["parameter"] == "client_token":
                 raise _used_before() from None
             raise
-        return await self._answer(request, went, body.seconds)
+        return await self._answer(request, went, seconds)
+
+    async def _form(self, form: Form, device: str, token: str | None) -> tuple[Json, float]:
+        """Do what a form asks; what is said in its recording follows its ``text``. Returns where
+        it went, and how long the answer is waited for."""
+        body = made_out(fields_of(form), Body)
+        if form.file is None:
+            return await self._checked(body, token), body.seconds
+        if token is None:
+            said = await self._spoken.words(form, form.file, device, body.session_id, token)
+        else:
+            async with self._locks.setdefault(f"recording {token}", trio.Lock()):
+                went = await self._before(token)
+                if went is not None:
+                    return went, body.seconds
+                said = await self._spoken.words(form, form.file, device, body.session_id, token)
+        text = said if body.text is None else f"{body.text}\n\n{said}"
+        went = await self._checked(replace(body, text=text), token)
+        return {**went, "heard": said}, body.seconds
+
+    async def _before(self, token: str) -> Json | None:
+        """Where words went that another daemon read in a recording under this token: it would be
+        chance if they were read the same way again."""
+        if self._spoken.knows(token):
+            return None
+        used = await self._tokens.token("sessions.prompt", token)
+        if used is None:
+            return None
+        run = await self._service.get_run(used.run_id)
+        delivery = "sent" if run["kind"] == "prompt" else _DELIVERED[0]
+        return {"session_id": run["session_id"], "run_id": used.run_id, "delivery": delivery}
+
+    async def _checked(self, body: Body, token: str | None) -> Json:
+        check_size(body.text or "")
+        return await self._do(body, token)
 
     async def _do(self, body: Body, token: str | None) -> Json:
         """What is asked, once. The daemon knows its tokens by method, and a key is for either."""
@@ -174,13 +224,13 @@ def _used_before() -> InvalidParameter:
     return InvalidParameter("Idempotency-Key", words)
 
 
-def _check_type(request: Request) -> None:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        raise not_yet()
-    if kind != "application/json":
+def _is_form(request: Request) -> bool:
+    """Whether a request has a form for its body, and no JSON. Raises ``Problem``."""
+    kind = media_type(request)
+    if kind not in (FORM, "application/json"):
         got = f"not {kind[:100]}" if kind else "and say so in Content-Type"
-        raise Problem(415, detail=f"Send application/json or multipart/form-data, {got}.")
+        raise Problem(415, detail=f"Send application/json or {FORM}, {got}.")
+    return kind == FORM
 
 
 def _token(request: Request, device: str) -> str | None:

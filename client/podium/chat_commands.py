@@ -1,0 +1,56 @@
+"""What a chat does itself: words that leave it, and commands that begin with a slash."""
+
+from __future__ import annotations
+
+import re
+
+LEAVING = ("exit", "quit", "/exit", "/quit")
+
+HELP = """\
+Say what you want done. A line that ends in \\ goes on in the next one{keys}.
+While the agent works, what you type waits for its turn{steer}.
+Ctrl-C interrupts it.
+Where it asks for leave: y is yes, n is no, a is always in this run; words after them are
+told to the agent, other words are no, and why. An empty line is no.
+
+  /help           this
+  /status         agent, directory, session, mode, what it has cost so far
+  /session        the session's id, and how to come back to it
+  /mode [MODE]    what the agent may do unasked{modes}
+  /recipe NAME [PARAMETER=VALUE ...]
+                  start a recipe in this conversation
+  /resume, /stop  let the recipe go on that Ctrl-C has paused, or end it
+  /exit           leave; exit, quit and Ctrl-D do too (exit at a question leaves it open)
+
+//words sends /words to the agent.
+"""
+
+KEYS = ", and so does one\nthat you end with Alt-Enter; a paste is one message"
+
+MODES = ("confirm", "allow-all", "read-only")
+"""Those of the native agent. Others have words of their own, which the daemon knows."""
+
+_COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
+
+
+def leaves(message: str) -> bool:
+    """Whether these words end the chat: case and a full stop do not matter."""
+    return message.strip().rstrip(".").strip().casefold() in LEAVING
+
+
+def command(message: str) -> tuple[str, str] | None:
+    """The command and what follows it; ``None`` for words that are meant for the agent."""
+    found = _COMMAND.fullmatch(message.strip())
+    return (found[1], (found[2] or "").strip()) if found else None
+
+
+def for_agent(message: str) -> str:
+    """The message without the slash that told it from a command."""
+    return message[1:] if message.startswith("//") else message
+
+
+def help_text(*, person: bool, recipe: bool, agent: str | None) -> str:
+    """What ``/help`` says. ``person``: at a terminal that edits lines."""
+    modes = f": {', '.join(MODES)}" if agent in (None, "native") else ""
+    steer = "; the recipe's agent gets it at once" if recipe else ""
+    return HELP.format(keys=KEYS if person else "", steer=steer, modes=modes)

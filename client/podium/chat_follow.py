@@ -1,0 +1,316 @@
+"""Following one run in a chat: its events are told, its questions asked, and what the person types
+meanwhile is taken; Ctrl-C interrupts the turn and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from podium import chat_question, feed, text
+from podium.chat_commands import LEAVING, leaves
+from podium.chat_input import Lines, Person
+from podium.chat_terminal import CtrlC
+from podium.chat_view import Out
+from podium.connection import Connection, call
+from podium.errors import (
+    ALREADY_ENDED,
+    INVALID_PARAMETER,
+    NEEDS_PERSON,
+    ConnectionLost,
+    DaemonDown,
+    Failure,
+    Refusal,
+)
+from podium.follow import RUN_HOPE, RunFeed, View
+from podium.paths import socket_path
+from podium.question import answer_command, choices_of
+from podium.screen import ASSUMED_COLUMNS
+
+Json = dict[str, Any]
+
+TICK_SECONDS = 1.0
+
+
+class TalkFeed(RunFeed):
+    """The events of one run in a chat, which outlives the feeds that tell of it."""
+
+    def anew(self) -> tuple[TalkFeed, list[Json]]:
+        """The same on a new connection, after what was handed out; and the open questions.
+
+        Raises:
+            Failure: the daemon is still gone.
+        """
+        connection = Connection()
+        run: Json = connection.call("runs.get", {"run_id": self.run_id})
+        return TalkFeed(connection, self.run_id, self._seq), list(run.get("questions") or [])
+
+
+class Unanswered(Failure):
+    """The input is over and a question is open that cannot be declined."""
+
+
+class Left(Failure):
+    """The person left at a question, and was told that it stays open."""
+
+
+class Follower:
+    """Follows runs, one at a time, or one while another one waits."""
+
+    def __init__(self, lines: Lines, out: Out, ctrl_c: CtrlC) -> None:
+        self._lines = lines
+        self._out = out
+        self._ctrl_c = ctrl_c
+
+    def follow(
+        self,
+        events: RunFeed,
+        view: View,
+        heed: Callable[[str], bool],
+        aside: Callable[[str], None] | None = None,
+        until: Callable[[Json], bool] = lambda event: False,
+        standing: Sequence[Json] = (),
+    ) -> Json | None:
+        """Tell a run to its end and return it; ``None`` when the person, or ``until``, left it.
+
+        Parameters:
+            heed: gets the lines that are typed while no question is open; true ends the following.
+            aside: gets what is no answer to the question that stands; ``None``: it is asked again.
+            standing: questions that were opened before the first of the events.
+
+        Raises:
+            Failure: the daemon is gone for good; ``events`` can be asked for the rest later.
+            Unanswered, Left: see there.
+        """
+        following = _Following(self._lines, self._out, self._ctrl_c, events, view, heed, aside)
+        with self._lines.at_work():
+            try:
+                return following.go(until, standing)
+            finally:
+                view.finish()
+
+
+class _Following:
+    """One run that is being followed."""
+
+    def __init__(
+        self,
+        lines: Lines,
+        out: Out,
+        ctrl_c: CtrlC,
+        events: RunFeed,
+        view: View,
+        heed: Callable[[str], bool],
+        aside: Callable[[str], None] | None,
+    ) -> None:
+        self._lines = lines
+        self._out = out
+        self._ctrl_c = ctrl_c
+        self._events = events
+        self._view = view
+        self._heed = heed
+        self._aside = aside
+        self._leaves = False
+        self._open: list[Json] = []
+        self._shown: object = None
+        self._put_aside = ""
+        self._withdrawn = False
+
+    def go(self, until: Callable[[Json], bool], standing: Sequence[Json]) -> Json | None:
+        events = self._events
+        self._open = list(standing)
+        known = events.rejoined
+        while True:
+            self._out.aside.clear()
+            taken = events.take()
+            for event in taken:
+                self._view.event(event)
+                self._note_question(event)
+                if event.get("type") == "run.ended":
+                    run: Json = (event.get("data") or {}).get("run") or {}
+                    return run
+                if until(event):
+                    return None
+            if events.rejoined != known:
+                known = events.rejoined
+                self._view.rejoined()
+            if self._ctrl_c.taken():
+                self._interrupt()
+            elif not taken:
+                self._view.tick()
+                self._ask()
+                if self._wait():
+                    self._typed()
+                if self._leaves:
+                    return None
+
+    # -- waiting, and what is typed ------------------------------------------------------------
+
+    @property
+    def _listens(self) -> bool:
+        """Whether input is wanted: a program's lines are prompts, but for open questions."""
+        more = bool(self._lines.said) or not self._lines.ended
+        return more and (self._lines.interactive or bool(self._open))
+
+    def _wait(self) -> bool:
+        """Wait for events, input or Ctrl-C; true if there is input."""
+        if self._listens and self._lines.said:
+            return True
+        self._draw()
+        tick = TICK_SECONDS if self._out.aside.live else None
+        other = self._lines if self._listens else None
+        return self._ctrl_c.wait(lambda: self._events.wait(tick, other))
+
+    def _draw(self) -> None:
+        """The live line: the view's own, or what may be typed and what is typed so far."""
+        draft = text.clean(self._lines.draft)
+        if not (self._out.aside.live and (draft or self._open)):
+            return
+        keys = f"{chat_question.hint(self._open[0])} " if self._open else ""
+        words = f"  {keys}> {draft}"
+        room = (text.columns() or ASSUMED_COLUMNS) - 1
+        if text.cells(words) > room:
+            while text.cells(words) >= room:
+                words = words[1:]
+            words = f"…{words}"
+        self._out.aside.status(words)
+
+    def _typed(self) -> None:
+        """Take what was typed: answers first, one for each question."""
+        if not self._lines.said:
+            self._lines.pump()
+        if not self._open:
+            self._heed_all()
+        elif self._lines.said:
+            self._answer(self._lines.said.popleft())
+        elif self._lines.begin_again():
+            self._answer("")  # Ctrl-D says no, and the person is still there
+        elif self._lines.ended:
+            self._answer_nothing()
+
+    def _heed_all(self) -> None:
+        self._withdrawn = False
+        if self._lines.begin_again():
+            self._lines.said.append(LEAVING[0])
+        for _ in range(len(self._lines.said)):
+            self._leaves |= self._heed(self._lines.said.popleft())
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def _note_question(self, event: Json) -> None:
+        data = event.get("data") or {}
+        if event.get("type") == "question.opened":
+            self._open.append(data)
+        elif event.get("type") == "question.closed":
+            shown = data.get("question_id") == self._shown
+            self._withdrawn = shown and data.get("closed") == "superseded"
+            self._drop(data.get("question_id"))
+
+    def _drop(self, question_id: object) -> None:
+        self._open = [one for one in self._open if one.get("question_id") != question_id]
+        if not self._open and isinstance(self._lines, Person):
+            self._lines.resume(self._put_aside)
+            self._put_aside = ""
+
+    def _ask(self) -> None:
+        """Show the question that stands. What was typed before it was seen is no answer to it."""
+        if not self._open or self._open[0].get("question_id") == self._shown:
+            return
+        question = self._open[0]
+        if isinstance(self._lines, Person):
+            self._put_aside = self._lines.catch_up() or self._put_aside
+            if self._withdrawn:
+                self._let_go()
+            self._heed_all()
+        self._shown = question.get("question_id")
+        self._out.answer.fresh_line()
+        chat_question.show(question, self._out.aside)
+        if self._lines.ended and not self._lines.said:
+            self._answer_nothing()
+
+    def _let_go(self) -> None:
+        """Forget what was typed at a question that a new daemon asks again: it is neither an
+        answer to what has not been seen, nor a prompt."""
+        self._withdrawn = False
+        while self._lines.said:
+            words = self._lines.said.popleft()
+            self._out.note(f"not taken, the question is asked again: {words}", "yellow")
+
+    def _answer(self, words: str) -> None:
+        """Answer the question that stands, or leave it.
+
+        Raises:
+            Left: see there.
+        """
+        question = self._open[0]
+        if leaves(words) and words.strip() not in dict(choices_of(question)):
+            self._out.note(f"the question stays open: {answer_command(question)}", "yellow")
+            raise Left("The question stays open", NEEDS_PERSON)
+        answer = chat_question.meaning(question, words)
+        if answer is not None:
+            self._out.note(f"{answer.choice}" + (f": {answer.note}" if answer.note else ""))
+            self._send(question, answer)
+        elif words.strip():
+            if self._aside is None:
+                self._out.note(f"'{words}' is no answer to this question", "yellow")
+            else:
+                self._aside(words)
+            self._shown = None
+
+    def _answer_nothing(self) -> None:
+        """The input is over.
+
+        Raises:
+            Unanswered: that is no answer to this question.
+        """
+        question = self._open[0]
+        answer = chat_question.refusal(question)
+        if answer is None:
+            raise Unanswered(
+                f"The input is over and a question is open: {answer_command(question)}",
+                NEEDS_PERSON,
+            )
+        self._out.note(f"{answer.choice} (the input is over)")
+        self._send(question, answer)
+
+    def _send(self, question: Json, answer: chat_question.Answer) -> None:
+        params = {"question_id": question.get("question_id"), "answer": answer.choice}
+        if answer.note:
+            params["note"] = answer.note
+        try:
+            certain("questions.answer", params)
+        except Refusal as refusal:
+            if refusal.code == INVALID_PARAMETER:
+                self._out.note(f"{refusal.sentence}", "yellow")
+                self._shown = None
+                return
+            if refusal.code != ALREADY_ENDED:
+                raise
+        self._drop(question.get("question_id"))
+
+    def _interrupt(self) -> None:
+        self._out.answer.fresh_line()
+        self._out.note("interrupting ...", "yellow")
+        asked = {"run_id": self._events.run_id}
+        try:
+            run: Json = certain("runs.interrupt", asked)
+            if run.get("kind") == "prompt" and run.get("status") != "ended":
+                certain("runs.cancel", asked)  # it waits for its turn, or for a usage limit
+        except Refusal as refusal:
+            if refusal.code != ALREADY_ENDED:
+                self._out.note(f"{refusal.sentence}", "yellow")
+
+
+def certain(method: str, params: Json) -> Any:
+    """A call that may be made twice, on a connection of its own, also while a daemon restarts.
+
+    Raises:
+        Failure: it was refused, or the daemon did not come back.
+    """
+    try:
+        return call(method, params)
+    except (ConnectionLost, DaemonDown):
+        connection = feed.wait_for_daemon(socket_path(), RUN_HOPE)
+        try:
+            return connection.call(method, params)
+        finally:
+            connection.close()

@@ -1,0 +1,36 @@
+"""What every fact is made of: its base, and what a run wants to do next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from podiumd.core.outcome import OutcomeError
+
+Purpose = Literal["step", "retry", "again", "go-on", "interrupted", "prompt"]
+
+
+class Move(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the run wants to do next.
+
+    ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
+    for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``:
+    decide to run the current step's command; ``run``: run it, or find out whether it ran.
+    ``gate``: wait for the answer to the current step's question.
+    A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
+    ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
+    """
+
+    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "gate"]
+    step: str = ""
+    purpose: Purpose = "step"
+    index: int = 0
+    fault: OutcomeError | None = None
+    original: str = ""
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+    """Base of all facts."""
+
+    next: Move | None = None

@@ -1,0 +1,285 @@
+"""The loop decider: what follows within one turn of the native agent. Pure.
+
+It is the second decider on the kernel, nested under the active turn of a run: a driver tells what
+happened (``core.loop_commands``), facts follow, and the turn's ``LoopState.next`` says what is to
+be done then. What does not fit the state changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core import loop_commands as lc
+from podiumd.core import loop_facts as lf
+from podiumd.core import loop_state as ls
+from podiumd.core.action_args import checked
+from podiumd.core.actions import Action, parse_reply
+from podiumd.core.kernel import Decision
+
+MAX_INVALID = 3
+"""Replies in a row that cannot be read, before the turn ends."""
+
+TEXT_LIMIT = 256 * 1024
+"""Characters of a reply, or of an action's output, that facts keep. A longer reply is not read."""
+
+REFUSED = "User cancelled operation"
+CRITICAL = frozenset({"write_file", "patch"})
+"""Actions without which the rest of a reply cannot be what the model meant."""
+
+
+def step(d: Decision, command: c.LoopStep) -> None:
+    """Something happened within a native turn."""
+    turn = d.state.turn
+    if turn is None or turn.intent.turn_id != command.turn_id:
+        return
+    _HANDLERS[type(command.step)](_Loop(d, command.turn_id), command.step)
+
+
+class _Loop:
+    """A decision about the loop of turn ``turn_id``."""
+
+    def __init__(self, d: Decision, turn_id: str) -> None:
+        self._d = d
+        self.turn_id = turn_id
+
+    @property
+    def state(self) -> ls.LoopState:
+        turn = self._d.state.turn
+        assert turn is not None
+        return turn.loop
+
+    def emit(self, fact: f.AnyFact) -> None:
+        self._d.emit(fact)
+
+    def end(self, kind: f.EndKind, reason: str = "", detail: str = "", **more: Any) -> None:
+        fact = lf.LoopEnded(turn_id=self.turn_id, kind=kind, reason=reason, detail=detail, **more)
+        self.emit(fact)
+
+    def result(
+        self,
+        index: int,
+        result: lf.Result,
+        changes: tuple[lf.FileChange, ...] = (),
+        *,
+        refused: bool = False,
+    ) -> None:
+        """An action of the present reply is over."""
+        number = self.state.iterations
+        self.emit(
+            lf.ActionEnded(
+                turn_id=self.turn_id,
+                reply=number,
+                index=index,
+                result=result,
+                changes=changes,
+                refused=refused,
+            )
+        )
+
+
+def _begin(loop: _Loop, command: lc.Begin) -> None:
+    if loop.state.settings is None:
+        loop.emit(lf.LoopStarted(turn_id=loop.turn_id, settings=command.settings))
+
+
+def _reply_seen(loop: _Loop, command: lc.ReplySeen) -> None:
+    if loop.state.next != ls.Ask():
+        return
+    text = command.text.encode("utf-8", "replace").decode()  # facts are UTF-8, half characters not
+    reply = parse_reply(text, cut=command.stop == "length")
+    fault, actions = reply.fault, reply.actions
+    if len(text) > TEXT_LIMIT:
+        fault, actions = f"the reply is longer than {TEXT_LIMIT} characters", ()
+    loop.emit(
+        lf.ReplyReceived(
+            turn_id=loop.turn_id,
+            number=loop.state.iterations + 1,
+            text=text[:TEXT_LIMIT],
+            stop=command.stop,
+            actions=actions,
+            fault=fault,
+            model=command.model,
+            usage=command.usage,
+            cost_usd=command.cost_usd,
+        )
+    )
+    if fault is None and not actions:
+        loop.end("done")
+    elif loop.state.invalid_in_a_row >= MAX_INVALID:
+        loop.end("stopped", "orchestration-error", fault or "")
+    else:
+        _go_on(loop)
+
+
+def _go_on(loop: _Loop) -> None:
+    """End the actions that nobody has to do, and the turn where a limit is reached."""
+    settings = loop.state.settings
+    assert settings is not None
+    while isinstance(due := loop.state.next, ls.Act):
+        action = _action(loop, due.index)
+        if action.name == "done":
+            _done(loop, due.index)
+        elif action.name not in settings.tools:
+            _fail(loop, due.index, f"unknown action type: {action.name}")
+        elif isinstance(problem := checked(action), str):
+            _fail(loop, due.index, problem)
+        else:
+            return
+    if loop.state.ending is not None:
+        return
+    if loop.state.iterations >= settings.max_iterations:
+        loop.end("stopped", "max-iterations", limit=settings.max_iterations)
+    elif _out_of_requests(loop.state, settings):
+        loop.end("budget", detail="the money for this turn is spent")
+
+
+def _out_of_requests(loop: ls.LoopState, settings: lf.LoopSettings) -> bool:
+    """Whether the model may not be asked once more."""
+    budget = settings.budget_usd
+    spent = budget is not None and loop.cost_usd >= budget
+    return spent or loop.iterations >= settings.max_iterations
+
+
+def _action(loop: _Loop, index: int) -> Action:
+    return loop.state.rounds[-1].actions[index].action
+
+
+def _done(loop: _Loop, index: int) -> None:
+    """The model says that it has done all: believed of a reply that went well to its end."""
+    actions = loop.state.rounds[-1].actions
+    failed = [n for n, a in enumerate(actions) if a.result is not None and not a.result.success]
+    problem = None
+    if index + 1 != len(actions):
+        problem = "done has to be the last action of a reply"
+    elif failed:
+        problem = "not done: an action of this reply failed, see its result"
+    elif isinstance(summary := checked(actions[index].action), str):
+        problem = summary
+    if problem is not None:
+        _fail(loop, index, problem)
+        return
+    loop.result(index, lf.Result(action="done", success=True, message="done"))
+    loop.end("done")
+
+
+def _fail(loop: _Loop, index: int, message: str) -> None:
+    name = _action(loop, index).name
+    _over(loop, index, lf.Result(action=name, success=False, message=message))
+
+
+def _over(
+    loop: _Loop, index: int, result: lf.Result, changes: tuple[lf.FileChange, ...] = ()
+) -> None:
+    """Record a result; after a critical failure the rest of the reply is skipped."""
+    name = _action(loop, index).name
+    critical = not result.success and (result.critical or name in CRITICAL)
+    loop.result(
+        index,
+        lf.Result(
+            action=name,
+            success=result.success,
+            message=_kept(result.message),
+            output=_kept(result.output),
+            critical=critical,
+        ),
+        changes,
+    )
+    if critical:
+        _skip(loop, f"skipped: action {index + 1} ({name}) failed")
+
+
+def _skip(loop: _Loop, message: str) -> None:
+    """Nothing more of the present reply is done."""
+    while (due := loop.state.rounds[-1].due) is not None:
+        name = _action(loop, due).name
+        loop.result(due, lf.Result(action=name, success=False, message=message))
+
+
+def _kept(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode()
+    if len(text) <= TEXT_LIMIT:
+        return text
+    return f"{text[:TEXT_LIMIT]}\n... ({len(text) - TEXT_LIMIT} more characters)"
+
+
+def _steered(loop: _Loop, command: lc.Steered) -> None:
+    state, settings = loop.state, loop.state.settings
+    told = {words.uuid for words in state.words}
+    new = tuple(words for words in command.words if words.uuid not in told)
+    if not new or settings is None or _out_of_requests(state, settings):
+        return
+    if state.ending is None or (state.ending.kind == "done" and state.commit is None):
+        loop.emit(lf.WordsAdded(turn_id=loop.turn_id, words=new))
+
+
+def _reply_failed(loop: _Loop, command: lc.ReplyFailed) -> None:
+    if loop.state.next == ls.Ask():
+        loop.end(
+            command.kind,
+            detail=command.detail,
+            api_status=command.api_status,
+            resets_at=command.resets_at,
+        )
+
+
+def _planned(loop: _Loop, command: lc.ActionPlanned) -> None:
+    if loop.state.next != ls.Act(command.index):
+        return
+    intended = lf.ActionIntended(
+        turn_id=loop.turn_id,
+        reply=loop.state.iterations,
+        index=command.index,
+        action=_action(loop, command.index).name,
+        changes=command.changes,
+    )
+    if loop.state.rounds[-1].actions[command.index].intended != intended:  # else it is stored
+        loop.emit(intended)
+
+
+def _action_over(loop: _Loop, command: lc.ActionOver) -> None:
+    if loop.state.next == ls.Act(command.index):
+        _over(loop, command.index, command.result, command.changes)
+        _go_on(loop)
+
+
+def _refused(loop: _Loop, command: lc.ActionRefused) -> None:
+    if loop.state.next != ls.Act(command.index):
+        return
+    action = _action(loop, command.index)
+    again = any((a.name, a.args) == (action.name, action.args) for a in loop.state.refusals)
+    message = f"{REFUSED}: {command.note}" if command.note else REFUSED
+    result = lf.Result(action=action.name, success=False, message=_kept(message))
+    loop.result(command.index, result, refused=True)
+    if again:
+        _skip(loop, "skipped: a person has refused the same action twice")
+        detail = f"The same action was refused twice: {action.name}"
+        loop.end("stopped", "clarification-needed", detail)
+    else:
+        _go_on(loop)
+
+
+def _commit_over(loop: _Loop, command: lc.CommitOver) -> None:
+    if not isinstance(loop.state.next, ls.Commit):
+        return
+    loop.emit(
+        f.EffectEnded(
+            effect="commit", state=command.state, detail=_kept(command.detail), commit=command.sha
+        )
+    )
+    if loop.state.ending is None:  # a hook refused it, and the model may put that right
+        _go_on(loop)
+
+
+_HANDLERS: dict[type[Any], Callable[[_Loop, Any], None]] = {
+    lc.Begin: _begin,
+    lc.ReplySeen: _reply_seen,
+    lc.Steered: _steered,
+    lc.ReplyFailed: _reply_failed,
+    lc.ActionPlanned: _planned,
+    lc.ActionOver: _action_over,
+    lc.ActionRefused: _refused,
+    lc.CommitOver: _commit_over,
+}

@@ -1,0 +1,227 @@
+"""The state of a native turn: what its facts amount to, and what is to be done next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from podiumd.core import facts as f
+from podiumd.core import loop_facts as lf
+from podiumd.core.actions import Action
+from podiumd.core.fact import Fact
+
+ChangeKind = Literal["created", "modified", "deleted"]
+
+
+class Begin(msgspec.Struct, frozen=True, tag=True):
+    """Tell the settings of the turn."""
+
+
+class Ask(msgspec.Struct, frozen=True, tag=True):
+    """Ask the model."""
+
+
+class Act(msgspec.Struct, frozen=True, tag=True):
+    """Do action ``index`` of the present reply; with a plan it had begun before a crash."""
+
+    index: int
+
+
+class Commit(msgspec.Struct, frozen=True, tag=True):
+    """Commit what the turn has changed. ``checkpoint``: the work did not come to its end."""
+
+    checkpoint: bool
+
+
+class Over(msgspec.Struct, frozen=True, tag=True):
+    """Report the end of the turn."""
+
+    ending: lf.LoopEnded
+
+
+Next = Begin | Ask | Act | Commit | Over
+
+
+class CommitNote(msgspec.Struct, frozen=True):
+    """What came of a commit. ``state`` is a ``CommitState``."""
+
+    state: str
+    sha: str | None = None
+    detail: str = ""
+
+
+class ActionState(msgspec.Struct, frozen=True, kw_only=True):
+    """An action of a reply. ``intended`` says with which changes it was begun, ``result`` what
+    came of it."""
+
+    action: Action
+    intended: lf.ActionIntended | None = None
+    result: lf.Result | None = None
+    refused: bool = False
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply of the model, and what came of it. ``commit`` is a commit after it that a hook
+    refused, which the model is told."""
+
+    number: int
+    text: str
+    stop: lf.Stop
+    fault: str | None = None
+    actions: tuple[ActionState, ...] = ()
+    commit: CommitNote | None = None
+
+    @property
+    def due(self) -> int | None:
+        """Which action is to be done next."""
+        for index, action in enumerate(self.actions):
+            if action.result is None:
+                return index
+        return None
+
+
+class WordsAt(msgspec.Struct, frozen=True):
+    """A person's words, and after how many replies the model is told them."""
+
+    after: int
+    uuid: str
+    text: str
+
+
+class LoopState(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that decisions within a native turn need, and all that it can go on from.
+
+    ``rounds`` are the replies so far, the present one last; ``iterations`` counts them.
+    ``changes`` are the changes of files, in order. ``words`` is what a person said meanwhile,
+    ``refusals`` are the actions that one said no to. ``cost_usd`` is what the replies have cost.
+    """
+
+    settings: lf.LoopSettings | None = None
+    rounds: tuple[Round, ...] = ()
+    invalid_in_a_row: int = 0
+    changes: tuple[lf.FileChange, ...] = ()
+    words: tuple[WordsAt, ...] = ()
+    refusals: tuple[Action, ...] = ()
+    cost_usd: float = 0.0
+    ending: lf.LoopEnded | None = None
+    commit: CommitNote | None = None
+
+    @property
+    def iterations(self) -> int:
+        return len(self.rounds)
+
+    @property
+    def present(self) -> Round | None:
+        """The last reply."""
+        return self.rounds[-1] if self.rounds else None
+
+    @property
+    def files(self) -> tuple[tuple[str, ChangeKind], ...]:
+        """What the turn has changed: each file that differs from what it was, and how."""
+        whole: dict[str, lf.FileChange] = {}
+        for change in self.changes:
+            first = whole.get(change.path, change)
+            whole[change.path] = replace(change, before=first.before)
+        changed = [change for change in whole.values() if change.before != change.after]
+        return tuple((change.path, _kind(change)) for change in changed)
+
+    @property
+    def next(self) -> Next:
+        """What is to be done now."""
+        if self.settings is None:
+            return Begin()
+        if self.ending is not None:
+            if self._commit_is_due(self.settings):
+                return Commit(checkpoint=self.ending.kind != "done")
+            return Over(self.ending)
+        due = self.present.due if self.present is not None else None
+        return Ask() if due is None else Act(due)
+
+    def _commit_is_due(self, settings: lf.LoopSettings) -> bool:
+        """Once at the end; a hook that has refused this very work would do so again."""
+        refused = self.present is not None and self.present.commit is not None
+        return settings.commit and bool(self.files) and self.commit is None and not refused
+
+
+def _kind(change: lf.FileChange) -> ChangeKind:
+    if change.before is None:
+        return "created"
+    return "deleted" if change.after is None else "modified"
+
+
+def evolve(loop: LoopState, fact: Fact) -> LoopState:
+    """The loop's state after one more fact of its turn."""
+    return replace(loop, **_CHANGES[type(fact)](loop, fact))
+
+
+def _started(_loop: LoopState, fact: lf.LoopStarted) -> dict[str, Any]:
+    return {"settings": fact.settings}
+
+
+def _replied(loop: LoopState, fact: lf.ReplyReceived) -> dict[str, Any]:
+    assert fact.number == len(loop.rounds) + 1, "a reply is missing"
+    new = Round(
+        number=fact.number,
+        text=fact.text,
+        stop=fact.stop,
+        fault=fact.fault,
+        actions=tuple(ActionState(action=action) for action in fact.actions),
+    )
+    return {
+        "rounds": (*loop.rounds, new),
+        "invalid_in_a_row": 0 if fact.fault is None else loop.invalid_in_a_row + 1,
+        "cost_usd": loop.cost_usd + fact.cost_usd,
+    }
+
+
+def _intended(loop: LoopState, fact: lf.ActionIntended) -> dict[str, Any]:
+    return _with_action(loop, fact, intended=fact)
+
+
+def _ended(loop: LoopState, fact: lf.ActionEnded) -> dict[str, Any]:
+    changes = _with_action(loop, fact, result=fact.result, refused=fact.refused)
+    if fact.refused:
+        changes["refusals"] = (*loop.refusals, loop.rounds[-1].actions[fact.index].action)
+    changes["changes"] = (*loop.changes, *fact.changes)
+    return changes
+
+
+def _with_action(
+    loop: LoopState, fact: lf.ActionIntended | lf.ActionEnded, **fields: Any
+) -> dict[str, Any]:
+    assert fact.reply == len(loop.rounds), "the reply of this action is missing"
+    present = loop.rounds[-1]
+    actions = list(present.actions)
+    actions[fact.index] = replace(actions[fact.index], **fields)
+    return {"rounds": (*loop.rounds[:-1], replace(present, actions=tuple(actions)))}
+
+
+def _told(loop: LoopState, fact: lf.WordsAdded) -> dict[str, Any]:
+    added = [WordsAt(after=loop.iterations, uuid=w.uuid, text=w.text) for w in fact.words]
+    return {"words": (*loop.words, *added), "ending": None}
+
+
+def _over(_loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
+    return {"ending": fact}
+
+
+def _committed(loop: LoopState, fact: f.EffectEnded) -> dict[str, Any]:
+    note = CommitNote(state=fact.state, sha=fact.commit, detail=fact.detail)
+    if fact.state == "refused" and loop.ending is not None and loop.ending.kind == "done":
+        present = replace(loop.rounds[-1], commit=note)
+        return {"ending": None, "rounds": (*loop.rounds[:-1], present)}
+    return {"commit": note}
+
+
+_CHANGES: dict[type[Fact], Callable[[LoopState, Any], dict[str, Any]]] = {
+    lf.LoopStarted: _started,
+    lf.ReplyReceived: _replied,
+    lf.WordsAdded: _told,
+    lf.ActionIntended: _intended,
+    lf.ActionEnded: _ended,
+    lf.LoopEnded: _over,
+    f.EffectEnded: _committed,
+}

@@ -1,0 +1,385 @@
+"""Spoken control: approve, deny, stop, next, repeat, and the choices of the open question.
+
+A command is recognised from the words alone, before any model or agent sees them. The whole
+utterance must be the command: in the language that was spoken, with fillers from a closed list,
+and nothing else. Everything that is not certain is ordinary text. Leave for what is risky takes
+two utterances of the same device: the command, and a confirmation of what was read back.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from podiumd.core.spoken_asked import (
+    Asked,
+    answers,
+    asked_of,
+    denies,
+    label_of,
+    question_words,
+    reasons,
+    say,
+    what,
+)
+from podiumd.core.spoken_choices import meant, named, own_words
+from podiumd.core.spoken_text import (
+    LANGUAGES,
+    Lexicon,
+    Utterance,
+    kinds,
+    lexicon,
+    primary,
+    without_fillers,
+)
+from podiumd.core.spoken_text import utterance as plain_words
+
+__all__ = [
+    "CONFIRM_SECONDS",
+    "LANGUAGES",
+    "Asked",
+    "Command",
+    "Heard",
+    "Pending",
+    "Spoken",
+    "asked_of",
+    "hear",
+    "question_words",
+    "recognise",
+]
+
+Command = Literal["approve", "deny", "choose", "confirm", "stop", "next", "repeat"]
+State = Literal["applied", "confirm", "refused"]
+Doubt = Literal["place", "short"]
+
+CONFIRM_SECONDS: Final = 30.0
+"""How long a confirmation is waited for."""
+
+MISHEARD: Final = "allow"
+"""Alone it is what transcribers write for "hello", "a loud", "below" as well."""
+
+MOST_REPEATS: Final = 3
+"""People say "yes, yes"; a transcriber in a loop says it many times."""
+
+_ANSWERS: Final = frozenset({"always", "more", "retry", "go_on"})
+_YIELDING: Final = {
+    "yes": frozenset({"approve", "always", "confirm", "stop", "next", "repeat"}),
+    "no": frozenset({"deny", "stop", "next", "repeat"}),
+    "deny": frozenset({"stop"}),
+    "approve": frozenset({"always"}),
+    "confirm": frozenset({"approve"}),
+}
+"""Which kinds of phrase a kind may accompany without meaning anything of its own."""
+
+
+class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+    """A command as it was spoken.
+
+    ``choice`` is the answer it gives to the question; ``None`` for a command that answers
+    nothing, or that does not fit the question. ``doubt``: leave is given in a way that may be
+    another word misheard: a number or letter (``place``), or one short word (``short``).
+    """
+
+    command: Command
+    choice: str | None = None
+    question_id: str | None = None
+    doubt: Doubt | None = None
+
+
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that was read back and waits to be confirmed: of one question, from one device.
+
+    ``utterance_id`` asked for it. Times are seconds of one monotonic clock.
+    """
+
+    question_id: str
+    choice: str
+    device: str
+    utterance_id: str
+    asked_at: float
+    expires_at: float
+    read_back: str
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an utterance. Without a ``command`` it is ordinary text.
+
+    ``state``: ``applied`` (``choice`` is the answer to ``question_id``, or the command is to be
+    carried out), ``confirm`` (nothing is answered yet) or ``refused`` (nothing is answered).
+    ``read_back`` is to be said; ``pending`` is what the device's next utterance is heard with.
+    """
+
+    command: Command | None = None
+    state: State | None = None
+    question_id: str | None = None
+    choice: str | None = None
+    read_back: str = ""
+    pending: Pending | None = None
+
+
+def recognise(text: str, language: str, asked: Asked | None = None) -> Spoken | None:
+    """The command that an utterance is; ``None`` for ordinary words.
+
+    Args:
+        text: what was transcribed.
+        language: the tag of the language it was spoken in (``en``, ``de-AT``).
+        asked: the open question. Without one, "yes" and "no" are ordinary words.
+    """
+    words = lexicon(primary(language))
+    heard = plain_words(text)
+    if words is None or heard is None:
+        return None
+    chosen = _chosen(heard, words, asked)
+    found = kinds(heard.tokens, words)
+    kind = _one_kind(found)
+    if kind == "stop" and (chosen is None or denies(chosen.choice or "")):
+        choice = chosen.choice if chosen is not None else _answer("stop", asked)
+        return Spoken(command="stop", choice=choice, question_id=_id(choice, asked))
+    if chosen is not None:
+        return chosen
+    if kind is None or (heard.asks and kind != "repeat"):
+        return None
+    spoken = _command(kind, asked)
+    if spoken is not None and asked is not None and asked.kind == "approval":
+        core = set(without_fillers(heard.tokens, words.fillers))
+        if (kind == "yes" and len(core) == 1) or core == {MISHEARD}:
+            return msgspec.structs.replace(spoken, doubt="short")
+    return spoken
+
+
+def _chosen(heard: Utterance, words: Lexicon, asked: Asked | None) -> Spoken | None:
+    """The choice that is named by label, number, ordinal or letter."""
+    if asked is None or heard.asks:
+        return None
+    choice = named(heard.tokens, asked.kind, asked.choices, words)
+    if choice is None:
+        return None
+    doubt: Doubt | None = None if own_words(asked.kind, asked.choices) else "place"
+    return Spoken(command="choose", choice=choice, question_id=asked.question_id, doubt=doubt)
+
+
+def _one_kind(found: dict[str, int]) -> str | None:
+    """The kind of phrase that an utterance is, when its phrases agree."""
+    if sum(found.values()) > MOST_REPEATS:
+        return None
+    left = [
+        kind
+        for kind in found
+        if not (found.keys() - {kind} and _yields(kind, found.keys() - {kind}))
+    ]
+    return left[0] if len(left) == 1 else None
+
+
+def _yields(kind: str, others: set[str]) -> bool:
+    return others <= _YIELDING.get(kind, frozenset())
+
+
+def _command(kind: str, asked: Asked | None) -> Spoken | None:
+    choice = _answer(kind, asked)
+    if kind in ("next", "repeat"):
+        return Spoken(command="next" if kind == "next" else "repeat")
+    if kind == "confirm":
+        return Spoken(command="confirm")
+    if kind in _ANSWERS or kind in ("yes", "no"):
+        if choice is None:
+            return None
+        command: Command = "deny" if kind == "no" else "approve" if kind == "yes" else "choose"
+    else:
+        command = "approve" if kind == "approve" else "deny"
+    return Spoken(command=command, choice=choice, question_id=_id(choice, asked))
+
+
+def _answer(kind: str, asked: Asked | None) -> str | None:
+    return None if asked is None else meant(kind, asked.kind, asked.choices)
+
+
+def _id(choice: str | None, asked: Asked | None) -> str | None:
+    return None if choice is None or asked is None else asked.question_id
+
+
+def hear(
+    text: str,
+    *,
+    language: str,
+    asked: Asked | None,
+    pending: Pending | None,
+    device: str,
+    utterance_id: str,
+    began: float,
+    now: float,
+) -> Heard:
+    """What an utterance does, given what was asked and what waits to be confirmed.
+
+    Args:
+        text: what was transcribed; empty (silence, noise) changes nothing.
+        language: the tag of the language it was spoken in.
+        asked: the open question, if any.
+        pending: what ``Heard.pending`` of the device's last utterance was.
+        device: who speaks.
+        utterance_id: the utterance; the one that asked cannot confirm itself.
+        began: when it began, in seconds of a monotonic clock: words that were spoken before the
+            read-back confirm nothing.
+        now: the time on that clock.
+    """
+    if not text.strip():
+        return Heard(pending=pending)
+    code = primary(language)
+    waiting = pending if _waits(pending, asked, device, now) else None
+    spoken = recognise(text, language, asked)
+    if waiting is not None and asked is not None:
+        reply = _reply(text, code)
+        if reply == "yes":
+            return _confirm("confirm", asked, waiting, utterance_id, began, code)
+        if reply == "no" and (spoken is None or spoken.choice is None):
+            return Heard(command="deny", state="refused", read_back=_kept(asked, code))
+    if spoken is None:
+        return Heard()
+    if spoken.command in ("stop", "next", "repeat"):
+        return _control(spoken, asked, waiting, code, now)
+    if asked is None:
+        said = "nothing-to-confirm" if spoken.command == "confirm" else "nothing-open"
+        late = pending is not None and spoken.command == "confirm"
+        return _refused(spoken, say(code, "too-late" if late else said))
+    if waiting is not None and spoken.command in ("confirm", "approve"):
+        if spoken.command == "confirm" or spoken.choice == waiting.choice:
+            return _confirm(spoken.command, asked, waiting, utterance_id, began, code)
+    elif spoken.command == "confirm":
+        said = "nothing-to-confirm" if pending is None else "too-late"
+        return _refused(spoken, f"{say(code, said)} {answers(asked, code)}".strip())
+    if spoken.choice is None:
+        return _refused(spoken, say(code, "no-fit", choices=answers(asked, code)).strip())
+    if denies(spoken.choice):
+        return _applied(spoken.command, spoken.choice, asked, code)
+    return _ask(spoken, spoken.choice, asked, code, device, utterance_id, now)
+
+
+def _waits(pending: Pending | None, asked: Asked | None, device: str, now: float) -> bool:
+    return (
+        pending is not None
+        and asked is not None
+        and pending.question_id == asked.question_id
+        and pending.device == device
+        and now <= pending.expires_at
+    )
+
+
+def _reply(text: str, code: str) -> str | None:
+    """``yes`` or ``no`` as the answer to a read-back, whatever the question's own choices are."""
+    words, heard = lexicon(code), plain_words(text)
+    if words is None or heard is None or heard.asks:
+        return None
+    kind = _one_kind(kinds(heard.tokens, words))
+    return {"yes": "yes", "no": "no", "deny": "no"}.get(kind or "")
+
+
+def _kept(asked: Asked, code: str) -> str:
+    return say(code, "kept", choices=answers(asked, code)).strip()
+
+
+def _control(
+    spoken: Spoken, asked: Asked | None, waiting: Pending | None, code: str, now: float
+) -> Heard:
+    if spoken.command == "stop":
+        return Heard(
+            command="stop",
+            state="applied",
+            question_id=spoken.question_id,
+            choice=spoken.choice,
+            read_back=say(code, "stopped"),
+        )
+    if spoken.command == "next":
+        return Heard(command="next", state="applied", read_back=say(code, "next"))
+    if waiting is not None:
+        longer = msgspec.structs.replace(waiting, expires_at=now + CONFIRM_SECONDS)
+        return Heard(
+            command="repeat",
+            state="applied",
+            question_id=waiting.question_id,
+            read_back=waiting.read_back,
+            pending=longer,
+        )
+    return Heard(
+        command="repeat",
+        state="applied",
+        question_id=asked.question_id if asked is not None else None,
+        read_back=question_words(asked, code) if asked is not None else "",
+    )
+
+
+def _confirm(
+    command: Command, asked: Asked, waiting: Pending, utterance_id: str, began: float, code: str
+) -> Heard:
+    """A confirmation: of words that were spoken after the read-back, and are not the same."""
+    if utterance_id != waiting.utterance_id and began >= waiting.asked_at:
+        return _applied(command, waiting.choice, asked, code)
+    return Heard(
+        command=command,
+        state="confirm",
+        question_id=asked.question_id,
+        choice=waiting.choice,
+        read_back=say(code, "too-soon", again=waiting.read_back),
+        pending=waiting,
+    )
+
+
+def _ask(
+    spoken: Spoken,
+    choice: str,
+    asked: Asked,
+    code: str,
+    device: str,
+    utterance_id: str,
+    now: float,
+) -> Heard:
+    """Give leave, or read back what is risky."""
+    why = (
+        *asked.risks,
+        *(("always",) if choice == "always" and asked.kind == "approval" else ()),
+        *((spoken.doubt,) if spoken.doubt is not None else ()),
+    )
+    if not why:
+        return _applied(spoken.command, choice, asked, code)
+    name = "confirm" if spoken.command == "approve" else "confirm-choice"
+    read_back = say(
+        code,
+        name,
+        label=label_of(choice, asked, code),
+        what=what(asked, code),
+        why=reasons(why, code),
+    )
+    return Heard(
+        command=spoken.command,
+        state="confirm",
+        question_id=asked.question_id,
+        choice=choice,
+        read_back=read_back,
+        pending=Pending(
+            question_id=asked.question_id,
+            choice=choice,
+            device=device,
+            utterance_id=utterance_id,
+            asked_at=now,
+            expires_at=now + CONFIRM_SECONDS,
+            read_back=read_back,
+        ),
+    )
+
+
+def _applied(command: Command, choice: str, asked: Asked, code: str) -> Heard:
+    if own_words(asked.kind, asked.choices) or asked.kind in ("limit", "recover"):
+        read_back = say(code, "chosen", label=label_of(choice, asked, code))
+    else:
+        name = "denied" if denies(choice) else "approved"
+        read_back = say(code, name, what=what(asked, code))
+    return Heard(
+        command=command,
+        state="applied",
+        question_id=asked.question_id,
+        choice=choice,
+        read_back=read_back,
+    )
+
+
+def _refused(spoken: Spoken, read_back: str) -> Heard:
+    return Heard(command=spoken.command, state="refused", read_back=read_back)

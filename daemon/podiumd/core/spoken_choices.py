@@ -1,0 +1,113 @@
+"""Which choice of a question an utterance names: by label, number, ordinal or letter.
+
+Questions of Podium's own (leave for a tool, a gate, a limit, a recovery) are answered with words
+of the person's language, so their English labels mean nothing in another one. The options of an
+agent's own question, and a gate step's own choices, are named as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from podiumd.core.facts import QuestionKind
+from podiumd.core.spoken_text import Lexicon, Tokens, tokens, without_fillers
+
+Choices = tuple[tuple[str, str], ...]
+
+_MEANT: Final[dict[str, dict[str, str]]] = {
+    "approval": {"approve": "allow", "yes": "allow", "deny": "deny", "no": "deny"}
+    | {"always": "always"},
+    "limit": {"more": "more", "approve": "more", "deny": "stop", "stop": "stop"},
+    "recover": {"retry": "retry", "go_on": "continue", "stop": "stop", "deny": "stop"},
+}
+"""What each kind of phrase answers, by the kind of question."""
+
+_YES_NO: Final = {"approve": "yes", "yes": "yes", "deny": "no", "no": "no"}
+
+DENYING: Final = frozenset({"deny", "no", "stop"})
+"""The answers that let nothing happen."""
+
+_PARENTHESIS = re.compile(r"\([^()]*\)")
+
+
+def own_words(kind: QuestionKind, choices: Choices) -> bool:
+    """Whether the choices are the question's own, and not Podium's yes and no."""
+    if kind in _MEANT:
+        return False
+    return {choice.casefold() for choice, _label in choices} != {"yes", "no"}
+
+
+def meant(said: str, kind: QuestionKind, choices: Choices) -> str | None:
+    """The answer that a kind of phrase (``approve``, ``always``, ...) gives to a question;
+    ``None`` where it is no answer to that."""
+    wanted = _MEANT.get(kind, _YES_NO).get(said)
+    return next((choice for choice, _label in choices if choice.casefold() == wanted), None)
+
+
+def named(words: Tokens, kind: QuestionKind, choices: Choices, lexicon: Lexicon) -> str | None:
+    """The choice that the words name; ``None`` for none, or more than one."""
+    core = without_fillers(words, lexicon.fillers)
+    if own_words(kind, choices):
+        labelled = _labelled({words, core, _without_verb(core, lexicon)}, choices, lexicon)
+        if labelled is not None:
+            return labelled
+    number = _number(core, lexicon, bare=own_words(kind, choices))
+    if number == -1:
+        number = len(choices)
+    return choices[number - 1][0] if 0 < number <= len(choices) else None
+
+
+def _labelled(said: set[Tokens], choices: Choices, lexicon: Lexicon) -> str | None:
+    """The only choice with that label, or with that label less what stands in parentheses.
+
+    A label of fillers alone ("OK") is what people and noise say anyway: its number names it.
+    """
+    found = []
+    for choice, label in choices:
+        forms = {tokens(label), tokens(_PARENTHESIS.sub(" ", label)), tokens(choice)}
+        if any(form in said and without_fillers(form, lexicon.fillers) for form in forms):
+            found.append(choice)
+    return found[0] if len(found) == 1 else None
+
+
+def _without_verb(words: Tokens, lexicon: Lexicon) -> Tokens:
+    """``Postgres`` of ``use Postgres``, ``second one`` of ``I'll take the second one``."""
+    for size in (4, 3, 2, 1):
+        if words[:size] in lexicon.verbs and len(words) > size:
+            return words[size:]
+    return words
+
+
+def _number(words: Tokens, lexicon: Lexicon, *, bare: bool) -> int:
+    """Which choice, from 1; -1: the last; 0: no number is named.
+
+    ``bare``: a number or an ordinal alone will do. Leave for something is never given by the
+    single word "one".
+    """
+    if bare and len(words) == 1:
+        return lexicon.numbers[words[0]] if words[0] in lexicon.bare else _ordinal(words, lexicon)
+    core = _without_verb(words, lexicon)
+    if core and core[0] in lexicon.articles:
+        core = core[1:]
+        if len(core) == 1:
+            return _ordinal(core, lexicon)
+    if len(core) == 3 and lexicon.nouns.issuperset(core[:2]):
+        core = core[1:]  # "option number two"
+    if len(core) != 2:
+        return 0
+    first, second = core
+    if first in lexicon.nouns:
+        return _counted(second, lexicon)
+    return _ordinal((first,), lexicon) if second in lexicon.ones else 0
+
+
+def _ordinal(words: Tokens, lexicon: Lexicon) -> int:
+    return lexicon.ordinals.get(words[0], 0)
+
+
+def _counted(word: str, lexicon: Lexicon) -> int:
+    """The number of a number's word, or of a letter."""
+    if len(word) == 1 and "a" <= word <= "z":
+        return ord(word) - ord("a") + 1
+    return lexicon.numbers.get(word, 0)

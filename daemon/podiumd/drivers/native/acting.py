@@ -1,0 +1,240 @@
+"""One action of a native turn: planned, allowed or not, stored, done, and what came of it stored.
+
+Nothing is done before it is stored that it is about to be done, with the digests of the file from
+before and as planned. So an action that a crash has cut off can be judged by looking at the file;
+a command cannot, and its outcome is told as unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import trio
+
+from podiumd.core import loop_commands as lc
+from podiumd.core import loop_facts as lf
+from podiumd.core import loop_state as ls
+from podiumd.core import policy
+from podiumd.core.actions import Action
+from podiumd.drivers.base import Ledger
+from podiumd.drivers.native.people import People
+from podiumd.tools.failpoints import failpoint
+from podiumd.tools.registry import Plan, Toolbox
+from podiumd.tools.workspace import Found, Refused, Workspace
+
+SHOWN_CHARACTERS: Final = 2000
+_TELLING: Final = ("path", "file", "command", "query", "pattern")
+
+UNKNOWN: Final = (
+    "interrupted, unknown outcome: the daemon ended while this ran. What it had started was ended. "
+    "Look at what it has done before you repeat it."
+)
+DONE_BEFORE: Final = "done; the daemon was started anew meanwhile"
+LEFT: Final = (
+    "not done: the daemon ended before it was, the file was changed by somebody else since, and a "
+    "person wants it left as it is"
+)
+_CHANGED: Final = (
+    "{path} was to be changed when the daemon ended. It is neither as it was before nor as it was "
+    "to be: somebody else has changed it. 'retry' makes the agent's change to the file as it is "
+    "now, 'continue' leaves the file and goes on."
+)
+
+
+class Rules:
+    """What people allow this turn; nothing that the model says changes it.
+
+    Parameters: ``tools`` is what exists for it, ``allow`` what needs no word.
+    """
+
+    def __init__(
+        self, mode: policy.Mode, tools: str | tuple[str, ...], allow: tuple[str, ...]
+    ) -> None:
+        self._mode = mode
+        self._tools = () if tools == "none" else tools
+        self._allow = allow
+
+    def judge(self, name: str, risk: policy.Risk, command: str | None = None) -> policy.Verdict:
+        """Whether an action may be done."""
+        return policy.judge(
+            name, risk, mode=self._mode, tools=self._tools, allow=self._allow, command=command
+        )
+
+    def knows(self, name: str) -> bool:
+        """Whether an action exists for this turn, be it allowed or refused."""
+        return not isinstance(self.judge(name, "read"), policy.Deny)
+
+    def offers(self, name: str, risk: policy.Risk) -> bool:
+        """Whether an action may be done, at once or after a person's word."""
+        return not isinstance(self.judge(name, risk), policy.Deny)
+
+    def always(self, name: str) -> None:
+        """A person has allowed this action for the rest of the run."""
+        self._allow = (*self._allow, name)
+
+
+class Acting:
+    """Does the actions of one turn."""
+
+    def __init__(
+        self, ledger: Ledger, people: People, toolbox: Toolbox, workspace: Workspace, rules: Rules
+    ) -> None:
+        self._ledger = ledger
+        self._people = people
+        self._toolbox = toolbox
+        self._workspace = workspace
+        self._rules = rules
+        self._agreed: tuple[lf.FileChange, ...] = ()
+
+    async def act(self, index: int) -> None:
+        """Do an action of the present reply; when this returns, its end is stored.
+
+        Raises ``LedgerClosed``.
+        """
+        present = self._ledger.loop.present
+        assert present is not None
+        state = present.actions[index]
+        begun = state.intended
+        if begun is not None and await self._settled(index, state, begun):
+            return
+        plan = await self._toolbox.plan(state.action)
+        await self._people.show("tool", describe(state.action, plan))
+        if isinstance(plan, lf.Result):
+            await self._over(index, plan)
+        elif self._was_allowed(begun, plan) or await self._allowed(index, plan):
+            await self._do(index, plan)
+
+    def _was_allowed(self, begun: lf.ActionIntended | None, plan: Plan) -> bool:
+        """Whether this very change was allowed before the crash, or has been since. A command that
+        is found anew may be another one: that is asked again."""
+        if begun is None or not plan.changes:
+            return False
+        return plan.changes in (begun.changes, self._agreed)
+
+    async def _allowed(self, index: int, plan: Plan) -> bool:
+        """Whether a rule or a person allows it; a no is its result."""
+        verdict = self._rules.judge(plan.action, plan.risk, plan.command)
+        if isinstance(verdict, policy.Allow):
+            return True
+        if isinstance(verdict, policy.Deny):
+            await self._over(index, _failed(plan.action, verdict.reason))
+            return False
+        if plan.risk == "write" and not plan.changes:  # the file is like that already
+            return True
+        decision = await self._people.ask(plan.action, shown_input(plan), plan.preview)
+        if decision.behavior == "allow":
+            if decision.always:
+                self._rules.always(plan.action)
+            return True
+        await self._ledger.record(lc.ActionRefused(index=index, note=decision.note))
+        return False
+
+    async def _do(self, index: int, plan: Plan) -> None:
+        if plan.risk != "read":
+            await self._ledger.record(lc.ActionPlanned(index=index, changes=plan.changes))
+        streamed = plan.command is not None
+        done = await plan.perform(self._people.stream if streamed else None)
+        failpoint("action.after-do")
+        await self._over(index, done.result, done.changes, shown=streamed)
+
+    async def _over(
+        self,
+        index: int,
+        result: lf.Result,
+        changes: tuple[lf.FileChange, ...] = (),
+        *,
+        shown: bool = False,
+    ) -> None:
+        """Store an end, and show it; ``shown``: but for the output, which people have seen."""
+        await self._ledger.record(lc.ActionOver(index=index, result=result, changes=changes))
+        await self._people.show("tool_result", outcome(result, output=not shown))
+
+    # -- after a crash -----------------------------------------------------------------------------
+
+    async def _settled(self, index: int, state: ls.ActionState, begun: lf.ActionIntended) -> bool:
+        """Find out what became of an action that a crash cut off; ``False``: it is done again."""
+        name = state.action.name
+        if not begun.changes:
+            if name != "run_command":
+                return False
+            await self._people.show("tool", describe(state.action))
+            await self._over(index, _failed(name, UNKNOWN))
+            return True
+        (change,) = begun.changes
+        try:
+            found = await trio.to_thread.run_sync(self._look, change)
+        except Refused as refused:
+            await self._over(index, _failed(name, str(refused)))
+            return True
+        if found == "before":
+            return False
+        if found == "planned":
+            result = lf.Result(action=name, success=True, message=f"{change.path}: {DONE_BEFORE}")
+            await self._over(index, result, begun.changes)
+            return True
+        if await self._wanted_again(state, change):
+            return False
+        await self._over(index, _failed(name, LEFT))
+        return True
+
+    async def note_cut_off(self) -> None:
+        """After an interrupt: a change of a file that was made all the same is stored as made."""
+        due = self._ledger.loop.next
+        present = self._ledger.loop.present
+        if not isinstance(due, ls.Act) or present is None:
+            return
+        begun = present.actions[due.index].intended
+        if begun is None or not begun.changes:
+            return
+        (change,) = begun.changes
+        if await trio.to_thread.run_sync(self._look, change) == "planned":
+            result = lf.Result(action=begun.action, success=True, message=f"{change.path}: done")
+            over = lc.ActionOver(index=due.index, result=result, changes=begun.changes)
+            await self._ledger.record(over)
+
+    def _look(self, change: lf.FileChange) -> Found:
+        return self._workspace.look(change.path, before=change.before, planned=change.after)
+
+    async def _wanted_again(self, state: ls.ActionState, change: lf.FileChange) -> bool:
+        """Ask what is to become of a change whose file somebody else has changed meanwhile."""
+        text = _CHANGED.format(path=change.path)
+        options = [{"label": "retry"}, {"label": "continue"}]
+        asked = {"questions": [{"question": text, "options": options}], "path": change.path}
+        plan = await self._toolbox.plan(state.action)
+        preview = plan.message if isinstance(plan, lf.Result) else plan.preview
+        decision = await self._people.ask(state.action.name, asked, preview, asks_person=True)
+        answers = (decision.updated_input or {}).get("answers", {})
+        again = decision.behavior == "allow" and answers.get(text) == "retry"
+        if again and isinstance(plan, Plan):
+            self._agreed = plan.changes
+        return again
+
+
+def _failed(action: str, message: str) -> lf.Result:
+    return lf.Result(action=action, success=False, message=message)
+
+
+def describe(action: Action, plan: Plan | lf.Result | None = None) -> str:
+    """An action in one line."""
+    if isinstance(plan, Plan) and plan.command is not None:
+        what: Any = plan.command
+    else:
+        what = next((action.args[name] for name in _TELLING if name in action.args), "")
+    line = f"{action.name} {what}".strip()
+    return line[:SHOWN_CHARACTERS]
+
+
+def outcome(result: lf.Result, *, output: bool) -> str:
+    """What came of an action, for people who watch."""
+    words = result.message if result.success else f"failed: {result.message}"
+    parts = (words, result.output[-SHOWN_CHARACTERS:] if output else "")
+    return "\n".join(part for part in parts if part)
+
+
+def shown_input(plan: Plan) -> dict[str, Any]:
+    """What a question is about. An answer of a person serves for the same alone: for a file that
+    is its content from before and after, which the digests stand for."""
+    if plan.command is not None:
+        return {"command": plan.command}
+    (change,) = plan.changes or (lf.FileChange(path=""),)
+    return {"path": change.path, "before": change.before, "after": change.after}

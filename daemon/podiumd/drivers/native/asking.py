@@ -1,0 +1,48 @@
+"""What the model is asked with: its system text, what was looked up, what was said so far."""
+
+from __future__ import annotations
+
+from podiumd.core.conversation import Composed, Gauge, PastTurn, prompt_tokens, size_of
+from podiumd.core.loop_state import LoopState
+from podiumd.drivers.native.context import next_request
+from podiumd.drivers.native.model import Model, ModelReply
+from podiumd.drivers.native.retrieval import opening_for
+from podiumd.tools.workspace import Workspace
+
+
+class Asking:
+    """Puts together the requests of one turn.
+
+    Parameters: ``goal`` is the turn's prompt, ``past`` are the turns before it, ``system`` is the
+    system text.
+    """
+
+    def __init__(
+        self, workspace: Workspace, goal: str, past: tuple[PastTurn, ...], system: str
+    ) -> None:
+        self.system = system
+        self._workspace = workspace
+        self._goal = goal
+        self._past = past
+        self._opening: str | None = None
+        self._gauge = Gauge()
+
+    async def compose(self, model: Model, loop: LoopState, window: int | None = None) -> Composed:
+        """The messages of the next request; ``window`` (tokens) in place of the model's own."""
+        tokens = prompt_tokens(window or model.window, model.reply_tokens)
+        room = self._gauge.size(tokens) - size_of(self.system)
+        if self._opening is None:
+            self._opening = await opening_for(self._workspace, self._goal, max(0, room // 4))
+        return await next_request(
+            self._workspace,
+            goal=self._goal,
+            loop=loop,
+            opening=self._opening,
+            past=self._past,
+            room=room,
+        )
+
+    def learn(self, composed: Composed, reply: ModelReply) -> None:
+        """Take to heart how many tokens the server has counted."""
+        size = composed.size + size_of(self.system)
+        self._gauge = self._gauge.learned(size, reply.usage.prompt)

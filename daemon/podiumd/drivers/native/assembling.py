@@ -1,0 +1,111 @@
+"""Puts together what one native turn works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+import trio
+
+from podiumd.config import NativeSettings
+from podiumd.core import loop_facts as lf
+from podiumd.core.policy import Mode
+from podiumd.drivers.base import Ledger, TurnRequest
+from podiumd.drivers.native.acting import Acting, Rules
+from podiumd.drivers.native.asking import Asking
+from podiumd.drivers.native.history import past_turns
+from podiumd.drivers.native.opening import open_model
+from podiumd.drivers.native.people import People
+from podiumd.drivers.native.system_text import Offered, system_text
+from podiumd.drivers.native.transcript import SessionFile
+from podiumd.drivers.native.work import Work
+from podiumd.tools.originals import Originals
+from podiumd.tools.registry import Toolbox, ToolContext
+from podiumd.tools.sandbox import Probe, Sandbox
+from podiumd.tools.workspace import Workspace
+
+ORIGINALS: Final = "originals"
+"""What files were before and after the turn changed them: a directory in the turn's own."""
+
+SCRATCH: Final = "scratch"
+
+
+class Workshop(msgspec.Struct, frozen=True):
+    """What turns of the daemon share: settings in force, its environment, the sandbox.
+
+    ``closed`` are the daemon's own files and directories, which no agent may touch.
+    """
+
+    settings: NativeSettings
+    environ: Mapping[str, str]
+    closed: tuple[Path, ...]
+    probe: Probe
+
+
+async def assemble(
+    request: TurnRequest, ledger: Ledger, people: People, session: SessionFile, shop: Workshop
+) -> Work:
+    """The work of one turn, ready to go on wherever the turn stands.
+
+    Raises ``Refused`` where the working directory is none to work in.
+    """
+    settings = shop.settings
+    # The runtime has checked the mode against those that the driver names.
+    mode = cast("Mode", request.permission_mode or settings.mode)
+    rules = Rules(mode, request.tools, request.allow)
+    context = await trio.to_thread.run_sync(_context, request, shop)
+    toolbox = Toolbox(context)
+    commits = settings.commit and request.commits
+    offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
+    system = system_text(
+        directory=f"{context.workspace.root}",
+        offered=[Offered(tool.name) for tool in offered],
+        mode=mode,
+        sandboxed=settings.sandbox != "off" and (await shop.probe.program())[0] is not None,
+        commits=commits,
+        extra=request.system_prompt or "",
+    )
+    return Work(
+        request,
+        ledger,
+        people,
+        session,
+        Acting(ledger, people, toolbox, context.workspace, rules),
+        Asking(
+            context.workspace, request.prompt, past_turns(session.rows, request.turn_id), system
+        ),
+        toolbox,
+        lf.LoopSettings(
+            max_iterations=settings.max_iterations,
+            tools=tuple(name for name in toolbox.tools if rules.knows(name)),
+            commit=commits,
+            budget_usd=request.max_budget_usd,
+        ),
+        lambda tell: open_model(settings, shop.environ, tell=tell, model=request.model),
+    )
+
+
+def _context(request: TurnRequest, shop: Workshop) -> ToolContext:
+    """What tools work with. Blocks on files. Raises ``Refused``."""
+    settings, directory = shop.settings, Path(request.directory)
+    scratch = directory / SCRATCH
+    scratch.mkdir(mode=0o700, exist_ok=True)
+    return ToolContext(
+        workspace=Workspace(request.working_directory, closed=shop.closed),
+        originals=Originals(directory / ORIGINALS),
+        sandbox=Sandbox(
+            settings.sandbox,
+            home=Path(shop.environ.get("HOME") or "/"),
+            closed=shop.closed,
+            environ=request.environment,
+            probe=shop.probe,
+        ),
+        environment=request.environment,
+        turn_id=request.turn_id,
+        scratch=scratch,
+        test_command=settings.test_command,
+        hidden_names=(settings.api_key_env,) if settings.api_key_env else (),
+        inherited=request.inherited,
+    )

@@ -1,0 +1,62 @@
+"""Puts the next request together: looks how the files of the working set are now, then composes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from podiumd.core.conversation import Composed, FileNow, Material, PastTurn, compose
+from podiumd.core.loop_state import LoopState
+from podiumd.core.retelling import outdated, working_set
+from podiumd.tools.files import read_text
+from podiumd.tools.workspace import Refused, Workspace
+
+_MOST_LOOKED_AT: Final = 64  # files, the latest
+_MOST_SHOWN: Final = 5
+_LARGEST_SHOWN: Final = 24 * 1024  # characters; of a larger one the model reads what it needs
+
+
+async def next_request(
+    workspace: Workspace,
+    *,
+    goal: str,
+    loop: LoopState,
+    opening: str = "",
+    past: tuple[PastTurn, ...] = (),
+    room: int,
+) -> Composed:
+    """The messages of the next request, in at most ``room`` bytes if that can be.
+
+    Files that the turn has read or written are looked at: results that show an older version of
+    one are left out, and the latest such files are shown as they are now.
+    """
+    digests, files = await trio.to_thread.run_sync(_look, workspace, loop)
+    material = Material(
+        goal=goal, loop=loop, opening=opening, past=past, digests=digests, files=files
+    )
+    return await trio.to_thread.run_sync(compose, material, room)
+
+
+def _look(
+    workspace: Workspace, loop: LoopState
+) -> tuple[dict[str, str | None], tuple[FileNow, ...]]:
+    digests: dict[str, str | None] = {}
+    for path in list(working_set(loop))[-_MOST_LOOKED_AT:]:
+        try:
+            digests[path] = workspace.digest(path)
+        except Refused:
+            digests[path] = None  # a link out, or a device, stands there by now
+    shown = [_now(workspace, path) for path in outdated(loop, digests)[:_MOST_SHOWN]]
+    return digests, tuple(reversed(shown))
+
+
+def _now(workspace: Workspace, path: str) -> FileNow:
+    try:
+        text = read_text(workspace, path)
+    except Refused as error:
+        text = f"[{path} cannot be shown: {error}]"
+    if len(text) > _LARGEST_SHOWN:
+        head = text.partition("\n")[0]
+        text = f"{head}\n[it is too long to be shown again: read the lines that you need]"
+    return FileNow(path, text)

@@ -1,0 +1,179 @@
+"""The native agent's driver: a turn runs inside the daemon, and the next daemon goes on with it.
+
+A turn ends with its daemon. All that was decided in it is stored among the facts of its run, so
+the next daemon enters the same turn once more and goes on at the next thing to be done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+
+from podiumd.config import NativeSettings
+from podiumd.core.loop_state import LoopState
+from podiumd.core.report import TurnReport
+from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.native.assembling import Workshop, assemble
+from podiumd.drivers.native.endpoint import problem
+from podiumd.drivers.native.people import People
+from podiumd.drivers.native.transcript import SessionFile
+from podiumd.drivers.native.turn import NativeTurn
+from podiumd.drivers.tasks import helpers
+from podiumd.tools.process import sweep
+from podiumd.tools.sandbox import Probe
+from podiumd.tools.workspace import Refused
+
+SESSIONS: Final = "sessions"
+"""The directory of the session files, in STATE."""
+
+ENDING_SECONDS: Final = 40.0
+
+_is_uuid: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What the native agent has of the daemon.
+
+    ``settings`` gives those in force; ``environ`` is the daemon's own environment, which has the
+    model's key; ``state`` its STATE directory. ``closed`` are further files and directories of
+    the daemon's own, which no agent may touch.
+    """
+
+    settings: Callable[[], NativeSettings]
+    environ: Mapping[str, str]
+    state: Path
+    closed: tuple[Path, ...] = ()
+
+
+class NativeDriver:
+    """Runs turns of the native agent."""
+
+    name = "native"
+    capabilities = Capabilities(
+        approvals=True,
+        interrupt=True,
+        steer=True,
+        resume=True,
+        fork=True,
+        cost=True,
+        read_only_tools=True,
+        permission_modes=("confirm", "allow-all", "read-only"),
+    )
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._probe = Probe()
+
+    @asynccontextmanager
+    async def turn(self, request: TurnRequest) -> AsyncIterator[NativeTurn]:
+        """Run one turn; see ``podiumd.drivers.base.Driver.turn``."""
+        origin = None
+        if request.session_mode == "fork" and request.fork_from is not None:
+            origin = self._path(request.fork_from)
+        async with _open(SessionFile(self._path(request.session_id), origin)) as session:
+            turn = await self._made(request, session)
+            async with helpers() as nursery:
+                nursery.start_soon(turn.run)
+                try:
+                    yield turn
+                finally:
+                    turn.stop()
+                    # A command ends within 5 s, the last rows within 20 s, a sweep within 8 s.
+                    with trio.move_on_after(ENDING_SECONDS, shield=True):
+                        await turn.finished.wait()
+                        turn.close(tuple(await sweep(request.turn_id)))
+
+    async def _made(self, request: TurnRequest, session: SessionFile) -> NativeTurn:
+        here = self._surroundings
+        ledger = request.ledger
+        assert ledger is not None, "the runtime gives every turn a ledger"
+        people = People(request.prompt_uuid, ledger.words)
+        closed = (here.state, *here.closed)
+        workshop = Workshop(here.settings(), here.environ, closed, self._probe)
+        try:
+            work = await assemble(request, ledger, people, session, workshop)
+        except Refused as refused:
+            refuse = partial(_refused, str(refused))
+            return NativeTurn(people, refuse, refuse)
+        return NativeTurn(people, work.run, work.wind_up)
+
+    def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[NativeTurn]:
+        """Not possible: a native turn ends with its daemon. Raises ``RuntimeError``."""
+        raise RuntimeError(f"turn {pending.turn_id} is native and ended with its daemon")
+
+    async def settle(self, pending: PendingTurn) -> Settled:
+        """End what the turn has left running; then it goes on from its stored facts.
+
+        Only a command that was cut off in a step that must not be repeated unseen breaks it off.
+        """
+        stopped = await sweep(pending.turn_id)
+        if pending.irreversible and _cut_off_command(pending.loop):
+            detail = "the daemon ended while a command of this turn ran"
+            report = TurnReport(
+                kind="broken",
+                detail=detail,
+                cost_usd=pending.loop.cost_usd,
+                prompt_recorded=True,
+                tool_begun=True,
+                background_stopped=tuple(stopped),
+                files=pending.loop.files,
+            )
+            return Settled(
+                state="broken",
+                detail=detail,
+                report=report,
+                prompt_recorded=True,
+                session_exists=True,
+                tool_begun=True,
+            )
+        return Settled(state="absent", detail="it goes on from what is stored")
+
+    async def available(
+        self, command: tuple[str, ...], environment: Mapping[str, str]
+    ) -> str | None:
+        """``None`` if a model can be asked, as far as settings and environment tell."""
+        return problem(self._surroundings.settings(), self._surroundings.environ)
+
+    def transcript(
+        self, session_id: str, working_directory: str, environment: Mapping[str, str]
+    ) -> Path | None:
+        """The session's file in STATE, if it has one."""
+        path = self._path(session_id)
+        return path if path.exists() else None
+
+    def _path(self, session_id: str) -> Path:
+        if not _is_uuid(session_id):
+            raise ValueError(f"{session_id[:80]!r} is no id of a session: expected a UUID")
+        return self._surroundings.state / SESSIONS / f"{session_id.lower()}.jsonl"
+
+
+@asynccontextmanager
+async def _open(session: SessionFile) -> AsyncIterator[SessionFile]:
+    """Open a session's file on a thread: it is read whole. Raises ``OSError``."""
+    await trio.to_thread.run_sync(session.__enter__)
+    try:
+        yield session
+    finally:
+        session.__exit__()
+
+
+async def _refused(reason: str) -> TurnReport:
+    """The end of a turn that cannot work where it is to."""
+    await trio.lowlevel.checkpoint()
+    return TurnReport(kind="failed", detail=reason)
+
+
+def _cut_off_command(loop: LoopState) -> bool:
+    """Whether a command was begun of which nobody knows the end."""
+    due = loop.present.due if loop.present is not None else None
+    if due is None or loop.present is None:
+        return False
+    begun = loop.present.actions[due].intended
+    return begun is not None and not begun.changes

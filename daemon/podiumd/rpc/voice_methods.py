@@ -1,0 +1,337 @@
+"""``voice.*``: speech becomes text for the clients of the socket.
+
+A microphone is opened by ``voice.start``, fed by ``voice.audio`` and closed by ``voice.end``, which
+answers with the text. The utterance belongs to the daemon: a client that has lost its connection
+goes on over another one with the same id.
+"""
+
+from __future__ import annotations
+
+import binascii
+import uuid
+from base64 import b64decode
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import trio
+
+from podiumd.core.summary import plain, short
+from podiumd.rpc import voice_params as p
+from podiumd.rpc.adapter import Method
+from podiumd.rpc.context import RequestContext
+from podiumd.rpc.params import Nothing
+from podiumd.runtime.api import Json
+from podiumd.runtime.errors import (
+    AgentUnavailable,
+    InvalidParameter,
+    NotFound,
+    Overloaded,
+    PodiumError,
+)
+from podiumd.runtime.voice import Voice
+from podiumd.speech import api
+from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
+from podiumd.speech.install import InstallError
+from podiumd.speech.languages import KNOWN, code_of
+from podiumd.speech.service import Speech
+from podiumd.speech.speaker import SpeakerMissing
+from podiumd.speech.utterance import Utterance
+
+OWNER: Final = "local"
+MOST_PROGRESS: Final = 64
+
+_PARTIAL: Final = "voice.partial"
+_PROGRESS: Final = "voice.progress"
+_OFF: Final = {"state": "off", "model": None}
+
+Ctx = RequestContext
+
+
+class SpeechUnavailable(AgentUnavailable):
+    """Nothing can be read, or said, as things stand; ``words`` say why and what to do."""
+
+    def __init__(self, reason: str, words: str) -> None:
+        PodiumError.__init__(self, words, agent="voice", reason=reason, fix=words)
+
+
+def state_of(voice: Voice | None) -> Json:
+    """What ``daemon.status`` says of voice."""
+    return dict(_OFF) if voice is None else voice.speech.status()
+
+
+@contextmanager
+def _refusals(parameter: str) -> Iterator[None]:
+    """The refusals of speech in the words of the protocol. Raises ``PodiumError``."""
+    try:
+        yield
+    except api.SpeechUnavailable as reason:
+        raise SpeechUnavailable(reason.state, str(reason)) from None
+    except AudioError as fault:
+        raise _refusal(parameter, fault) from None
+
+
+def _refusal(parameter: str, fault: AudioError) -> PodiumError:
+    if fault.code == "busy":
+        return Overloaded(fault.message)
+    if fault.code == "engine_failed":
+        return SpeechUnavailable("failed", fault.message)
+    if fault.code in ("not_open", "expired", "cancelled"):
+        return NotFound("utterance", fault.code, fault.message)
+    refusal = InvalidParameter(parameter, fault.message)
+    refusal.data["reason"] = fault.code
+    return refusal
+
+
+def _voice(context: Ctx) -> Voice:
+    if context.info.voice is None:
+        raise SpeechUnavailable("off", "This daemon reads no speech.")
+    return context.info.voice
+
+
+def _speech(context: Ctx) -> Speech:
+    return _voice(context).speech
+
+
+async def _status(context: Ctx, params: Nothing) -> Json:
+    return state_of(context.info.voice)
+
+
+async def _transcribe(context: Ctx, params: p.Transcribe) -> Json:
+    speech = _speech(context)
+    audio, language = _given(params), _language(params.language)
+    with _refusals("path" if isinstance(audio, Path) else "audio"):
+        speech.check()
+        try:
+            transcript = await speech.transcribe(
+                audio,
+                format=params.format or "",
+                sample_rate=params.sample_rate,
+                language=language,
+                hotwords=await _terms(context, params.session_id),
+                owner=OWNER,
+            )
+        except OSError as error:
+            words = f"{params.path} cannot be read: {error.strerror or error}."
+            raise InvalidParameter("path", words) from None
+    return _told(transcript)
+
+
+def _language(given: str | None) -> str | None:
+    """The code of what is asked for. Raises ``InvalidParameter`` for a language nobody reads."""
+    code = code_of(given)
+    if given is not None and code is None:
+        words = f"'language': '{given}' is not known; expected one of: {KNOWN}."
+        raise InvalidParameter("language", words)
+    return code
+
+
+def _given(params: p.Transcribe) -> Path | bytes:
+    if (params.path is None) == (params.audio is None):
+        raise InvalidParameter("path", "Give one of 'path' and 'audio'.")
+    if params.path is not None:
+        return Path(params.path)
+    if params.format is None:
+        raise InvalidParameter("format", "'audio' needs a 'format', such as 'wav'.")
+    return _decoded(params.audio or "")
+
+
+def _decoded(audio: str) -> bytes:
+    try:
+        return b64decode(audio, validate=True)
+    except binascii.Error:
+        raise InvalidParameter("audio", "'audio' is no base64.") from None
+
+
+async def _terms(context: Ctx, session_id: str | None) -> tuple[str, ...]:
+    """What to listen for in a session. Raises ``NotFound``."""
+    if session_id is None:
+        return ()
+    await context.service.sessions_get(session_id)
+    return await _voice(context).terms(session_id)
+
+
+def _told(transcript: Transcript) -> Json:
+    told: Json = msgspec.to_builtins(transcript)
+    return {**told, "duration_s": transcript.duration_ms / 1000}
+
+
+# -- a microphone ----------------------------------------------------------------------------
+
+
+class _Listening:
+    """The feed of what is understood so far."""
+
+    start = 0
+
+    def __init__(self, utterance: Utterance, *, wanted: bool) -> None:
+        self._texts = utterance.partials()
+        self._wanted = wanted
+        self.about = utterance.id
+
+    def __aiter__(self) -> _Listening:
+        return self
+
+    async def __anext__(self) -> Json:
+        text = await anext(self._texts)
+        while not self._wanted:
+            text = await anext(self._texts)
+        return {"utterance_id": self.about, "text": text}
+
+
+@asynccontextmanager
+async def _listening(
+    voice: Voice, utterance: Utterance, params: p.Start
+) -> AsyncIterator[_Listening]:
+    """While the person speaks there is time to look up which words may come."""
+
+    async def expect() -> None:
+        utterance.expect(await voice.terms(params.session_id))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(expect)
+        yield _Listening(utterance, wanted=params.partials)
+        nursery.cancel_scope.cancel()
+
+
+async def _start(context: Ctx, params: p.Start) -> Json:
+    voice = _voice(context)
+    voice.speaker.stop()  # somebody else speaks now
+    request = UtteranceRequest(
+        id=params.utterance_id or str(uuid.uuid4()),
+        owner=OWNER,
+        format=params.format,
+        sample_rate=params.sample_rate,
+        language=_language(params.language),
+        partials=params.partials,
+    )
+    with _refusals("format"):
+        utterance = await voice.speech.open(request)
+    voice.microphones.opened(utterance, params.session_id)
+    await context.open_feed(_listening(voice, utterance, params), _PARTIAL)
+    ready = voice.speech.status()["state"] == "ready"
+    return {
+        "utterance_id": utterance.id,
+        "next_frame": utterance.next_frame,
+        "state": "ready" if ready else "loading",
+    }
+
+
+def _utterance(context: Ctx, utterance_id: str) -> Utterance:
+    found = _speech(context).find(OWNER, utterance_id)
+    if found is None:
+        words = f"There is no utterance '{utterance_id}': begin one with voice.start."
+        raise NotFound("utterance", utterance_id, words)
+    return found
+
+
+async def _audio(context: Ctx, params: p.Audio) -> Json:
+    utterance = _utterance(context, params.utterance_id)
+    with _refusals("audio"):
+        await utterance.feed(_decoded(params.audio), params.frame)
+    return {"next_frame": utterance.next_frame}
+
+
+async def _end(context: Ctx, params: p.OneUtterance) -> Json:
+    utterance = _utterance(context, params.utterance_id)
+    with _refusals("utterance_id"):
+        transcript = await utterance.end()
+    voice = _voice(context)
+    command = await voice.microphones.command(utterance, transcript)
+    if command is not None and command.command == "stop":
+        voice.speaker.stop()
+    done = {} if command is None else {"command": msgspec.to_builtins(command)}
+    return {"utterance_id": utterance.id, **_told(transcript), **done}
+
+
+async def _cancel(context: Ctx, params: p.OneUtterance) -> Json:
+    _utterance(context, params.utterance_id).cancel()
+    return {}
+
+
+# -- models and words ------------------------------------------------------------------------
+
+
+async def _models(context: Ctx, params: Nothing) -> list[Json]:
+    speech = _speech(context)
+    return await trio.to_thread.run_sync(speech.list_models)
+
+
+class _Progress:
+    """The feed of an installation."""
+
+    start = 0
+
+    def __init__(self, name: str, news: trio.MemoryReceiveChannel[Json]) -> None:
+        self.about = name
+        self._news = news
+
+    def __aiter__(self) -> trio.MemoryReceiveChannel[Json]:
+        return self._news
+
+
+@asynccontextmanager
+async def _progress(name: str, news: trio.MemoryReceiveChannel[Json]) -> AsyncIterator[_Progress]:
+    with news:
+        yield _Progress(name, news)
+
+
+async def _install(context: Ctx, params: p.Install) -> Json:
+    """How far it is comes before the answer; it goes on when its client has gone."""
+    speech, name = _speech(context), params.name
+    known = [row["name"] for row in await _models(context, Nothing())]
+    if name not in known:
+        words = f"There is no model '{name}'; there are: {', '.join(known)}."
+        raise NotFound("model", name, words)
+    send, news = trio.open_memory_channel[Json](MOST_PROGRESS)
+
+    def tell(progress: Json) -> None:
+        with suppress(trio.WouldBlock, trio.BrokenResourceError):  # a later one says as much
+            send.send_nowait(progress)
+
+    await context.open_feed(_progress(name, news), _PROGRESS)
+    context.answered()
+    with send:
+        try:
+            return await speech.install(name, tell)
+        except InstallError as error:
+            raise SpeechUnavailable("not-installed", str(error)) from None
+
+
+async def _say(context: Ctx, params: p.Say) -> Json:
+    speaker = _voice(context).speaker
+    said = plain(params.text) if params.full else short(params.text)
+    try:
+        speaker.command()
+    except SpeakerMissing as missing:
+        raise SpeechUnavailable("not-installed", str(missing)) from None
+    speaker.say(said)
+    return {"spoken": said}
+
+
+async def _hush(context: Ctx, params: Nothing) -> Json:
+    _voice(context).speaker.stop()
+    return {}
+
+
+async def _vocabulary(context: Ctx, params: p.Vocabulary) -> Json:
+    found = await _voice(context).vocabulary(params.session_id, params.working_directory)
+    told: Json = msgspec.to_builtins(found)
+    return told
+
+
+VOICE_METHODS: Final[tuple[Method[RequestContext], ...]] = (
+    Method("voice.audio", p.Audio, _audio, "A piece of what is being said."),
+    Method("voice.cancel", p.OneUtterance, _cancel, "Forget what was said."),
+    Method("voice.end", p.OneUtterance, _end, "All was said: its text.", "waiting"),
+    Method("voice.hush", Nothing, _hush, "Stop speaking at the machine."),
+    Method("voice.install", p.Install, _install, "Install a model.", "waiting"),
+    Method("voice.models", Nothing, _models, "The models that there are."),
+    Method("voice.say", p.Say, _say, "Say something at the machine."),
+    Method("voice.start", p.Start, _start, "Begin to say something."),
+    Method("voice.status", Nothing, _status, "How speech does."),
+    Method("voice.transcribe", p.Transcribe, _transcribe, "The text of a recording.", "waiting"),
+    Method("voice.vocabulary", p.Vocabulary, _vocabulary, "The terms of a project."),
+)

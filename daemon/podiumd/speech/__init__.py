@@ -1,0 +1,1 @@
+"""Speech becomes text on this machine: utterances, engines, models. Voice is an optional extra."""

@@ -1,0 +1,118 @@
+"""What speech takes and gives: requests, transcripts, states, errors. No engine is known here."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Any, Final, Literal
+
+import msgspec
+
+Json = dict[str, Any]
+
+State = Literal["off", "not-installed", "no-model", "idle", "loading", "ready", "failed"]
+
+FORMATS: Final = ("pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac")
+"""What audio may come as. ``pcm16``: little-endian, one channel, with a sample rate beside it."""
+
+SAMPLE_RATES: Final = (8000, 192_000)
+"""The lowest and the highest, in Hz."""
+
+INSTALL: Final = f'{shlex.quote(sys.executable)} -m pip install "podium[voice]"'
+"""What brings speech into the environment that Podium itself runs in; a person's own ``pip`` is
+another's."""
+
+
+class SpeechUnavailable(Exception):
+    """Nothing can be transcribed as things stand; the text says why and what to do."""
+
+    def __init__(self, state: State, message: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class AudioError(Exception):
+    """One utterance or file got no transcript.
+
+    ``code``: ``too_long``, ``too_big``, ``not_audio``, ``unknown_format``, ``truncated``,
+    ``frame_gap``, ``not_open``, ``busy``, ``expired``, ``cancelled`` or ``engine_failed``. The text
+    is a sentence for the person.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class EngineFailed(Exception):
+    """The engine could not do its work, through no fault of the audio as far as one can tell."""
+
+
+class UtteranceRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is about to be said.
+
+    ``id`` is the client's name for it, ``owner`` the client: no other client gets at it.
+    ``sample_rate`` (Hz) counts for ``pcm16`` only. ``language``: a code such as ``en`` or
+    ``en-US``; none: the setting, else it is detected, as it is where the model does not know it.
+    ``hotwords``: terms that the engine should expect, the most important first. ``partials``:
+    whether text is wanted while the person still speaks.
+    """
+
+    id: str
+    owner: str = "local"
+    format: str = "pcm16"
+    sample_rate: int = 16_000
+    language: str | None = None
+    hotwords: tuple[str, ...] = ()
+    partials: bool = True
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A part of a transcript; times in seconds from the beginning of the audio."""
+
+    start: float
+    end: float
+    text: str
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """What an engine makes of one recording.
+
+    ``language`` is a code, empty where the engine does not tell; ``duration_s`` of the audio, in
+    seconds; ``terms``: the hotwords that were used, which very short audio goes without.
+    """
+
+    text: str
+    language: str = ""
+    duration_s: float = 0.0
+    segments: tuple[Segment, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+class Transcript(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one utterance or file.
+
+    ``latency_ms``: from the end of the audio to this. ``no_speech``: nobody spoke, ``text`` is
+    empty. ``terms_used``: the hotwords that the engine was given.
+    """
+
+    text: str
+    language: str
+    duration_ms: int
+    latency_ms: int
+    segments: tuple[Segment, ...]
+    no_speech: bool
+    terms_used: tuple[str, ...]
+    engine: str
+    model: str | None
+
+
+class EngineStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How an engine does; ``problem`` is a sentence that says what to do. ``unusable``: nothing can
+    be asked of it before the settings or the daemon's environment are other ones."""
+
+    state: State
+    model: str | None = None
+    problem: str | None = None
+    unusable: bool = False

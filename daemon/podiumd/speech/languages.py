@@ -1,0 +1,23 @@
+"""The languages that can be asked for: Whisper's, by their codes. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_CODES: Final = (
+    "af am ar as az ba be bg bn bo br bs ca cs cy da de el en es et eu fa fi fo fr gl gu ha haw he "
+    "hi hr ht hu hy id is it ja jw ka kk km kn ko la lb ln lo lt lv mg mi mk ml mn mr ms mt my ne "
+    "nl nn no oc pa pl ps pt ro ru sa sd si sk sl sn so sq sr su sv sw ta te tg th tk tl tr tt uk "
+    "ur uz vi yi yo zh yue"
+)
+KNOWN: Final = _CODES.replace(" ", ", ")
+"""All of them, for people."""
+
+CODES: Final = frozenset(_CODES.split())
+
+
+def code_of(tag: str | None) -> str | None:
+    """The code of a language tag as phones have them (``en-US`` is ``en``); ``None``, which is to
+    detect it, for one that no model knows."""
+    primary = (tag or "").replace("_", "-").partition("-")[0].lower()
+    return primary if primary in CODES else None

@@ -1,0 +1,22 @@
+"""Which container some audio is in, by its first bytes: clients name it wrongly often enough."""
+
+from __future__ import annotations
+
+
+def sniff(head: bytes) -> str | None:
+    """The format (one of ``podiumd.speech.api.FORMATS``) that the first 64 bytes speak of."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+        return "wav"
+    if head[4:8] == b"ftyp" or head[4:8] == b"styp":
+        return "m4a" if head[8:12] == b"M4A " else "mp4"
+    if head[:3] == b"ID3" or _is_mpeg_audio(head):
+        return "mp3"
+    starts = {b"OggS": "ogg", b"\x1aE\xdf\xa3": "webm", b"caff": "caf", b"fLaC": "flac"}
+    return starts.get(head[:4])
+
+
+def _is_mpeg_audio(head: bytes) -> bool:
+    """A frame of MPEG audio, layer III, with a bit rate and a sample rate that there are."""
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE6 != 0xE2:
+        return False
+    return head[2] & 0xF0 not in (0x00, 0xF0) and head[2] & 0x0C != 0x0C

@@ -1,0 +1,180 @@
+"""What a command has changed in a working tree, by looking before and after it.
+
+Seen are the files that git does not ignore. Looking costs one ``git status`` and the reading of
+files that differ from the last commit; those that have not changed since they were last read are
+not read again. Outside git nothing is seen. What a person changes while the command runs cannot be
+told from what it changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import trio
+
+from podiumd.core.loop_facts import FileChange
+from podiumd.tools.git import GitError
+from podiumd.tools.git_plumbing import GitCall, entries
+from podiumd.tools.originals import Originals
+
+MOST_CHANGES = 500
+"""Files that one command is said to have changed; it is told that there were more."""
+MOST_FILES = 20_000
+MOST_KEPT_BYTES, LARGEST_KEPT = 64 * 1024 * 1024, 16 * 1024 * 1024
+LINK_MODE, PLAIN_MODE, PROGRAM_MODE = "120000", "100644", "100755"
+"""What git calls a symbolic link, whose content is what it says; a file; one to be executed."""
+_STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
+           "--ignore-submodules=all", "--", ".")  # fmt: skip
+
+
+class Seen(NamedTuple):
+    """A file as it was seen: its mode as git calls it and its digest, ``None`` for no file."""
+
+    mode: str | None
+    digest: str | None
+
+
+_ABSENT = Seen(None, None)
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The files that differ from the commit ``head``."""
+
+    head: str
+    prefix: str
+    dirty: dict[str, Seen]
+
+
+class TreeWatch:
+    """Takes snapshots of one working tree, keeping contents in ``originals``."""
+
+    def __init__(self, root: Path, originals: Originals) -> None:
+        self._root = root
+        self._git = GitCall(f"{root}", {"GIT_OPTIONAL_LOCKS": "0"})
+        self._originals = originals
+        self._known: dict[str, tuple[tuple[int, ...], Seen]] = {}
+        self._room = MOST_KEPT_BYTES
+        self._prefix: str | None = None
+
+    async def snapshot(self) -> Snapshot | None:
+        """How the tree is now; ``None`` outside git, and where git fails."""
+        try:
+            if self._prefix is None:
+                self._prefix = await self._git.line("rev-parse", "--show-prefix")
+            listing = entries(await self._git.out(*_STATUS))
+        except GitError:
+            return None
+        head = next((one[13:].decode() for one in listing if one.startswith(b"# branch.oid ")), "")
+        names = [os.fsdecode(name) for name in map(_path_of, listing) if name][:MOST_FILES]
+        inside = [name.removeprefix(self._prefix) for name in names if not name.endswith("/")]
+        dirty = await trio.to_thread.run_sync(self._digests, inside)
+        return Snapshot("" if head == "(initial)" else head, self._prefix, dirty)
+
+    async def between(self, before: Snapshot | None) -> tuple[tuple[FileChange, ...], int]:
+        """What has changed since, and how many files more than are named."""
+        after = await self.snapshot() if before is not None else None
+        if before is None or after is None:
+            return (), 0
+        gone = [name for name in before.dirty if name not in after.dirty]
+        now = after.dirty | await trio.to_thread.run_sync(self._digests, gone)
+        clean = [name for name in now if name not in before.dirty]
+        was = before.dirty | await self._committed(before, clean[: MOST_CHANGES + 1])
+        changes = [
+            FileChange(
+                path=name,
+                before=was.get(name, _ABSENT).digest,
+                after=now[name].digest,
+                mode=now[name].mode,
+            )
+            for name in now
+            if was.get(name, _ABSENT) != now[name]
+        ]
+        return tuple(changes[:MOST_CHANGES]), max(0, len(changes) - MOST_CHANGES)
+
+    def _digests(self, names: Iterable[str]) -> dict[str, Seen]:
+        inside: dict[str, bool] = {"": True}
+        return {
+            name: self._digest(name) if self._is_inside(_above(name), inside) else _ABSENT
+            for name in names
+        }
+
+    def _is_inside(self, directory: str, known: dict[str, bool]) -> bool:
+        """Whether no link stands in the way there: a command may have put one where a directory
+        was, to have a file outside taken for one of the tree."""
+        if directory not in known:
+            inside = self._is_inside(_above(directory), known)
+            known[directory] = inside and not (self._root / directory).is_symlink()
+        return known[directory]
+
+    def _digest(self, name: str) -> Seen:
+        path = self._root / name
+        try:
+            status = path.lstat()
+            key = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._known.get(name)
+            if known is not None and known[0] == key:
+                return known[1]
+            seen = self._read(path, status)
+        except OSError:
+            return _ABSENT
+        self._known[name] = (key, seen)
+        return seen
+
+    def _read(self, path: Path, status: os.stat_result) -> Seen:
+        if stat.S_ISLNK(status.st_mode):
+            return Seen(LINK_MODE, self._kept(os.fsencode(path.readlink())))
+        if not stat.S_ISREG(status.st_mode):
+            return _ABSENT
+        return Seen(
+            PROGRAM_MODE if status.st_mode & 0o100 else PLAIN_MODE, self._text(path, status)
+        )
+
+    def _text(self, path: Path, status: os.stat_result) -> str:
+        if status.st_size > min(LARGEST_KEPT, self._room):
+            # Too much to be read each time, and kept: told apart by size and time.
+            return hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode()).hexdigest()
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            return self._kept(file.read(LARGEST_KEPT))
+
+    def _kept(self, data: bytes) -> str:
+        if len(data) <= self._room:
+            self._room -= len(data)
+            return self._originals.keep(data)
+        return hashlib.sha256(data).hexdigest()
+
+    async def _committed(self, before: Snapshot, names: list[str]) -> dict[str, Seen]:
+        """Files that were as committed: their contents of then, as a checkout would write them."""
+        if not (names and before.head):
+            return {}
+        try:
+            listing = await self._git.out("ls-tree", "-z", before.head, "--", *names)
+        except GitError:
+            return {}
+        found: dict[str, Seen] = {}
+        for entry in entries(listing):
+            mode, kind, rest = entry.split(b" ", 2)
+            oid, _, name = rest.partition(b"\t")
+            if kind == b"blob":
+                path = os.fsdecode(name)
+                shown = await self._git.out(
+                    "cat-file", "--filters", f"--path={before.prefix}{path}", oid.decode()
+                )
+                found[path] = Seen(mode.decode(), self._kept(shown))
+        return found
+
+
+def _above(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def _path_of(entry: bytes) -> bytes:
+    """The path in an entry of ``status --porcelain=v2`` (git-status(1)); empty for a header."""
+    before = {b"1": 8, b"u": 10, b"?": 1}.get(entry[:1])
+    return b"" if before is None else entry.split(b" ", before)[before]

@@ -1,0 +1,114 @@
+"""Runs the hooks of a commit, where and as the commands of the turn are run.
+
+A hook may be a file of the working tree, or call one, and so be written by the model: it is not let
+out of the sandbox that the model's commands are in.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.sandbox import Enclosure
+from podiumd.tools.shell import run_arguments
+
+HOOK_SECONDS = 300.0
+MOST_MESSAGE_BYTES = 256 * 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class HookFailed(Exception):
+    """A hook said no; the message holds its words."""
+
+
+class Hooks(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs the hooks of one repository. ``directory`` is where they are; the rest is what the
+    commands of the turn run with."""
+
+    environment: Mapping[str, str]
+    turn_id: str
+    enclosure: Enclosure | None
+    top: str = ""
+    directory: str = ""
+    pass_fds: Sequence[int] = ()
+
+    async def has(self, name: str) -> bool:
+        """Whether there is such a hook."""
+        return await trio.to_thread.run_sync(_runs, Path(self.directory, name))
+
+    async def run(self, name: str, *arguments: str, index: str) -> None:
+        """Run a hook; ``index`` is the index file that it sees.
+
+        Raises ``HookFailed`` where it ends with another status than 0, or not in time.
+        """
+        hook = Path(self.directory, name)
+        done = await run_arguments(
+            # The sandbox begins in the tree's root, which may lie below the repository's top.
+            [
+                "/bin/sh",
+                "-c",
+                'cd "$1" && shift && exec "$@"',
+                "sh",
+                self.top,
+                f"{hook}",
+                *arguments,
+            ],
+            cwd=self.top,
+            environment={**self.environment, "GIT_INDEX_FILE": index, "GIT_EDITOR": ":"},
+            turn_id=self.turn_id,
+            enclosure=self.enclosure,
+            limit_seconds=HOOK_SECONDS,
+            pass_fds=self.pass_fds,
+        )
+        if done.exit_status == 0:
+            return
+        said = done.message or f"status {done.exit_status}"
+        inside = " (it ran in the sandbox: without network and home)" if self.enclosure else ""
+        raise HookFailed(
+            f"the hook {name} refused the commit: {said}{inside}\n{done.output}".strip()
+        )
+
+
+def write_message(path: str, message: str) -> None:
+    """Put a commit's message where the hooks for it find it, as a new file. Blocks.
+
+    A hook that ran before may have put a link there. Raises ``OSError``.
+    """
+    Path(path).unlink(missing_ok=True)
+    with open(os.open(path, _NEW, 0o666), "w", encoding="utf-8") as file:
+        file.write(message)
+
+
+def read_message(path: str) -> str:
+    """The message as the hooks left it. Blocks.
+
+    Raises ``HookFailed`` where that is no file any more, or too long: through a link a hook would
+    have something committed that it cannot read itself.
+    """
+    try:
+        with open(os.open(path, _READ), "rb") as file:
+            plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            data = file.read(MOST_MESSAGE_BYTES + 1) if plain else b""
+    except OSError as error:
+        raise HookFailed(f"a hook left no message: {error.strerror}") from error
+    if not plain or len(data) > MOST_MESSAGE_BYTES:
+        raise HookFailed(f"a hook left no message of at most {MOST_MESSAGE_BYTES} bytes")
+    return data.decode("utf-8", "replace").strip()
+
+
+def _runs(hook: Path) -> bool:
+    return hook.is_file() and os.access(hook, os.X_OK)
+
+
+async def hooks_directory(git: GitCall) -> str:
+    """Where a repository keeps its hooks, by its settings."""
+    done = await git.run("rev-parse", "--git-path", "hooks", hooks=True)
+    named = os.fsdecode(done.stdout.removesuffix(b"\n"))
+    return await trio.to_thread.run_sync(os.path.realpath, f"{Path(git.top, named)}")

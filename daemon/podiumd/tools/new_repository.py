@@ -1,0 +1,63 @@
+"""Whether a repository that a command has made runs nothing when git is used in it.
+
+Settings and hooks of a repository can name programs, which git then runs: outside of the sandbox
+that the command was in; links in it have git write elsewhere. One that ``git init`` and commits
+make has none of that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from podiumd.tools.repository_links import odd_entries
+
+_LARGEST_CONFIG = 16 * 1024
+_SECTION = re.compile(r'\[(?P<name>[a-z]+)(?: "[\w./-]+")?\]', re.ASCII)
+_SETTING = re.compile(r"(?P<key>[a-z]+)(?: = (?P<value>[\w@. :/+-]*))?", re.ASCII)
+# Each says what git is to do itself; none names a program or another file.
+_HARMLESS = {
+    "core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase",
+             "precomposeunicode", "symlinks", "autocrlf"},
+    "user": {"name", "email"},
+    "init": {"defaultbranch"},
+    "branch": {"remote", "merge"},
+    "extensions": {"objectformat"},
+}  # fmt: skip
+
+
+def is_plain(git: Path) -> bool:
+    """Whether the directory ``git`` is a repository without hooks and links, and with harmless
+    settings alone, written as git writes them. Blocks."""
+    try:
+        if not stat.S_ISDIR(git.lstat().st_mode):
+            return False
+        hooks = git / "hooks"
+        named = [path.name for path in hooks.iterdir()] if os.path.lexists(hooks) else []
+        if hooks.is_symlink() or any(not name.endswith(".sample") for name in named):
+            return False
+        if any(os.path.lexists(git / name) for name in ("commondir", "config.worktree", "modules")):
+            return False
+        if odd_entries([f"{git}"]):
+            return False
+        config = git / "config"
+        status = config.lstat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_CONFIG:
+            return False
+        return _harmless(config.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _harmless(config: str) -> bool:
+    section = ""
+    for line in config.splitlines():
+        text = line.strip().lower()
+        header, setting = _SECTION.fullmatch(text), _SETTING.fullmatch(text)
+        if header:
+            section = header["name"]
+        elif text and not (setting and setting["key"] in _HARMLESS.get(section, ())):
+            return False
+    return True

@@ -1,0 +1,273 @@
+"""The tools of an agent in a working tree: what they are called, take, risk and do.
+
+One registry for all who offer tools. Using one has two steps: ``plan`` looks and changes nothing,
+and says what would be done, for a person or a policy to decide on; ``Plan.perform`` does it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core import action_args as args
+from podiumd.core.actions import Action
+from podiumd.core.loop_facts import FileChange, Result
+from podiumd.tools import files
+from podiumd.tools.changes import TreeWatch
+from podiumd.tools.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.git_hooks import Hooks
+from podiumd.tools.sandbox import SandboxRefused
+from podiumd.tools.search import search
+from podiumd.tools.shell import ShellResult, command_environment, run_arguments
+from podiumd.tools.test_command import detect_test_command
+from podiumd.tools.tool import Done, OnOutput, Plan, Tool, ToolContext
+from podiumd.tools.workspace import Refused
+
+__all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox", "unknown_action"]
+
+COMMAND_SECONDS, TEST_SECONDS, MOST_SECONDS = 120.0, 600.0, 3600.0
+"""How long a command and a test run may take unless told, and at most."""
+
+
+def unknown_action(name: str) -> Result:
+    """The result of an action that there is not."""
+    return Result(action=name, success=False, message=f"unknown action type: {name}")
+
+
+class Toolbox:
+    """The tools of the contract for one turn in one working tree.
+
+    ``tools`` may be added to: whatever offers more of them gives each the same two steps.
+    """
+
+    def __init__(self, context: ToolContext) -> None:
+        self._context = context
+        self._watch = TreeWatch(context.workspace.root, context.originals)
+        self.tools: dict[str, Tool] = {tool.name: tool for tool in self._all()}
+
+    def describe(self) -> list[dict[str, Any]]:
+        """All tools; see ``Tool.describe``."""
+        return [tool.describe() for tool in self.tools.values()]
+
+    async def plan(self, action: Action) -> Plan | Result:
+        """What an action would do; a failed result where that is not possible."""
+        tool = self.tools.get(action.name)
+        if tool is None:
+            return unknown_action(action.name)
+        try:
+            checked = args.checked(action)
+            if isinstance(checked, str):
+                return _failed(tool, checked)
+            return await tool.plan(checked or msgspec.convert(action.args, tool.parameters))
+        except (Refused, msgspec.ValidationError) as error:
+            return _failed(tool, f"{error}")
+
+    async def commit(
+        self, changes: tuple[FileChange, ...], *, run_id: str, note: str = ""
+    ) -> Committed:
+        """Commit what this turn has changed; see ``commit_changes``."""
+        context = self._context
+        root = context.workspace.root
+        try:
+            enclosure, _ = await context.sandbox.enclose(root, context.scratch)
+        except SandboxRefused as error:
+            return Committed(state="failed", detail=f"nothing was committed: {error}")
+        hooks = Hooks(
+            environment=self._environment(),
+            turn_id=context.turn_id,
+            enclosure=enclosure,
+            pass_fds=context.inherited,
+        )
+        order = CommitOrder(
+            root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
+        )
+        return await commit_changes(order, context.originals, hooks)
+
+    def _environment(self) -> dict[str, str]:
+        context = self._context
+        return command_environment(context.environment, context.turn_id, context.hidden_names)
+
+    def _all(self) -> list[Tool]:
+        return [
+            Tool("read_file", "Read a text file, or lines of it; lines count from 1.", "read",
+                 args.ReadFile, self._read_file),
+            Tool("write_file", "Create a file, or replace the whole of one.", "write",
+                 args.WriteFile, self._write_file, critical=True),
+            Tool("patch", "Insert, delete or replace lines of a file. Lines count from 1 in the "
+                 "file as it was read; every operation speaks of those lines.", "write",
+                 args.Patch, self._patch, critical=True),
+            Tool("search", "Search the files for a text, or a regular expression.", "read",
+                 args.Search, self._search),
+            Tool("run_command", "Run a command line by sh in the working directory.", "exec",
+                 args.RunCommand, self._run_command),
+            Tool("run_tests", "Run the project's tests, or those that a pattern names.", "exec",
+                 args.RunTests, self._run_tests),
+            Tool("done", "Say that the work is done.", "read", args.Done, self._done),
+        ]  # fmt: skip
+
+    async def _read_file(self, given: args.ReadFile) -> Plan:
+        async def perform(_: OnOutput | None) -> Done:
+            text = await trio.to_thread.run_sync(
+                files.read_text, self._context.workspace, given.path, given.first or 1, given.last
+            )
+            head, _newline, _rest = text.partition("\n")
+            return Done(Result(action="read_file", success=True, message=head, output=text))
+
+        return self._planned("read_file", perform)
+
+    async def _write_file(self, given: args.WriteFile) -> Plan:
+        plan = await trio.to_thread.run_sync(
+            files.plan_write, self._context.workspace, given.path, given.content
+        )
+        said = f"{plan.kind} {plan.path}, {len(plan.data)} bytes"
+        return self._file_plan("write_file", plan, said)
+
+    async def _patch(self, given: args.Patch) -> Plan:
+        plan = await trio.to_thread.run_sync(
+            files.plan_patch, self._context.workspace, given.file, given.operations, given.base
+        )
+        return self._file_plan("patch", plan, f"patched {plan.path}, sha256 {plan.after}")
+
+    def _file_plan(self, action: str, plan: files.FilePlan, said: str) -> Plan:
+        change = FileChange(path=plan.path, before=plan.before, after=plan.after)
+        changes = () if plan.kind == "unchanged" else (change,)
+
+        def write() -> None:
+            # Kept before the file is touched: the commit is made of these.
+            for content, digest in ((plan.original, plan.before), (plan.data, plan.after)):
+                if content is not None and changes:
+                    self._context.originals.keep(content, digest)
+            files.do_plan(self._context.workspace, plan)
+
+        async def perform(_: OnOutput | None) -> Done:
+            await trio.to_thread.run_sync(write)
+            return Done(Result(action=action, success=True, message=said), changes)
+
+        return self._planned(action, perform, preview=plan.diff, changes=changes)
+
+    async def _search(self, given: args.Search) -> Plan:
+        async def perform(_: OnOutput | None) -> Done:
+            found = await search(
+                self._context.workspace,
+                given.query,
+                pattern=given.pattern,
+                regex=given.regex,
+                environ=self._context.environment,
+            )
+            count = len(found.lines)
+            said = f"{count} {'line matches' if count == 1 else 'lines match'}"
+            return Done(Result(action="search", success=True, message=said, output=found.text))
+
+        return self._planned("search", perform)
+
+    async def _run_command(self, given: args.RunCommand) -> Plan:
+        if "\0" in given.command:
+            raise Refused("the command holds a NUL character")
+        limit = min(given.timeout or COMMAND_SECONDS, MOST_SECONDS)
+        argv = ["/bin/sh", "-c", given.command]
+        return self._command_plan("run_command", argv, given.command, limit)
+
+    async def _run_tests(self, given: args.RunTests) -> Plan:
+        context = self._context
+        argv = await trio.to_thread.run_sync(
+            detect_test_command,
+            context.workspace,
+            context.test_command,
+            given.pattern,
+            context.environment,
+        )
+        return self._command_plan("run_tests", argv, shlex.join(argv), TEST_SECONDS)
+
+    def _command_plan(self, action: str, argv: list[str], line: str, limit: float) -> Plan:
+        async def perform(on_output: OnOutput | None) -> Done:
+            return await self._run(action, argv, limit, on_output)
+
+        return self._planned(action, perform, preview=line, command=line)
+
+    async def _run(
+        self, action: str, argv: list[str], limit: float, on_output: OnOutput | None
+    ) -> Done:
+        context = self._context
+        enclosure, notice = await context.sandbox.enclose(context.workspace.root, context.scratch)
+        before = await self._watch.snapshot()
+        done = await run_arguments(
+            argv,
+            cwd=f"{context.workspace.root}",
+            environment=self._environment(),
+            turn_id=context.turn_id,
+            enclosure=enclosure,
+            limit_seconds=limit,
+            pass_fds=context.inherited,
+            on_output=on_output,
+        )
+        changes, more = await self._watch.between(before)
+        return Done(_of_command(action, done, notice, more), changes)
+
+    async def _done(self, given: args.Done) -> Plan:
+        async def perform(_: OnOutput | None) -> Done:
+            await trio.lowlevel.checkpoint()
+            return Done(Result(action="done", success=True, message=given.summary or "done"))
+
+        return self._planned("done", perform)
+
+    def _planned(
+        self,
+        action: str,
+        perform: Callable[[OnOutput | None], Awaitable[Done]],
+        *,
+        preview: str = "",
+        command: str | None = None,
+        changes: tuple[FileChange, ...] = (),
+    ) -> Plan:
+        async def performed(on_output: OnOutput | None) -> Done:
+            tool = self.tools[action]
+            try:
+                return await perform(on_output)
+            except SandboxRefused as error:
+                return Done(Result(action=action, success=False, message=f"{error}", critical=True))
+            except Refused as error:
+                return Done(_failed(tool, f"{error}"))
+            except OSError as error:  # no room for what is kept of a file
+                return Done(_failed(tool, f"{error.strerror or error}"))
+
+        return Plan(
+            action=action,
+            risk=self.tools[action].risk,
+            preview=preview,
+            command=command,
+            changes=changes,
+            perform=performed,
+        )
+
+
+def _failed(tool: Tool, message: str) -> Result:
+    return Result(action=tool.name, success=False, message=message, critical=tool.critical)
+
+
+def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Result:
+    """What a command's end is to a model."""
+    if done.exit_status is None:
+        said = done.message
+    elif done.exit_status < 0:
+        said = f"ended by signal {-done.exit_status} after {done.seconds:.1f} s"
+    else:
+        said = f"exit code {done.exit_status} after {done.seconds:.1f} s"
+    parts = [said]
+    if done.stopped:
+        parts.append(f"what it had left running was ended: {', '.join(done.stopped[:5])}")
+    if done.removed:
+        parts.append(f"removed, for git would be led astray by it: {', '.join(done.removed)}")
+    if more:
+        parts.append(f"it changed {more} files more than can be committed")
+    if notice:
+        parts.append(notice)
+    return Result(
+        action=action,
+        success=done.exit_status == 0,
+        message="; ".join(parts),
+        output=done.output,
+    )

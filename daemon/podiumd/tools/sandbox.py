@@ -1,0 +1,243 @@
+"""Where the commands of a model run: bubblewrap on Linux, sandbox-exec on macOS.
+
+In the sandbox a command may write the working tree and its own temporary directory, and commit;
+it reads the system, but not the home of the user beyond the programs there (see ``_TOOLS``), nor
+Podium's state; it has no network; and it cannot change git's hooks and settings, through which it
+would have code run outside. By the policy ``auto`` a machine that has no sandbox does without, and
+says so once; by ``required`` nothing is run there. A tree that cannot be shut in runs nothing by
+either.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+import trio
+
+from podiumd.tools.bubblewrap import BASE, bubblewrap_arguments
+from podiumd.tools.nested_repositories import nested_repositories
+from podiumd.tools.new_repository import is_plain
+from podiumd.tools.repository_links import odd_entries
+from podiumd.tools.sandbox_places import Places, places_for
+from podiumd.tools.seatbelt import profile
+
+Policy = Literal["off", "auto", "required"]
+PROBE_SECONDS = 10.0
+_INSTALL = {
+    "linux": "install bubblewrap (apt install bubblewrap, dnf install bubblewrap)",
+    "darwin": "sandbox-exec is a part of macOS; look why it is not at /usr/bin/sandbox-exec",
+}
+_PROGRAMS = {"linux": "bwrap", "darwin": "/usr/bin/sandbox-exec"}
+# What these name cannot be reached from inside.
+_OUTSIDE = frozenset(("SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"))
+
+
+class SandboxRefused(Exception):
+    """A sandbox is required and there is none; the message says what to do."""
+
+
+class Enclosure(Protocol):
+    """A sandbox that is ready for one working tree."""
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The arguments that run ``argv`` inside."""
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """The variables inside."""
+
+    def tidy(self) -> list[str]:
+        """Remove, after a command, what it may not leave; returns what was removed."""
+
+
+class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
+    """See ``Enclosure``: ``prefix`` stands before the command. ``odd`` are the links and the like
+    that were in the ``repositories`` before it; see ``Places`` for these and ``unwanted``."""
+
+    prefix: tuple[str, ...]
+    variables: dict[str, str]
+    unwanted: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    odd: frozenset[str] = frozenset()
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        return [*self.prefix, *argv]
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        return {
+            name: value for name, value in base.items() if name not in _OUTSIDE
+        } | self.variables
+
+    def tidy(self) -> list[str]:
+        made = [path for path in map(_made, self.unwanted) if path is not None]
+        made += sorted(odd_entries(self.repositories) - self.odd)
+        for path in made:
+            _remove(path)
+        return made
+
+
+class Probe:
+    """Whether this machine has a sandbox that works, found out by running something in it; asked
+    again until it does, for what is wrong may be put right, or be the moment's alone.
+
+    ``path`` is where to look for it, as PATH has it; none: the own one."""
+
+    def __init__(self, platform: str = sys.platform, path: str | None = None) -> None:
+        self._platform = platform
+        self._path = path
+        self._lock = trio.Lock()
+        self._fault = ""
+        self._program: str | None = None
+
+    async def program(self) -> tuple[str | None, str]:
+        """The sandbox program, or ``None`` and why there is none and what to do."""
+        async with self._lock:
+            if self._program is None:
+                await self._try()
+        return self._program, "" if self._program else self._fault
+
+    async def _try(self) -> None:
+        name = _PROGRAMS.get(self._platform, "")
+        found = shutil.which(name, path=self._path) if name else None
+        if found is None:
+            self._fault = _INSTALL.get(self._platform, "this system has no sandbox that is known")
+            return
+        trial = [*BASE, "--", "/bin/sh", "-c", ":"]
+        if self._platform == "darwin":
+            trial = ["-p", "(version 1)(allow default)", "/bin/sh", "-c", ":"]
+        fault = "it did not end in time"
+        with trio.move_on_after(PROBE_SECONDS):
+            fault = await _fault_of([found, *trial])
+        if fault:
+            self._fault = (
+                f"{name} is there and does not work ({fault}): allow unprivileged user namespaces "
+                "on this machine"
+            )
+        else:
+            self._program = found
+
+
+class Sandbox:
+    """The sandbox by policy, for the commands of one turn.
+
+    Parameters: ``home`` of the user, ``closed`` Podium's own directories, ``environ`` with the
+    PATH of the commands; ``probe`` is one for the daemon.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        home: Path,
+        closed: Iterable[Path] = (),
+        environ: Mapping[str, str],
+        probe: Probe,
+        platform: str = sys.platform,
+    ) -> None:
+        self.policy = policy
+        self._home = home
+        self._closed = tuple(closed)
+        self._environ = environ
+        self._probe = probe
+        self._platform = platform
+        self._said = False
+        self._nested: dict[Path, list[Path]] = {}
+
+    async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosed | None, str]:
+        """The sandbox for commands in ``root``, or ``None`` where they run without one.
+
+        Parameters: ``scratch`` is a directory of the turn, for temporary files where the sandbox
+        has none of its own. Also returns a notice: once, that there is none. Raises
+        ``SandboxRefused`` where one is required, and where there is one and ``root`` is a
+        directory that it cannot shut in.
+        """
+        if self.policy == "off":
+            return None, ""
+        program, fault = await self._probe.program()
+        if program is not None:
+            places = await trio.to_thread.run_sync(self._places, root)
+            if isinstance(places, str):
+                # Not for want of a sandbox: a command could bring this about for the next one.
+                raise SandboxRefused(
+                    f"this cannot be run in the sandbox: {places}; commands of the native agent "
+                    "run without one where sandbox in [agents.native] is 'off'"
+                )
+            return await trio.to_thread.run_sync(self._enclosed, program, places, scratch), ""
+        if self.policy == "required":
+            raise SandboxRefused(f"a sandbox is required and there is none: {fault}")
+        notice = "" if self._said else f"no sandbox: commands run unconfined ({fault})"
+        self._said = True
+        return None, notice
+
+    def _places(self, root: Path) -> Places | str:
+        if root not in self._nested:  # once: a later one is of a command's own making
+            self._nested[root] = nested_repositories(root)
+        return places_for(
+            root,
+            home=self._home,
+            closed=self._closed,
+            environ=self._environ,
+            nested=self._nested[root],
+        )
+
+    def _enclosed(self, program: str, places: Places, scratch: Path) -> Enclosed:
+        if self._platform == "darwin":
+            own = os.path.realpath(scratch)
+            prefix: tuple[str, ...] = (program, "-p", profile(places, own))
+            variables = {"HOME": own, "TMPDIR": own}
+        else:
+            prefix = (program, *bubblewrap_arguments(places))
+            variables = {"HOME": places.home, "TMPDIR": "/tmp"}  # noqa: S108 - it has one of its own
+        return Enclosed(
+            prefix=prefix,
+            variables=variables,
+            unwanted=places.unwanted,
+            repositories=places.repositories,
+            odd=odd_entries(places.repositories),
+        )
+
+
+async def _fault_of(argv: Sequence[str]) -> str:
+    """Why the sandbox does not run; empty where it does."""
+    try:
+        done = await trio.run_process(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+    return "" if done.returncode == 0 else said or f"status {done.returncode}"
+
+
+def _made(path: str) -> str | None:
+    """What was put at a path where nothing was, and may not stay.
+
+    A link in the place of a directory above is what leads there: nothing behind it is touched.
+    """
+    for one in (*reversed(Path(path).parents), Path(path)):
+        if one.is_symlink():
+            return f"{one}"
+    if not os.path.lexists(path) or (path.endswith("/.git") and is_plain(Path(path))):
+        return None
+    return path
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            shutil.rmtree(path)
+        else:
+            Path(path).unlink()

@@ -1,0 +1,280 @@
+"""What a sandbox shows, hides and protects for one working tree.
+
+Three rules lead. The home is hidden, with the programs that were installed there shown again. What
+decides which code git runs outside (hooks, settings, the pointers between a working tree and its
+repository) stays as it is. And what the tree itself claims is not believed: a ``.git`` file counts
+only where the repository that it names points back.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+_HOMES = ("/home", "/root", "/Users")
+# Below a home: where tool chains install themselves. What they keep secret is masked again.
+_TOOLS = (
+    ".asdf", ".bun", ".cargo", ".deno", ".ghcup", ".local/bin", ".local/lib", ".local/pipx",
+    ".local/share/fnm", ".local/share/mise", ".local/share/pnpm", ".local/share/uv",
+    ".local/state/nix", ".nix-profile", ".nvm", ".opam", ".pyenv", ".rbenv", ".rustup", ".sdkman",
+    ".volta", "anaconda3", "go/bin", "go/pkg", "miniconda3",
+)  # fmt: skip
+_SECRETS = (".cargo/credentials", ".cargo/credentials.toml", ".local/share/uv/credentials")
+_MOST_MODULES = 1000
+_EMPTY = (Path("/run"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what bubblewrap makes anew
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths, absolute and real. Later groups win over earlier ones, in the order of the fields.
+
+    ``hidden``: directories shown empty. ``shown``: readable in spite of that. ``writable``: the
+    tree first, then its repository, then directories in them that cannot be moved away, for what
+    is kept below them would move along. ``emptied`` and ``masked``: directories and files within
+    all that, shown empty. ``protected``: readable, not writable. ``unwanted``: must not come into
+    being; what is found there after a command is removed, but for a ``.git`` that is harmless.
+    ``repositories``: what git keeps, and writes to outside as well; no link may lead it elsewhere.
+    """
+
+    root: str
+    home: str
+    hidden: tuple[str, ...]
+    shown: tuple[str, ...]
+    writable: tuple[str, ...]
+    emptied: tuple[str, ...]
+    masked: tuple[str, ...]
+    protected: tuple[str, ...]
+    unwanted: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+
+
+def places_for(
+    root: Path,
+    *,
+    home: Path,
+    closed: Iterable[Path],
+    environ: Mapping[str, str],
+    nested: Iterable[Path] = (),
+) -> Places | str:
+    """The places for a working tree, or why it cannot be shut in, in words.
+
+    Parameters: ``home`` of the user; ``closed`` are Podium's directories; ``environ`` gives PATH;
+    ``nested`` are the ``.git`` of repositories within the tree.
+    """
+    root = _real(root)
+    homes = {_real(home)}
+    with suppress(KeyError):  # an account without an entry
+        homes.add(_real(Path(pwd.getpwuid(os.getuid()).pw_dir)))
+    if any(one.is_relative_to(root) for one in homes):
+        return "the working directory holds your home; work in a directory below it"
+    for name in (".git", ".git/hooks", ".git/config"):
+        if (root / name).is_symlink():
+            return f"'{name}' is a link there, which no sandbox can keep as it is"
+    homes = (homes | {_real(Path(one)) for one in _HOMES}) - {Path("/")}
+    shut = [_real(one) for one in closed]
+    hidden = _outermost(
+        one for one in (*homes, *shut) if _is_dir(one) and not one.is_relative_to(root)
+    )
+    repository = _Repository(root, hidden)
+    repository.keep(nested)
+    shown = [*_tools(hidden, [*homes, *shut], environ), *repository.shown]
+    writable = [root, *repository.writable]
+    seen = [one for one in shut if _in_sight(one, [*hidden, *_EMPTY], [*shown, *writable])]
+    secrets = [above / name for above in sorted(homes) for name in _SECRETS]
+    emptied = [one for one in (*seen, *secrets) if _is_dir(one) and not root.is_relative_to(one)]
+    # A socket as well: what can be seen can be connected to, and Podium's obeys.
+    masked = [one for one in (*seen, *secrets) if os.path.lexists(one) and not _is_dir(one)]
+    missing = [one for one in seen if not os.path.lexists(one)]
+    unwanted = [*repository.unwanted, *(one for one in missing if _in_any(one, writable))]
+    kept = (*emptied, *masked, *repository.protected, *unwanted)
+    return Places(
+        root=f"{root}",
+        home=f"{_real(home)}",
+        hidden=_texts(hidden),
+        shown=_texts(shown),
+        writable=_texts([*writable, *_between(kept, writable)]),
+        emptied=_texts(emptied),
+        masked=_texts(masked),
+        protected=_texts(repository.protected),
+        unwanted=_texts(unwanted),
+        repositories=_texts(repository.writable),
+    )
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _is_dir(path: Path) -> bool:
+    """What may not even be looked at, in the home of another user, is none."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
+
+
+def _texts(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{path}" for path in paths))
+
+
+def _outermost(paths: Iterable[Path]) -> list[Path]:
+    """Without those that lie in another."""
+    kept: list[Path] = []
+    for path in sorted(set(paths), key=lambda one: len(one.parts)):
+        if not any(path.is_relative_to(other) for other in kept):
+            kept.append(path)
+    return kept
+
+
+def _in_sight(path: Path, hidden: Iterable[Path], seen: Iterable[Path]) -> bool:
+    """Whether a path can be reached where ``hidden`` is empty but for ``seen``."""
+    return _in_any(path, seen) or not _in_any(path, hidden)
+
+
+def _in_any(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(one) for one in places)
+
+
+def _between(kept: Iterable[Path], writable: Iterable[Path]) -> list[Path]:
+    """The directories between what may be written and what is kept in it, outer ones first."""
+    found = {
+        above
+        for path in kept
+        for top in writable
+        if path.is_relative_to(top)
+        for above in path.parents
+        if above != top and above.is_relative_to(top) and _is_dir(above)
+    }
+    return sorted(found, key=lambda one: len(one.parts))
+
+
+def _tools(
+    hidden: Sequence[Path], closed: Sequence[Path], environ: Mapping[str, str]
+) -> Iterator[Path]:
+    """Programs in a hidden place: known tool chains, and the directories of PATH.
+
+    None that holds what is ``closed``: a home may stand on PATH itself.
+    """
+    for home in closed:
+        yield from (home / name for name in _TOOLS if _is_dir(home / name))
+    for entry in environ.get("PATH", "").split(os.pathsep):
+        path = _real(Path(entry)) if entry.startswith("/") else Path("/")
+        above = next((one for one in hidden if path.is_relative_to(one)), path)
+        holds = any(one.is_relative_to(path) for one in closed)
+        if path != above and _is_dir(path) and not holds:
+            yield next((one for one in (path, *path.parents) if _is_tool(one)), path)
+
+
+def _is_tool(path: Path) -> bool:
+    return any(path.match(name) for name in _TOOLS)
+
+
+class _Repository:
+    """The git repository that a tree belongs to, as far as it can be believed."""
+
+    def __init__(self, root: Path, hidden: Iterable[Path]) -> None:
+        self.shown: list[Path] = []
+        self.writable: list[Path] = []
+        self.protected: list[Path] = []
+        self.unwanted: list[Path] = []
+        if not os.path.lexists(root / ".git"):
+            self.unwanted.append(root / ".git")
+        top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
+        if top is None:
+            return
+        if any(one.is_relative_to(top) for one in hidden) and top != root:
+            return  # the home itself is a repository: it stays hidden
+        git = top / ".git"
+        if git.is_file():
+            self.protected.append(git)
+        directory = git if git.is_dir() else _directory_named_by(git)
+        if directory is None:
+            return
+        if top != root:
+            self.shown.append(top)
+        common = _common(directory)
+        self.writable.append(common)
+        self._protect(common)
+
+    def keep(self, nested: Iterable[Path]) -> None:
+        """Keep repositories within the tree from naming what git would run in them."""
+        for git in nested:
+            if git.is_dir():
+                self.writable.append(git)
+                self._protect(git)
+            elif git.is_file():
+                self.protected.append(git)
+
+    def _protect(self, common: Path) -> None:
+        for directory in [common, *_modules(common)]:
+            hooks = directory / "hooks"
+            if not hooks.exists():
+                with suppress(OSError):
+                    hooks.mkdir()  # an absent one could be made, with anything in it
+            self.protected += [
+                path for path in (hooks, directory / "config", directory / "config.worktree")
+                if path.exists()
+            ]  # fmt: skip
+            self.unwanted += [
+                path for path in (directory / "commondir", directory / "config.worktree")
+                if not os.path.lexists(path)
+            ]  # fmt: skip
+        for tree in _children(common / "worktrees"):
+            pointers = (tree / name for name in ("commondir", "gitdir", "config.worktree"))
+            self.protected += [path for path in pointers if path.exists()]
+            self.unwanted += [
+                path for path in [tree / "config.worktree"] if not os.path.lexists(path)
+            ]
+
+
+def _directory_named_by(link: Path) -> Path | None:
+    """The repository behind a ``.git`` file: of a worktree, or of a submodule. ``None`` for one
+    that does not answer to it."""
+    try:
+        text = link.read_bytes()[:8192]
+        named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
+        directory = _real(link.parent / os.fsdecode(named))
+        if (directory / "gitdir").is_file():  # a worktree's names the file that leads to it
+            back = Path(os.fsdecode((directory / "gitdir").read_bytes().rstrip(b"\n")))
+            return directory if _real(directory / back) == _real(link) else None
+    except (OSError, ValueError):
+        return None
+    for above in link.parent.parents:
+        modules = above / ".git" / "modules"
+        if modules.is_dir() and directory.is_relative_to(_real(modules)):
+            return directory if (directory / "HEAD").is_file() else None
+    return None
+
+
+def _common(directory: Path) -> Path:
+    """The directory that all worktrees of a repository share."""
+    try:
+        named = (directory / "commondir").read_bytes().rstrip(b"\n")
+    except OSError:
+        return directory
+    common = _real(directory / os.fsdecode(named))
+    # A worktree's own directory lies in the common one; anything else is not git's doing.
+    return common if directory.is_relative_to(common / "worktrees") else directory
+
+
+def _modules(common: Path) -> list[Path]:
+    """The repositories of submodules, which lie below ``modules`` at any depth."""
+    found: list[Path] = []
+    for directory, names, files in os.walk(common / "modules"):
+        if "HEAD" in files:
+            found.append(Path(directory))
+            names[:] = [name for name in names if name == "modules"]
+        if len(found) >= _MOST_MODULES:
+            break
+    return found
+
+
+def _children(directory: Path) -> list[Path]:
+    try:
+        found = [path for path in directory.iterdir() if path.is_dir() and not path.is_symlink()]
+        return sorted(found)[:_MOST_MODULES]
+    except OSError:
+        return []

@@ -1,0 +1,344 @@
+"""``podium chat`` at a terminal: talking, leaving, and what is typed while the agent works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.client import stories
+from tests.client.chats import Chatty, at_terminal, turn
+from tests.client.fake_daemon import SESSION_ID, FakeDaemon, Refused
+
+COME_BACK = f"Come back with: podium chat --session {SESSION_ID}"
+
+
+def test_a_conversation_from_the_first_line_to_the_last(daemon: FakeDaemon, tmp_path: Path) -> None:
+    chatty = Chatty(daemon, turn("Hello."), turn("Still ", "here."))
+    with at_terminal(daemon, tmp_path, "--cwd", "/tmp") as terminal:
+        terminal.expect("native · /tmp · a new session · mode confirm · /help for help")
+        terminal.expect("> ")
+        terminal.type("hi\n")
+        terminal.expect("session 5e5510aa")
+        terminal.expect("Hello.")
+        terminal.expect("1:02 · $0.50")
+        terminal.expect("> ")
+        terminal.type("and now?\n")
+        terminal.expect("Still here.")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+        terminal.expect(COME_BACK)
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["hi", "and now?"]
+    first, second = daemon.params_of("sessions.prompt")
+    assert (first["agent"], first["working_directory"]) == ("native", "/tmp")
+    assert "session_id" not in first and "permission_mode" not in first
+    assert second["session_id"] == SESSION_ID
+
+
+@pytest.mark.parametrize("words", ["exit\n", "EXIT.\n", "quit\n", " Quit. \n", "/exit\n", "\x04"])
+def test_these_words_and_the_end_of_input_leave(
+    daemon: FakeDaemon, tmp_path: Path, words: str
+) -> None:
+    chatty = Chatty(daemon)
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type(words)
+        terminal.expect("No session was begun.")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == []
+
+
+def test_an_empty_line_is_ignored_and_ctrl_c_clears_the_line(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, turn("Done."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("\n")
+        terminal.expect("> ")
+        terminal.type("   \n")
+        terminal.expect("> ")
+        terminal.type("rm everything")
+        terminal.expect("rm everything")
+        terminal.type("\x03")
+        terminal.expect("> ")
+        terminal.type("say\n")
+        terminal.expect("Done.")
+        terminal.expect("> ")
+        terminal.type("quit\n")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["say"]
+
+
+def test_a_message_has_several_lines_by_a_backslash_alt_enter_or_a_paste(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, turn("One."), turn("Two."), turn("Three."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("first\\\n")
+        terminal.expect("... ")
+        terminal.type("second\n")
+        terminal.expect("One.")
+        terminal.expect("> ")
+        terminal.type("third\x1b\rfourth\r")
+        terminal.expect("Two.")
+        terminal.expect("> ")
+        terminal.type("\x1b[200~fifth\rsixth\x1b[201~\r")
+        terminal.expect("Three.")
+        terminal.expect("> ")
+        terminal.type("\x04")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["first\nsecond", "third\nfourth", "fifth\nsixth"]
+
+
+def test_what_was_said_is_offered_again_in_the_next_chat_and_is_nobody_elses(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, turn("One."), turn("Two."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("remember: ü\\\nthis\n")
+        terminal.expect("One.")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+        assert terminal.end() == 0
+    history = tmp_path / "podium" / "chat_history"
+    history.write_text(history.read_text() + "damaged\n")
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("\x1b[A\n")
+        terminal.expect("Two.")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+        assert terminal.end() == 0
+
+    assert chatty.prompts == ["remember: ü\nthis"] * 2
+    assert history.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "podium").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_history_that_cannot_be_kept_is_told_once_and_costs_nothing_else(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    (tmp_path / "podium").write_text("no directory")
+    Chatty(daemon, turn("One."), turn("Two."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        for said in ("One.", "Two."):
+            terminal.expect("> ")
+            terminal.type("go\n")
+            terminal.expect(said)
+        terminal.expect("> ")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+    assert terminal.screen.count("(not kept in") == 1
+
+
+def test_a_failed_request_is_told_the_message_stays_and_the_chat_goes_on(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    def refused(params: stories.Json) -> stories.Json:
+        if not tries:
+            tries.append(params["text"])
+            fix = "Set ANTHROPIC_API_KEY."
+            raise Refused(-32005, "Agent 'native' cannot be used: no key.", {"fix": fix})
+        return chatty._prompted(params)
+
+    tries: list[str] = []
+    chatty = Chatty(daemon, turn("Better."))
+    daemon.answers["sessions.prompt"] = refused
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("fix it\n")
+        terminal.expect("podium: Agent 'native' cannot be used: no key. Set ANTHROPIC_API_KEY.")
+        terminal.expect("> fix it")
+        terminal.type(" please\n")
+        terminal.expect("Better.")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["fix it", "fix it please"]
+
+
+def test_a_turn_that_fails_says_why_and_the_chat_goes_on(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    failed = turn("Trying.", end="error")
+    failed[-1]["data"]["run"]["exit"]["detail"] = "the model is overloaded"
+    Chatty(daemon, failed, turn("Now."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("go\n")
+        terminal.expect("✗ Turn failed: agent invocation error (error)")
+        terminal.expect("the model is overloaded")
+        terminal.expect("> ")
+        terminal.type("again\n")
+        terminal.expect("Now.")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+
+
+def test_what_is_typed_while_the_agent_works_waits_for_its_turn(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, [stories.started(kind="prompt")], turn("Second."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("one\n")
+        daemon.wait_for("runs.events")
+        terminal.type("tow\x7f\x7fwo\n")
+        terminal.expect("next: two")
+        terminal.type("exi\x1b[Dt.\n")
+        terminal.expect("leaving when it is done")
+        assert chatty.prompts == ["one"]
+        daemon.publish(*turn("First.")[1:])
+        terminal.expect("First.")
+        terminal.expect("Second.")
+        terminal.expect(COME_BACK)
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["one", "two"]
+
+
+def test_a_line_that_is_unfinished_when_the_agent_is_done_stands_at_the_prompt(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, [stories.started(kind="prompt")], turn("Second."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("one\n")
+        daemon.wait_for("runs.events")
+        terminal.type("half a li")
+        terminal.expect("> half a li")
+        daemon.publish(*turn("First.")[1:])
+        terminal.expect("First.")
+        terminal.expect("> half a li")
+        terminal.type("ne\n")
+        terminal.expect("Second.")
+        terminal.expect("> ")
+        terminal.type("\x04")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["one", "half a line"]
+
+
+def test_ctrl_d_while_the_agent_works_leaves_once_it_is_done(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    Chatty(daemon, [stories.started(kind="prompt")])
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("one\n")
+        daemon.wait_for("runs.events")
+        terminal.type("\x04")
+        terminal.expect("leaving when it is done")
+        daemon.publish(*turn("First.")[1:])
+        terminal.expect("First.")
+        terminal.expect(COME_BACK)
+
+        assert terminal.end() == 0
+
+
+def test_tools_files_and_the_commit_are_told(daemon: FakeDaemon, tmp_path: Path) -> None:
+    files = [["a.py", "modified"], ["b.py", "created"]]
+    Chatty(daemon, turn()[:1])
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("go\n")
+        daemon.wait_for("runs.events")
+        daemon.publish(
+            stories.said("patch a.py", kind="tool"),
+            stories.said("ok", kind="tool_result"),
+            stories.said("read_file b.py", kind="tool"),
+            stories.event(None, "action.ended", result={"success": False, "message": "no b.py"}),
+            stories.said("failed: no b.py", kind="tool_result"),
+            stories.said("busy", kind="status"),
+            stories.said("Do"),
+            stories.said("ne."),
+            *turn("Done.", files=files, commit="0123456789abcdef")[1:],
+        )
+        terminal.expect("⚙ patch a.py")
+        terminal.expect("ok")
+        terminal.expect("✗ no b.py")
+        terminal.expect("… busy")
+        terminal.expect("Done.")
+        terminal.expect("2 files changed · commit 01234567")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+    assert "failed:" not in terminal.screen
+
+
+def test_hostile_words_are_not_obeyed_and_colours_are_there_for_who_wants_them(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    Chatty(daemon, turn()[:1])
+    with at_terminal(daemon, tmp_path, NO_COLOR="") as terminal:
+        terminal.expect("> ")
+        terminal.type("go\n")
+        daemon.wait_for("runs.events")
+        daemon.publish(stories.said("rm \x1b]0;x\x07", kind="tool"), *turn("a\x1b[2Jb")[1:])
+        terminal.expect("\x1b[36m⚙ rm \\x1b]0;x\\x07\x1b[0m")
+        terminal.expect("a\\x1b[2Jb")
+        terminal.expect("> ")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+
+
+def test_everything_may_be_allowed_beforehand_and_the_mode_changed_on_the_way(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    Chatty(daemon, turn("One."), turn("Two."))
+    with at_terminal(daemon, tmp_path, "--allow-all") as terminal:
+        terminal.expect("mode allow-all")
+        terminal.type("one\n")
+        terminal.expect("One.")
+        terminal.type("/mode careful\n")
+        terminal.expect("There is no mode 'careful'; there are: confirm, allow-all, read-only.")
+        terminal.type("/mode read-only\n")
+        terminal.expect("mode read-only, from the next prompt on")
+        terminal.type("two\n")
+        terminal.expect("Two.")
+        terminal.type("/mode\n")
+        terminal.expect("mode read-only")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+    modes = [sent["permission_mode"] for sent in daemon.params_of("sessions.prompt")]
+    assert modes == ["allow-all", "read-only"]
+
+
+def test_the_commands_of_the_chat(daemon: FakeDaemon, tmp_path: Path) -> None:
+    chatty = Chatty(daemon, turn("One."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("/help\n")
+        terminal.expect("/mode [MODE]    what the agent may do unasked: confirm, allow-all")
+        terminal.type("/session\n")
+        terminal.expect("No session was begun yet.")
+        terminal.type("/frobnicate now\n")
+        terminal.expect("There is no /frobnicate: /help lists what there is.")
+        terminal.type("/resume\n")
+        terminal.expect("No recipe is at work in this chat.")
+        terminal.type("//etc is full\n")
+        terminal.expect("One.")
+        terminal.type("/status\n")
+        terminal.expect("session 5e5510aa · mode confirm")
+        terminal.expect("$0.50 so far")
+        terminal.type("/session\n")
+        terminal.expect(COME_BACK)
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0
+    assert chatty.prompts == ["/etc is full"]

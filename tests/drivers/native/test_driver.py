@@ -1,0 +1,99 @@
+"""What the driver says of turns and sessions without running any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podiumd.config import NativeSettings
+from podiumd.core import loop_facts as lf
+from podiumd.core import loop_state as ls
+from podiumd.core.actions import Action
+from podiumd.drivers.base import PendingTurn
+from podiumd.drivers.native.acting import Rules
+from podiumd.drivers.native.driver import NativeDriver, Surroundings
+
+ID = "ABCDEF01-2345-4789-8ABC-DEF012345678"
+
+
+@pytest.fixture
+def driver(tmp_path: Path) -> NativeDriver:
+    return NativeDriver(Surroundings(NativeSettings, {}, tmp_path))
+
+
+def cut_off(name: str, *changes: lf.FileChange) -> ls.LoopState:
+    """A turn that was cut off in the middle of an action."""
+    begun = lf.ActionIntended(turn_id="t", reply=1, index=0, action=name, changes=changes)
+    state = ls.ActionState(action=Action(name=name), intended=begun)
+    return ls.LoopState(rounds=(ls.Round(number=1, text="", stop="end", actions=(state,)),))
+
+
+def pending(loop: ls.LoopState, *, irreversible: bool) -> PendingTurn:
+    return PendingTurn(
+        turn_id="00000000-0000-4000-8000-000000000001",
+        session_id=ID,
+        session_mode="new",
+        working_directory="/",
+        prompt_uuid="p",
+        directory="/nonexistent",
+        environment={},
+        loop=loop,
+        irreversible=irreversible,
+    )
+
+
+@pytest.mark.parametrize(
+    ("loop", "irreversible", "state"),
+    [
+        (ls.LoopState(), True, "absent"),
+        (cut_off("run_command"), False, "absent"),
+        (cut_off("run_command"), True, "broken"),
+        (cut_off("run_tests"), True, "broken"),
+        (cut_off("patch", lf.FileChange(path="a", after="d")), True, "absent"),
+    ],
+)
+async def test_a_turn_goes_on_unless_a_command_must_not_be_repeated(
+    driver: NativeDriver, loop: ls.LoopState, irreversible: bool, state: str
+) -> None:
+    settled = await driver.settle(pending(loop, irreversible=irreversible))
+    assert settled.state == state
+    assert (settled.report is not None) is (state == "broken")
+
+
+def test_a_session_is_found_however_its_id_is_written(driver: NativeDriver, tmp_path: Path) -> None:
+    assert driver.transcript(ID, "/", {}) is None
+    path = tmp_path / "sessions" / f"{ID.lower()}.jsonl"
+    path.parent.mkdir()
+    path.touch()
+    assert driver.transcript(ID, "/", {}) == driver.transcript(ID.lower(), "/", {}) == path
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "", f"{ID}/x", f"{ID}\n"])
+def test_what_is_no_id_never_touches_a_path(driver: NativeDriver, name: str) -> None:
+    with pytest.raises(ValueError, match="expected a UUID"):
+        driver.transcript(name, "/", {})
+
+
+async def test_a_native_turn_cannot_be_taken_up(driver: NativeDriver) -> None:
+    with pytest.raises(RuntimeError, match="ended with its daemon"):
+        driver.take_up(pending(ls.LoopState(), irreversible=False))
+
+
+@pytest.mark.parametrize(
+    ("tools", "known", "offered"),
+    [
+        ("all", {"read_file", "patch", "run_command"}, {"read_file", "patch", "run_command"}),
+        ("read-only", {"read_file", "patch", "run_command"}, {"read_file"}),
+        ("none", set(), set()),
+        (("Read", "Edit"), {"read_file", "patch"}, {"read_file", "patch"}),
+    ],
+)
+def test_what_exists_in_a_turn_is_what_the_recipe_says(
+    tools: str | tuple[str, ...], known: set[str], offered: set[str]
+) -> None:
+    rules = Rules("confirm", tools, ())
+    risks = {"read_file": "read", "patch": "write", "run_command": "exec"}
+    assert {name for name in risks if rules.knows(name)} == known
+    assert {name for name, risk in risks.items() if rules.offers(name, risk)} == offered  # type: ignore[arg-type]
+    assert rules.knows("done")

@@ -1,0 +1,323 @@
+"""Servers that are broken or mean harm: every answer ends, within bounds, in words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+from trio.testing import MockClock
+
+from podiumd.drivers.native import http_body
+from podiumd.drivers.native.model import ModelError, ModelReply
+from podiumd.drivers.native.reading import LONGEST_TEXT
+from podiumd.drivers.native.retry import RetryPolicy
+from tests.drivers.native.models import HI, KEY, Told, opened
+
+BOTH = pytest.mark.parametrize("provider", ["anthropic", "openai"])
+ONCE = RetryPolicy(attempts=1)
+REFUSED = ConnectionRefusedError("refused")
+NO_NAME = socket.gaierror(socket.EAI_NONAME, "not known")
+NO_ANSWER = socket.gaierror(socket.EAI_AGAIN, "for the moment")
+SSE = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+
+Speak = Callable[[trio.SocketStream], Awaitable[None]]
+
+
+def _whole(request: bytes) -> bool:
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = re.search(rb"content-length: (\d+)", head.lower())
+    return bool(end) and len(body) >= int(length[1] if length else 0)
+
+
+@asynccontextmanager
+async def serving(speak: Speak) -> AsyncIterator[str]:
+    """A server that reads a request and then speaks as it likes."""
+
+    async def answer(stream: trio.SocketStream) -> None:
+        try:
+            async with stream:
+                got = b""
+                while not _whole(got):
+                    got += await stream.receive_some(65536)
+                if got.startswith(b"GET "):  # the list of models
+                    await stream.send_all(b"HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n")
+                else:
+                    await speak(stream)
+        except trio.BrokenResourceError:
+            pass  # we left in the middle, as we should
+
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, answer, 0, host="127.0.0.1"))
+        yield f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+        nursery.cancel_scope.cancel()
+
+
+async def asked(provider: str, speak: Speak) -> ModelReply | ModelError:
+    async with (
+        serving(speak) as url,
+        opened(provider, url, Told(), policy=ONCE) as model,
+    ):
+        found: ModelReply | ModelError
+        try:
+            found = await model.reply("", HI)
+        except ModelError as error:
+            found = error
+    words = str(found) if isinstance(found, ModelError) else ""
+    assert KEY not in words
+    assert len(words) < 1000 and words.isprintable()
+    return found
+
+
+def saying(*pieces: bytes) -> Speak:
+    async def speak(stream: trio.SocketStream) -> None:
+        for piece in pieces:
+            await stream.send_all(piece)
+
+    return speak
+
+
+def endless(head: bytes, piece: bytes) -> Speak:
+    async def speak(stream: trio.SocketStream) -> None:
+        await stream.send_all(head)
+        while True:
+            await stream.send_all(piece)
+
+    return speak
+
+
+def text_event(provider: str, text: str) -> bytes:
+    if provider == "anthropic":
+        delta = {"type": "text_delta", "text": text}
+        data: dict[str, Any] = {"type": "content_block_delta", "delta": delta}
+    else:
+        data = {"choices": [{"delta": {"content": text}}]}
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+@BOTH
+async def test_an_endless_line_is_cut(provider: str) -> None:
+    found = await asked(provider, endless(SSE + b"data: ", b"x" * 65536))
+
+    assert isinstance(found, ModelError) and found.kind == "bad-answer"
+    assert "a line is longer than" in str(found)
+
+
+@BOTH
+async def test_endless_comments_are_cut(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_body, "LARGEST_BODY", 1024 * 1024)
+
+    found = await asked(provider, endless(SSE, b": ping\n\n" * 1000))
+
+    assert isinstance(found, ModelError) and "more than 1 MiB" in str(found)
+
+
+@BOTH
+async def test_an_endless_reply_counts_as_cut_and_is_left(provider: str) -> None:
+    found = await asked(provider, endless(SSE, text_event(provider, "y" * 10_000)))
+
+    assert isinstance(found, ModelReply)
+    assert found.cut and len(found.text) == LONGEST_TEXT
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"data: {not json\n\n", "what should be JSON is none"),
+        (b"data: [1, 2]\n\n", "a JSON object was due"),
+        (b"data: " + b"[" * 100_000 + b"\n\n", "what should be JSON is none"),
+        (b"data: \xff\xfe\x00\n\n", "what should be JSON is none"),
+    ],
+)
+async def test_garbage_events_are_a_bad_answer(provider: str, data: bytes, words: str) -> None:
+    found = await asked(provider, saying(SSE, data))
+
+    assert isinstance(found, ModelError)
+    assert (found.kind, words in str(found)) == ("bad-answer", True)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"type": 3, "choices": "no"},
+        {"type": "message_delta", "delta": None, "usage": [], "choices": [None, 3]},
+        {"type": "content_block_delta", "delta": {"text": 4}, "choices": [{"delta": []}]},
+        {"type": "message_start", "message": {"usage": {"input_tokens": -4}}},
+        {"usage": {"prompt_tokens": True, "completion_tokens": 1e300}},
+    ],
+)
+async def test_events_of_odd_shapes_are_passed_over(provider: str, data: object) -> None:
+    event = b"data: " + json.dumps(data).encode() + b"\n\n"
+
+    found = await asked(provider, saying(SSE, event))
+
+    assert isinstance(found, ModelError)
+    assert (found.kind, "in the middle of a reply" in str(found)) == ("network", True)
+
+
+@BOTH
+async def test_what_is_no_http_is_told(provider: str) -> None:
+    found = await asked(provider, saying(b"SSH-2.0-OpenSSH_9\r\n\r\n" * 4))
+
+    assert isinstance(found, ModelError) and found.kind == "network"
+
+
+@BOTH
+async def test_an_endless_head_is_cut(provider: str) -> None:
+    found = await asked(provider, endless(b"HTTP/1.1 200 OK\r\n", b"x-h: " + b"y" * 999 + b"\r\n"))
+
+    assert isinstance(found, ModelError) and found.kind == "network"
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [b"application/json", b"text/html"])
+async def test_a_body_of_100_megabytes_is_not_read(provider: str, kind: bytes) -> None:
+    sent = 0
+
+    async def speak(stream: trio.SocketStream) -> None:
+        nonlocal sent
+        await stream.send_all(b"HTTP/1.1 200 OK\r\ncontent-type: " + kind + b"\r\n\r\n")
+        for _ in range(1600):
+            await stream.send_all(b" " * 65536)
+            sent += 65536
+
+    found = await asked(provider, speak)
+
+    assert isinstance(found, ModelError) and found.kind == "bad-answer"
+    assert sent < 32 * 1024 * 1024
+
+
+@BOTH
+async def test_a_packed_answer_that_nobody_asked_for_is_not_unpacked(provider: str) -> None:
+    bomb = gzip.compress(b" " * 10_000_000)
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\r\n"
+
+    found = await asked(provider, saying(head, bomb))
+
+    assert isinstance(found, ModelError) and "gzip, which was not asked for" in str(found)
+
+
+@BOTH
+async def test_a_page_of_a_proxy_is_told_from_an_answer(provider: str) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n"
+
+    found = await asked(provider, saying(head, b"<html>Sign in to the hotel</html>"))
+
+    assert isinstance(found, ModelError)
+    assert "its answer is text/html" in str(found) and "base_url" in str(found)
+
+
+@BOTH
+async def test_an_endless_refusal_is_only_begun(provider: str) -> None:
+    head = b"HTTP/1.1 400 No\r\ncontent-type: text/plain\r\n\r\n"
+
+    found = await asked(provider, endless(head, b"no \x1b[31m\xe2\x80\xae" * 1000))
+
+    assert isinstance(found, ModelError) and found.kind == "refused"
+
+
+@BOTH
+async def test_a_redirect_is_not_followed(provider: str) -> None:
+    head = b"HTTP/1.1 302 Moved\r\nlocation: http://127.0.0.1:1/v1\r\ncontent-length: 0\r\n\r\n"
+
+    found = await asked(provider, saying(head))
+
+    assert isinstance(found, ModelError) and "does not follow" in str(found)
+
+
+@BOTH
+async def test_a_known_end_does_not_wait_for_the_connection(provider: str) -> None:
+    """A server that keeps the stream open after its last event holds nobody up."""
+    ends = {"anthropic": b'data: {"type": "message_stop"}\n\n', "openai": b"data: [DONE]\n\n"}
+
+    async def speak(stream: trio.SocketStream) -> None:
+        await stream.send_all(SSE + text_event(provider, "all") + ends[provider])
+        await trio.sleep_forever()
+
+    with trio.fail_after(5):
+        found = await asked(provider, speak)
+
+    assert isinstance(found, ModelReply) and (found.text, found.stop) == ("all", "other")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("error", "kind", "again"),
+    [
+        ({"type": "overloaded_error", "message": "later"}, "overloaded", True),
+        ({"type": "rate_limit_error", "message": "slow", "code": 429}, "rate", True),
+        ({"message": "maximum context length is 4096 tokens", "code": 400}, "context", False),
+        ({"type": "invalid_request_error", "message": "bad", "code": 400}, "refused", False),
+        ("just words", "overloaded", True),
+    ],
+)
+async def test_an_error_in_the_middle_of_a_reply_is_judged_as_one_in_front(
+    provider: str, error: object, kind: str, again: bool
+) -> None:
+    event = b"data: " + json.dumps({"type": "error", "error": error}).encode() + b"\n\n"
+
+    found = await asked(provider, saying(SSE, text_event(provider, "so f"), event))
+
+    assert isinstance(found, ModelError) and (found.kind, found.again) == (kind, again)
+
+
+@BOTH
+async def test_an_error_that_comes_as_a_success_is_one_all_the_same(provider: str) -> None:
+    body = json.dumps({"type": "error", "error": {"message": "sorry", "code": 400}}).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
+
+    found = await asked(provider, saying(head, body))
+
+    assert isinstance(found, ModelError) and (found.kind, "sorry" in str(found)) == (
+        "refused",
+        True,
+    )
+
+
+@BOTH
+async def test_a_server_that_is_not_there_is_named(provider: str) -> None:
+    async with opened(provider, "http://127.0.0.1:9", Told(), policy=ONCE) as model:
+        with pytest.raises(ModelError, match=r"127\.0\.0\.1:9 cannot be reached") as caught:
+            await model.reply("", HI)
+
+    assert (caught.value.kind, caught.value.again) == ("network", True)
+    words = "refuses the connection; start the server of the model, or check base_url"
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "fault", "words", "attempts"),
+    [
+        ("http://127.0.0.1:9", REFUSED, "refuses the connection; start the server", 3),
+        ("http://10.1.2.3:9", REFUSED, "cannot be reached: not connected", 6),
+        ("http://model.invalid", NO_NAME, "there is no machine of this name; check base_url", 3),
+        ("http://model.invalid", NO_ANSWER, "cannot be reached: not connected", 6),
+        ("", NO_NAME, "is this machine connected to the internet?", 6),
+    ],
+)
+async def test_where_there_is_no_server_it_is_told_in_a_few_seconds(
+    autojump_clock: MockClock, url: str, fault: OSError, words: str, attempts: int
+) -> None:
+    def lost(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("not connected") from ExceptionGroup("all failed", [fault])
+
+    told, transport = Told(), httpx2.MockTransport(lost)
+    began = trio.current_time()
+    async with opened("anthropic", url, told, policy=RetryPolicy(), transport=transport) as model:
+        with pytest.raises(ModelError, match=rf"{re.escape(words)}.*\(tried {attempts} times\)"):
+            await model.reply("", HI)
+
+    assert (trio.current_time() - began <= 4) is (attempts == 3)
+    assert len(told.retries) == attempts - 1
+    assert all(re.search(r"; trying again in [0-9]+ s\Z", one.words) for one in told.retries)

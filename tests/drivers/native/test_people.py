@@ -1,0 +1,67 @@
+"""What people are told, asked and say in a turn, each once."""
+
+from __future__ import annotations
+
+import trio
+
+from podiumd.core.loop_facts import Words
+from podiumd.drivers.base import ApprovalRequested, Decision, Output, PromptState
+from podiumd.drivers.native.people import EVENTS_AHEAD, People
+
+ALLOW, DENY = Decision("allow"), Decision("deny")
+EARLY, LATE = Words("early", "Be quick."), Words("late", "Be kind.")
+
+
+async def test_a_question_waits_for_its_first_answer() -> None:
+    people = People("prompt", ())
+    decided: list[Decision] = []
+
+    async def ask() -> None:
+        decided.append(await people.ask("patch", {"path": "a"}, "a diff"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        asked = await people.events.receive()
+        assert isinstance(asked, ApprovalRequested)
+        assert (asked.tool, asked.description, asked.asks_person) == ("patch", "a diff", False)
+        assert not people.answer("another", DENY)
+        assert people.answer(asked.request_id, ALLOW)
+        assert people.answer(asked.request_id, DENY), "told again, and the first one holds"
+    assert decided == [ALLOW]
+
+
+async def test_words_are_taken_once_also_those_of_an_earlier_life() -> None:
+    people = People("prompt", (EARLY,))
+    assert people.say(EARLY) and people.say(LATE) and people.say(LATE)
+    assert people.waiting == (EARLY, LATE)
+    assert not people.hush(), "there is something to be heard"
+    people.settle(EARLY, taken=True)
+    people.settle(LATE, taken=False)
+    assert people.say(EARLY) and people.say(LATE) and not people.waiting
+    assert (people.taken, people.undelivered) == (("early",), ("late",))
+
+
+async def test_when_the_turn_is_over_nothing_is_heard_any_more() -> None:
+    people = People("prompt", ())
+    assert people.hush()
+    assert not people.say(EARLY)
+    people.end()
+    assert not people.answer("any", ALLOW)
+    people.stream("a command's last words come too late")
+
+
+async def test_output_that_nobody_keeps_up_with_is_passed_over_and_words_are_not() -> None:
+    people = People("prompt", ())
+    for _ in range(2 * EVENTS_AHEAD):
+        people.stream("much")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people.show, "text", "words")
+        seen = [await people.events.receive() for _ in range(EVENTS_AHEAD + 1)]
+    assert seen[-1] == Output("prompt", "text", "words")
+
+
+async def test_nothing_is_shown_of_no_words() -> None:
+    people = People("prompt", ())
+    await people.show("text", "")
+    await people.phase("prompt", "started")
+    assert await people.events.receive() == PromptState("prompt", "started")

@@ -1,0 +1,274 @@
+"""``podium chat`` under a real terminal, with the real daemon and its own agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import trio
+
+from tests.client.terminal import Terminal
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.native_rig import (
+    BROKEN,
+    MENDED,
+    MENDING,
+    after,
+    first,
+    native_machine,
+    project,
+    says,
+)
+from tests.fakes.trio_gates import holding
+
+SECONDS = 90.0
+KEYS = "Enter: no > "
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    with native_machine(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def podium(machine: Machine) -> AsyncIterator[PodiumDaemon]:
+    async with PodiumDaemon(machine) as daemon:
+        yield daemon
+    print(daemon.log_text())  # shown where the test fails
+
+
+@pytest.fixture
+def repo(machine: Machine) -> GitRepo:
+    return project(machine)
+
+
+def chat(machine: Machine, repo: GitRepo, *arguments: str) -> Terminal:
+    """A chat in the repository, at a terminal without colours."""
+    where = ("--cwd", str(repo.path))
+    return Terminal(machine.environment(NO_COLOR="1"), "chat", *where, *arguments, columns=100)
+
+
+async def by_hand(person: Callable[[], None]) -> None:
+    """Have a person at a terminal do something, in a thread of its own."""
+    with trio.fail_after(SECONDS):
+        await trio.to_thread.run_sync(person)
+
+
+async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    session = ""
+
+    def person() -> None:
+        nonlocal session
+        with chat(machine, repo) as terminal:
+            terminal.expect(f"native · {repo.path} · a new session · mode confirm")
+            terminal.expect("> ")
+            terminal.type("Mend it.\r")
+            terminal.expect("I look.")
+            terminal.expect("⚙ read_file calc.py")
+            terminal.expect("I mend it.")
+            terminal.expect("? approval: May the agent use patch?")
+            terminal.expect("-    return a - b")
+            terminal.expect("+    return a + b")
+            terminal.expect(KEYS)
+            terminal.type("y\r")
+            terminal.expect("? approval: May the agent use run_tests?")
+            terminal.expect("$ python3 -m unittest")
+            terminal.expect(KEYS)
+            terminal.type("y\r")
+            terminal.expect("The test passes.")
+            terminal.expect("1 file changed · commit ")
+            terminal.expect("> ")
+            terminal.type("Quit.\r")
+            terminal.expect("Come back with: podium chat --session ")
+
+            assert terminal.end() == 0
+            assert terminal.modes == terminal.found_modes
+        session = terminal.screen.split()[-1]
+
+    await by_hand(person)
+    assert (repo.path / "calc.py").read_text() == MENDED
+    assert repo.subjects == ["AI: modified calc.py", "A calculator", "Begin"]
+
+    def comes_back() -> None:
+        machine.model.load({"default": says("You asked for a repair.")})
+        with Terminal(machine.environment(), "chat", "--session", session[:8]) as terminal:
+            terminal.expect("earlier messages: 'podium show ")
+            terminal.expect("⚙ done: The test passes.")
+            terminal.expect("> ")
+            terminal.type("What did I ask?\r")
+            terminal.expect("You asked for a repair.")
+            terminal.expect("> ")
+            terminal.type("\x04")
+
+            assert terminal.end() == 0
+
+    await by_hand(comes_back)
+    assert "Mend it." in machine.model.requests[-1].anywhere
+    kept = (machine.podium_home / "state" / "chat_history").read_text().splitlines()
+    assert kept == ['"Mend it."', '"What did I ask?"']
+
+
+async def test_a_change_that_is_refused_is_not_made_and_the_model_is_told_why(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    machine.model.load({"rules": [after("patch", False, says("Then not.")), *MENDING]})
+
+    def person() -> None:
+        with chat(machine, repo) as terminal:
+            terminal.expect("> ")
+            terminal.type("Mend it.\r")
+            terminal.expect(KEYS)
+            terminal.type("no, the test is wrong\r")
+            terminal.expect("User cancelled operation")
+            terminal.expect("Then not.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)
+    assert (repo.path / "calc.py").read_text() == BROKEN
+    assert "the test is wrong" in machine.model.requests[-1].anywhere
+    assert repo.subjects[0] == "A calculator"
+
+
+async def test_everything_is_allowed_in_a_script_and_the_answer_stands_alone(
+    podium: PodiumDaemon, repo: GitRepo
+) -> None:
+    said = await podium.cli("chat", "--allow-all", cwd=repo.path, stdin=b"Mend it.\n")
+    assert said.code == 0, said
+    assert re.sub(r"\s+", " ", said.out).startswith(
+        "I look. I mend it. I test it. The test passes."
+    )
+    assert "?" not in said.err and "mode allow-all" in said.err
+    assert (repo.path / "calc.py").read_text() == MENDED
+
+
+async def test_a_script_that_answers_nothing_changes_nothing(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    machine.model.load({"rules": [after("patch", False, says("Then not.")), *MENDING]})
+    said = await podium.cli("chat", cwd=repo.path, stdin=b"Mend it.\n")
+    assert (said.code, "Then not." in said.out) == (0, True), said
+    assert "deny (the input is over)" in said.err
+    assert (repo.path / "calc.py").read_text() == BROKEN
+
+
+async def test_ctrl_c_interrupts_the_model_and_the_chat_goes_on(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    held = first("Think", says("I think about it for long.", hold="half"))
+    machine.model.load({"rules": [held, first("And", says("Fine."))]})
+    talking = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def person() -> None:
+        with chat(machine, repo) as terminal:
+            terminal.expect("> ")
+            terminal.type("Think.\r")
+            terminal.expect("I think")
+            trio.from_thread.run_sync(talking.set, trio_token=token)
+            terminal.type("\x03")
+            terminal.expect("interrupting ...")
+            terminal.expect("⚠ ")
+            terminal.expect("> ")
+            terminal.type("And now?\r")
+            terminal.expect("Fine.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)
+    assert talking.is_set()
+    assert podium.children() == []
+
+
+async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_told_twice(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    token = trio.lowlevel.current_trio_token()
+
+    def person() -> None:
+        with chat(machine, repo) as terminal:
+            terminal.expect("> ")
+            terminal.type("Mend it.\r")
+            terminal.expect(KEYS)
+            trio.from_thread.run(podium.kill9, trio_token=token)
+            terminal.expect("the daemon went away")
+            trio.from_thread.run(podium.start, trio_token=token)
+            terminal.expect("the daemon is back.")
+            terminal.expect("May the agent use patch?")
+            terminal.expect(KEYS)
+            terminal.type("a\r")
+            terminal.expect("May the agent use run_tests?")
+            terminal.expect(KEYS)
+            terminal.type("y\r")
+            terminal.expect("The test passes.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+        assert terminal.screen.count("I look.") == 1
+        assert terminal.screen.count("I mend it.") == 1
+
+    await by_hand(person)
+    assert (repo.path / "calc.py").read_text() == MENDED
+    assert repo.subjects[0] == "AI: modified calc.py"
+
+
+async def test_a_wrong_key_is_told_and_the_chat_goes_on(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    machine.model.load({"key": "the-right-one"})
+
+    def person() -> None:
+        with chat(machine, repo) as terminal:
+            terminal.expect("> ")
+            terminal.type("Hi.\r")
+            terminal.expect("✗ ")
+            terminal.expect("key")
+            terminal.expect("> ")
+            machine.model.load({"default": says("Hello.")})
+            terminal.type("Hi again.\r")
+            terminal.expect("Hello.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)
+
+
+async def test_words_for_a_running_model_are_its_next_prompt(
+    podium: PodiumDaemon, repo: GitRepo, machine: Machine
+) -> None:
+    held = first("Think", says("I think about it for long.", hold="half"))
+    machine.model.load({"rules": [held, first("And", says("Fine."))]})
+    token = trio.lowlevel.current_trio_token()
+
+    async def let_go() -> None:
+        await holding(machine.model, "half")
+        machine.model.release("half")
+
+    def person() -> None:
+        with chat(machine, repo) as terminal:
+            terminal.expect("> ")
+            terminal.type("Think.\r")
+            terminal.expect("I think")
+            terminal.type("And now?\r")
+            terminal.expect("next: And now?")
+            trio.from_thread.run(let_go, trio_token=token)
+            terminal.expect("Fine.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)

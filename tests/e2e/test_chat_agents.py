@@ -1,0 +1,122 @@
+"""``podium chat`` with other agents than Podium's own: the real agent CLI, and the scripted one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.client.terminal import Terminal
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.stories import ASKING, bash, when, word
+from tests.e2e.test_chat import KEYS, by_hand
+from tests.fakes.model_server import ModelServer
+
+pytestmark = pytest.mark.claude
+
+
+async def test_a_chat_with_the_agent_cli_asks_at_the_terminal_and_goes_on_in_its_session(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    rules = [
+        when("Make it", bash("echo made > made"), {"text": "It is made."}),
+        when("Remake", bash("echo again > made"), {"text": "Then not."}),
+        when("What", {"text": "You wanted it made."}),
+    ]
+    model_server.load({"rules": rules})
+    environment = podium.machine.environment(NO_COLOR="1")
+    where = ("--cwd", str(repo.path), "--agent", "claude")
+
+    def person() -> None:
+        with Terminal(environment, "chat", *where, columns=100) as terminal:
+            terminal.expect("claude · ")
+            terminal.expect("mode default")
+            terminal.expect("> ")
+            terminal.type("Make it.\r")
+            terminal.expect("? approval: May the agent use Bash?")
+            terminal.expect("$ echo made > made")
+            terminal.expect(KEYS)
+            terminal.type("y\r")
+            terminal.expect("It is made.")
+            terminal.expect("> ")
+            terminal.type("Remake it.\r")
+            terminal.expect(KEYS)
+            terminal.type("n\r")
+            terminal.expect("Then not.")
+            terminal.expect("> ")
+            terminal.type("/mode allow-all\r")
+            terminal.expect("> ")
+            terminal.type("What did I want?\r")
+            terminal.expect("Agent 'claude' has no permission mode 'allow-all'; it has: ")
+            terminal.expect("> What did I want?")
+            terminal.type("\x15/mode plan\r")
+            terminal.expect("> ")
+            terminal.type("What did I want?\r")
+            terminal.expect("You wanted it made.")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)
+    assert (repo.path / "made").read_text() == "made\n"
+    assert len({asked.session for asked in model_server.requests}) == 1
+
+
+async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    gated = ASKING.replace('prompt = "Work on it."', 'gate = "Begin?"\nprompt = "Work on it."')
+    recipe = podium.machine.recipe("gated", gated)
+    rules = [
+        when("Work", word("complete", "It is done.")),
+        when("Why", {"text": "Because you said so."}),
+    ]
+    model_server.load({"rules": rules})
+    environment = podium.machine.environment(NO_COLOR="1")
+    where = ("--cwd", str(repo.path), "--agent", "claude", "--recipe", recipe)
+
+    def person() -> None:
+        with Terminal(environment, "chat", *where, columns=100) as terminal:
+            terminal.expect("? gate: Begin?")
+            terminal.expect("a choice · Enter: no > ")
+            terminal.type("Why should I?\r")
+            terminal.expect("Because you said so.")
+            terminal.expect("? gate: Begin?")
+            terminal.expect("a choice · Enter: no > ")
+            terminal.type("yes\r")
+            terminal.expect("It is done.")
+            terminal.expect("✓ ")
+            terminal.expect("> ")
+            terminal.type("exit\r")
+
+            assert terminal.end() == 0
+
+    await by_hand(person)
+    runs = await podium.rpc("runs.list")
+    assert [run["exit"]["reason"] for run in runs] == ["task-committed"]
+
+
+async def test_a_chat_with_the_scripted_agent_needs_no_model_at_all(
+    machine: Machine, repo: GitRepo
+) -> None:
+    script = machine.root / "script.json"
+    ask = {"tool": "Bash", "input": {"command": "make"}}
+    turns = [
+        {"when": "make", "times": 0, "text": "Made.", "ask": ask, "run": [["touch", "made"]]},
+        {"times": 0, "text": "Hello."},
+    ]
+    script.write_text(json.dumps({"turns": turns}))
+    config = machine.podium_home / "config.toml"
+    settings = f'[agents.scripted]\nscript = "{script}"\n'
+    config.write_text(config.read_text() + settings)
+    async with PodiumDaemon(machine) as podium:
+        chat = ("chat", "--agent", "scripted")
+        said = await podium.cli(*chat, cwd=repo.path, stdin=b"Hi.\nmake\ny\nBye.\n")
+        assert (said.code, said.out) == (0, "Hello.\nMade.\nHello.\n"), said
+        assert (repo.path / "made").exists()
+        session = said.err.split()[-1]
+        again = await podium.cli("chat", "--session", session[:8], stdin=b"Hi again.\n")
+        assert (again.code, again.out) == (0, "Hello.\n"), again
+        assert "No transcript of this session is here to show." in again.err

@@ -1,0 +1,136 @@
+"""Phones that speak to a real model: recordings of people, the worker process, the real agent."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.phones import PATIENCE, begun, heard, paired
+from tests.fakes.model_server import ModelServer
+from tests.phone.driver import AtOnce, Phone
+from tests.speech import assets
+
+pytestmark = pytest.mark.claude
+
+PIECE = 3200
+"""A tenth of a second."""
+
+WORKER = "podiumd.speech.worker"
+
+
+@pytest.fixture(scope="session")
+def recordings() -> dict[str, bytes]:
+    """People's voices. Never skips: without them nothing is proved, and that is a failure."""
+    try:
+        return {name: path.read_bytes() for name, path in assets.recordings().items()}
+    except assets.AssetError as error:
+        pytest.fail(str(error))
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """A model of English."""
+    try:
+        return assets.model("tiny.en")
+    except assets.AssetError as error:
+        pytest.fail(str(error))
+
+
+@pytest.fixture
+def machine(machine: Machine, tiny: Path) -> Machine:
+    """The same, with a model for speech."""
+    machine.voice(model=str(tiny), language="en")
+    return machine
+
+
+def words(text: str) -> set[str]:
+    """The words of a text; how they are written is the model's own business."""
+    return {word.strip(".,!?").casefold() for word in text.split()}
+
+
+def workers(podium: PodiumDaemon) -> list[int]:
+    """The processes that read speech."""
+    return [one.pid for one, line in podium.living() if WORKER in line]
+
+
+async def test_what_a_person_says_reaches_the_agent(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
+) -> None:
+    """Twice over: as raw samples from the microphone, and as a file."""
+    model_server.load({"default": {"text": "Going."}})
+    url, key = await paired(podium)
+    async with Phone(url, key) as phone:
+        session = await begun(phone, repo, "Hello", "Going.")
+        await phone.turns(session, 1, PATIENCE)
+        sound = recordings["goforward.raw"]
+        told = await phone.speak(sound, PATIENCE, session_id=session, deliver="prompt")
+        assert {"go", "forward", "meters"} <= words(told["text"])
+        assert (told["delivered"], told["language"]) == (True, "en")
+        await phone.turns(session, 2, PATIENCE)
+        assert podium.machine.prompts(session, repo.path)[-1] == told["text"]
+        told = await phone.speak(recordings["austen-0890.wav"], PATIENCE, format="wav")
+        assert {"unless", "rather", "selfish"} <= words(told["text"])
+        assert told["latency_ms"] < 5000 and phone.faults == []
+        assert (await podium.rpc("voice.status"))["state"] == "ready"
+
+
+async def test_noise_says_nothing(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
+) -> None:
+    url, key = await paired(podium)
+    async with Phone(url, key) as phone:
+        sound = recordings["noise.wav"]
+        told = await phone.speak(sound, PATIENCE, format="wav", deliver="prompt")
+        assert (told["text"], told["delivered"]) == ("", False)
+        assert phone.model.errors == [] and phone.faults == []
+
+
+async def test_a_cut_connection_and_a_killed_worker_cost_no_word(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
+) -> None:
+    model_server.load({"default": {"text": "Yes."}})
+    url, key = await paired(podium)
+    sound = recordings["austen-0890.wav"]
+    half = len(sound) // 2
+    async with Phone(url, key, retries=AtOnce()) as phone:
+        session = await begun(phone, repo, "Hello", "Yes.")
+        await phone.turns(session, 1, PATIENCE)
+        await phone.speak(recordings["goforward.raw"], PATIENCE)  # the model is loaded now
+        (worker,) = workers(podium)
+        mine = await phone.press("wav", session_id=session, deliver="prompt")
+        await phone.utter(mine, sound[:half], PIECE)
+        os.kill(worker, signal.SIGKILL)
+        phone.cut()
+        await phone.until(lambda p: p.connections == 2 and p.up, PATIENCE)
+        await phone.utter(mine, sound[half:], PIECE)
+        told = await phone.release(mine, PATIENCE)
+        assert {"unless", "rather", "selfish"} <= words(told["text"]), told
+        assert told["delivered"] is True
+        await heard(phone, session, told["text"])
+        assert podium.machine.prompts(session, repo.path) == ["Hello", told["text"]]
+        assert workers(podium) != [worker] and phone.faults == []
+
+
+async def test_two_phones_speak_at_once(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer, recordings: dict[str, bytes]
+) -> None:
+    url, key = await paired(podium)
+    _, other_key = await paired(podium)
+    async with Phone(url, key) as phone, Phone(url, other_key) as other:
+        mine, theirs = await phone.press("wav"), await other.press()
+        first, second = recordings["austen-0890.wav"], recordings["goforward.raw"]
+        for at in range(0, max(len(first), len(second)), 10 * PIECE):
+            await phone.utter(mine, first[at : at + 10 * PIECE])
+            await other.utter(theirs, second[at : at + 10 * PIECE])
+        phone.model.voice.end(mine)
+        phone.flush()
+        told = await other.release(theirs, PATIENCE)
+        assert {"go", "forward"} <= words(told["text"])
+        told = await phone.told(mine, PATIENCE)
+        assert {"rather", "selfish"} <= words(told["text"])
+        assert phone.faults == other.faults == []

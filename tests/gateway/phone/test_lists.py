@@ -1,0 +1,88 @@
+"""The list of sessions is made once for all who ask for it at a moment."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.gateway.phone.lists import SessionLists
+from podiumd.runtime.api import Service
+
+
+class Slow:
+    """A service whose list is made when the test says so; each has a total of its own."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.may = trio.Semaphore(0)
+
+    async def sessions_list(self, *_: object) -> dict[str, Any]:
+        self.asked += 1
+        total = self.asked
+        await self.may.acquire()
+        return {"sessions": [], "total": total}
+
+
+class Asking:
+    def __init__(self) -> None:
+        self.slow = Slow()
+        self.lists = SessionLists(cast(Service, self.slow))
+        self.got: dict[str, bytes] = {}
+
+    async def ask(self, name: str, recents: int = 5) -> None:
+        self.got[name], _ = await self.lists.frames(recents, 100_000)
+
+
+async def test_all_who_wait_behind_one_share_the_next() -> None:
+    asking = Asking()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(asking.ask, "first")
+        await wait_all_tasks_blocked()
+        for number in range(10):
+            nursery.start_soon(asking.ask, f"late {number}")
+        await wait_all_tasks_blocked()
+        asking.slow.may.release()
+        asking.slow.may.release()
+
+    assert asking.slow.asked == 2
+    assert b'"total_count":1' in asking.got.pop("first")
+    assert len(set(asking.got.values())) == 1
+    assert b'"total_count":2' in next(iter(asking.got.values()))
+
+
+async def test_each_kind_of_phone_gets_its_own() -> None:
+    asking = Asking()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(asking.ask, "five", 5)
+        nursery.start_soon(asking.ask, "ten", 10)
+        asking.slow.may.release()
+        asking.slow.may.release()
+
+    assert asking.slow.asked == 2
+
+
+async def test_who_makes_it_and_goes_away_leaves_it_to_the_next() -> None:
+    asking = Asking()
+    gone = trio.CancelScope()
+
+    async def leave() -> None:
+        with gone:
+            await asking.ask("gone")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(asking.ask, "before")
+        await wait_all_tasks_blocked()
+        nursery.start_soon(leave)
+        await wait_all_tasks_blocked()
+        nursery.start_soon(asking.ask, "other")
+        await wait_all_tasks_blocked()
+        asking.slow.may.release()  # for the one before; the next is being made
+        await wait_all_tasks_blocked()
+        gone.cancel()
+        await wait_all_tasks_blocked()
+        asking.slow.may.release()
+
+    assert set(asking.got) == {"before", "other"}
+    assert asking.slow.asked == 3

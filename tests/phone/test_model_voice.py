@@ -1,0 +1,160 @@
+"""An app that speaks: pieces in order, and a sentence that outlives a lost connection."""
+
+from __future__ import annotations
+
+import json
+
+from podium.phone.fields import Json
+from podium.phone.model import PhoneModel
+from tests.phone.fake_gateway import SESSION, hello
+from tests.phone.handmade import CONNECTED, connected, feed, reasons
+
+READY: Json = {"type": "voice_ready", "utterance_id": "u", "next_frame": 0, "state": "ready"}
+AGAIN: Json = {"from_frame": 1}
+TRANSCRIPT: Json = {
+    "type": "voice_transcript",
+    "utterance_id": "u",
+    "text": "go on",
+    "language": "en",
+    "duration_ms": 800,
+    "latency_ms": 90,
+    "delivered": True,
+    "session_id": SESSION,
+}
+
+
+def out(phone: PhoneModel, *frames: Json) -> list[Json | bytes]:
+    """Hand in frames; everything the phone sends for them, pieces of speech too."""
+    for frame in frames:
+        phone.received(json.dumps(frame))
+    sent = list(phone.out)
+    phone.out.clear()
+    return sent
+
+
+def piece(number: int, sound: bytes) -> bytes:
+    return number.to_bytes(4, "big") + sound
+
+
+def test_pieces_wait_for_the_gateway_and_then_go_in_their_order() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "pcm16", sample_rate=16_000, deliver="prompt")
+    phone.voice.add(said, b"one")
+    start = {
+        "type": "voice_start",
+        "utterance_id": "u",
+        "format": "pcm16",
+        "sample_rate": 16_000,
+        "deliver": "prompt",
+    }
+    assert out(phone) == [start]
+    assert out(phone, READY) == [piece(0, b"one")]
+    phone.voice.add(said, b"two")
+    phone.voice.end(said)
+    end = {"type": "voice_end", "utterance_id": "u"}
+    assert out(phone) == [piece(1, b"two"), end]
+    partial = {"type": "voice_partial", "utterance_id": "u", "text": "go"}
+    assert out(phone, partial, TRANSCRIPT) == []
+    assert (said.partials, said.result, said.over) == (["go"], TRANSCRIPT, True)
+    assert phone.faults == []
+
+
+def test_a_sentence_goes_on_where_the_gateway_lost_it() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "ogg")
+    for sound in (b"a", b"b", b"c"):
+        phone.voice.add(said, sound)
+    out(phone, READY)
+    phone.closed()
+    phone.voice.add(said, b"d")
+    phone.voice.end(said)
+    assert out(phone) == []
+    again = out(phone, hello(), CONNECTED)
+    assert again[-1] == {
+        "type": "voice_start",
+        "utterance_id": "u",
+        "format": "ogg",
+        "from_frame": 4,
+    }
+    end = {"type": "voice_end", "utterance_id": "u"}
+    wanted = [piece(1, b"b"), piece(2, b"c"), piece(3, b"d"), end]
+    assert out(phone, READY | {"next_frame": 1}) == wanted
+    assert phone.faults == []
+
+
+def test_what_the_gateway_lacks_is_sent_again_with_its_end() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "ogg")
+    for sound in (b"a", b"b"):
+        phone.voice.add(said, sound)
+    phone.voice.end(said)
+    end = {"type": "voice_end", "utterance_id": "u"}
+    out(phone)
+    assert out(phone, READY) == [piece(0, b"a"), piece(1, b"b"), end]
+    assert out(phone, READY | {"next_frame": 1}) == [piece(1, b"b"), end]
+
+
+def test_what_is_over_is_not_begun_again_unless_it_is_asked_for() -> None:
+    phone = connected()
+    for name in "uvw":
+        phone.voice.begin(name, "wav")
+    out(phone, TRANSCRIPT)
+    phone.voice.cancel(phone.voice.utterances["v"])
+    none = READY | {"utterance_id": "w", "state": "unavailable", "message": "Install it."}
+    assert out(phone, none) == [{"type": "voice_cancel", "utterance_id": "v"}]
+    phone.closed()
+    started = [one for one in out(phone, hello(), CONNECTED) if "utterance_id" in one]
+    assert started == []
+    phone.voice.again(phone.voice.utterances["u"])
+    assert out(phone) == [{"type": "voice_start", "utterance_id": "u", "format": "wav"}]
+
+
+def test_pieces_go_to_the_utterance_that_was_started_last() -> None:
+    phone = connected()
+    first = phone.voice.begin("u", "pcm16")
+    out(phone, READY)
+    phone.voice.begin("v", "pcm16")
+    out(phone, READY | {"utterance_id": "v"})
+    phone.voice.add(first, b"late")
+    assert out(phone) == [{"type": "voice_start", "utterance_id": "u", "format": "pcm16"} | AGAIN]
+    assert out(phone, READY) == [piece(0, b"late")]
+
+
+def test_what_an_app_would_misread_is_a_fault() -> None:
+    phone = connected()
+    said = phone.voice.begin("u", "pcm16")
+    feed(
+        phone,
+        READY | {"utterance_id": "x"},
+        READY | {"state": "soon"},
+        READY | {"next_frame": 1},
+        READY | {"state": "unavailable"},
+    )
+    said.state = ""
+    command = {"type": "voice_command", "utterance_id": "u", "command": "stop", "read_back": ""}
+    feed(
+        phone,
+        TRANSCRIPT,
+        {"type": "voice_partial", "utterance_id": "u", "text": "late"},
+        command | {"state": "done"},
+        {"type": "voice_transcript", "utterance_id": "u", "text": "x"},
+        {"type": "voice_error", "utterance_id": None, "code": "invalid_frame", "message": "No."},
+    )
+    phone.voice.cancel(said)
+    feed(phone, TRANSCRIPT)
+    assert reasons(phone) == [
+        ("voice_ready", "utterance_id", "misread"),
+        ("voice_ready", "state", "misread"),
+        ("voice_ready", "next_frame", "misread"),
+        ("voice_ready", "message", "misread"),
+        ("voice_partial", "utterance_id", "misread"),
+        ("voice_command", "state", "misread"),
+        ("voice_transcript", "language", "frame dropped"),
+        ("voice_transcript", "utterance_id", "misread"),
+    ]
+
+
+def test_words_to_be_said_aloud_are_kept() -> None:
+    phone = connected()
+    feed(phone, {"type": "speak", "session_id": SESSION, "text": "Done."})
+    assert phone.voice.said == [(SESSION, "Done.")]

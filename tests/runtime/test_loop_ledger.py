@@ -1,0 +1,200 @@
+"""The ledger of a native turn: what its driver records is stored, and outlives the daemon."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from podiumd.core import loop_commands as lc
+from podiumd.core import loop_facts as lf
+from podiumd.core import loop_state as ls
+from podiumd.core.actions import NAMES
+from podiumd.core.report import TurnReport
+from podiumd.drivers.base import Ledger, LedgerClosed, Settled
+from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
+from tests.runtime.harness import Machine, running
+
+BEGIN = lc.Begin(settings=lf.LoopSettings(max_iterations=5, tools=NAMES))
+READ_AND_WRITE = (
+    '```json\n[{"action": "read_file", "path": "a.py"},'
+    ' {"action": "write_file", "path": "a.py", "content": "x"}]\n```'
+)
+READ = lf.Result(action="read_file", success=True, message="1 line")
+CHANGE = lf.FileChange("a.py", None, "b" * 64)
+
+
+def ledger_of(turn: FakeTurn) -> Ledger:
+    assert turn.request.ledger is not None
+    return turn.request.ledger
+
+
+async def half_done(turn: FakeTurn) -> Ledger:
+    """The turn has read, and is about to write."""
+    ledger = ledger_of(turn)
+    await ledger.record(BEGIN)
+    await ledger.record(lc.ReplySeen(text=READ_AND_WRITE, cost_usd=0.5))
+    await ledger.record(lc.ActionOver(index=0, result=READ))
+    await ledger.record(lc.ActionPlanned(index=1, changes=(CHANGE,)))
+    return ledger
+
+
+@pytest.fixture
+def mortal(machine: Machine) -> Machine:
+    """A machine whose agent lives inside the daemon and ends with it."""
+    machine.agent = FakeDriver(survives=False)
+    machine.drivers["claude"] = machine.agent
+    return machine
+
+
+def died(machine: Machine, turn: FakeTurn, state: Literal["absent", "broken"] = "absent") -> None:
+    """The turn went on inside the last daemon, and ended with it."""
+    turn.end(TurnReport(kind="interrupted"))
+    machine.agent.settled[turn.request.turn_id] = Settled(state=state)
+
+
+async def test_what_is_recorded_is_stored_and_answers_with_what_is_next(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        ledger = ledger_of(turn)
+        fresh = ledger.loop
+        assert fresh.next == ls.Begin()
+        assert (await ledger.record(BEGIN)).next == ls.Ask()
+        assert (await ledger.record(lc.ReplySeen(text=READ_AND_WRITE))).next == ls.Act(0)
+        assert ledger.loop.next == ls.Act(0)
+        assert (await ledger.record(lc.ActionOver(index=1, result=READ))).next == ls.Act(0)
+
+        assert (await daemon.types(run_id))[-2:] == ["loop.started", "reply.received"]
+        turn.complete()
+        await daemon.ended(run_id)
+
+
+async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        ledger = await half_done(turn)
+        turn.end(done(text="no JSON"))
+        retry = await daemon.turn()
+
+        with pytest.raises(LedgerClosed):
+            await ledger.record(lc.ActionOver(index=1, result=READ))
+        assert ledger.loop.next == ls.Act(1)
+        assert ledger.words == ()
+        assert ledger_of(retry).loop == ls.LoopState()
+        retry.complete()
+        await daemon.ended(run_id)
+        with pytest.raises(LedgerClosed):
+            await ledger_of(retry).record(BEGIN)
+
+
+async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
+    mortal: Machine, one: str
+) -> None:
+    async with running(mortal) as daemon:
+        run_id, turn = await daemon.begun(one)
+        await half_done(turn)
+    died(mortal, turn)
+    async with running(mortal) as daemon:
+        again = await daemon.turn()
+        assert again.request.turn_id == turn.request.turn_id
+        (pending,) = mortal.agent.looked_at
+        loop = ledger_of(again).loop
+        assert pending.loop == loop
+        assert loop.next == ls.Act(1)
+        assert [a.result for a in loop.rounds[0].actions] == [READ, None]
+        assert loop.rounds[0].actions[1].intended is not None
+
+        written = lf.Result(action="write_file", success=True, message="created")
+        ledger = ledger_of(again)
+        await ledger.record(lc.ActionOver(index=1, result=written, changes=(CHANGE,)))
+        again.complete()
+        run = await daemon.ended(run_id)
+        assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
+        assert run["cost_usd"] == 0.5
+
+
+async def test_a_question_that_was_open_is_superseded_and_asked_anew(
+    mortal: Machine, one: str
+) -> None:
+    async with running(mortal) as daemon:
+        run_id, turn = await daemon.begun(one)
+        await half_done(turn)
+        turn.asks("r1", "write_file", input={"path": "a.py"})
+        first = await daemon.question(run_id)
+    died(mortal, turn)
+    async with running(mortal) as daemon:
+        again = await daemon.turn()
+        again.asks("r2", "write_file", input={"path": "a.py"})
+        second = await daemon.question(run_id)
+        assert second["question_id"] != first["question_id"]
+
+        await daemon.answer(run_id, "allow")
+        assert (await again.answered("r2")).behavior == "allow"
+        again.complete()
+        await daemon.ended(run_id)
+
+
+async def test_an_answer_that_the_turn_did_not_get_any_more_serves_when_it_asks_again(
+    mortal: Machine, one: str
+) -> None:
+    async with running(mortal) as daemon:
+        run_id, turn = await daemon.begun(one)
+        await half_done(turn)
+        turn.asks("r1", "write_file", input={"path": "a.py"})
+        await daemon.question(run_id)
+        turn.waits_no_more()
+        await daemon.answer(run_id, "deny", note="not now")
+    died(mortal, turn)
+    async with running(mortal) as daemon:
+        again = await daemon.turn()
+        again.asks("r2", "write_file", input={"path": "a.py"})
+
+        decision = await again.answered("r2")
+        assert (decision.behavior, decision.message) == ("deny", "not now")
+        again.complete()
+        await daemon.ended(run_id)
+
+
+async def test_words_that_the_turn_took_and_did_not_begin_with_wait_in_the_ledger(
+    mortal: Machine, one: str
+) -> None:
+    async with running(mortal) as daemon:
+        run_id, turn = await daemon.begun(one)
+        await half_done(turn)
+        assert await daemon.service.steer(run_id, "And b.py.") == {"state": "queued"}
+        assert [words.text for words in ledger_of(turn).words] == ["And b.py."]
+    died(mortal, turn)
+    async with running(mortal) as daemon:
+        again = await daemon.turn()
+        ledger = ledger_of(again)
+        assert [words.text for words in ledger.words] == ["And b.py."]
+        loop = await ledger.record(lc.Steered(words=ledger.words))
+        assert [(words.after, words.text) for words in loop.words] == [(1, "And b.py.")]
+        again.begins_with(ledger.words[0].uuid)
+        await daemon.until(run_id, lambda state: not state.steers)
+        assert ledger.words == ()
+        again.complete()
+        await daemon.ended(run_id)
+
+
+async def test_a_turn_that_somebody_has_the_session_of_tells_what_it_had_done(
+    mortal: Machine, one: str
+) -> None:
+    """The next daemon cannot go on with it: whatever it reports, the facts know more."""
+    async with running(mortal) as daemon:
+        run_id, turn = await daemon.begun(one)
+        ledger = await half_done(turn)
+        written = lf.Result(action="write_file", success=True, message="created")
+        await ledger.record(lc.ActionOver(index=1, result=written, changes=(CHANGE,)))
+    died(mortal, turn, "broken")
+    async with running(mortal) as daemon:
+        turn = await daemon.turn()
+        ended, *_ = await daemon.events(run_id, "turn.ended")
+        turn.complete()
+        await daemon.ended(run_id)
+
+    assert (ended["report"]["files"], ended["cost_usd"]) == ([["a.py", "created"]], 0.5)

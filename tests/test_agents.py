@@ -1,0 +1,58 @@
+"""The agents of a daemon, made from its settings, and given new ones while it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from podiumd.agents import Agents
+from podiumd.config import AgentSettings, ClaudeSettings, Config, NativeSettings
+from podiumd.config_load import Loaded
+from podiumd.config_reload import Settings
+from podiumd.drivers.spool import watch_spools
+from podiumd.paths import resolve
+
+
+async def test_every_agent_is_made_and_says_what_to_do_where_it_cannot_be_used(
+    tmp_path: Path,
+) -> None:
+    environ = {"PODIUM_HOME": str(tmp_path), "HOME": str(tmp_path), "OPENAI_API_KEY": "secret"}
+    places = resolve(environ, "linux", tmp_path)
+    loaded = Loaded(config=Config(), places=places, sources={})
+    maker = Agents(Settings(loaded, lambda: loaded), environ, places)
+    async with watch_spools() as watch:
+        agents = maker.make(watch)
+    assert sorted(agents) == ["claude", "native", "scripted"]
+    native = agents["native"]
+    assert native.permission_mode == "confirm"
+    assert "OPENAI_API_KEY" not in native.environment("turn")
+    reason = await native.driver.available(native.command, native.environment(""))
+    assert reason == (
+        "there is no key for the model: set ANTHROPIC_API_KEY in the daemon's environment"
+        " (export it, then 'podium down' and 'podium up')"
+    )
+    assert native.fix == "docs/native.md tells of other providers, and of models on this machine."
+    config = replace(
+        Config(),
+        agents=AgentSettings(
+            claude=ClaudeSettings(permission_mode="plan"), native=NativeSettings(mode="allow-all")
+        ),
+    )
+    maker.renew(agents, config)
+    assert (agents["native"].permission_mode, agents["claude"].permission_mode) == (
+        "allow-all",
+        "plan",
+    )
+
+
+def test_sessions_of_each_agent_are_looked_for_where_it_keeps_them(tmp_path: Path) -> None:
+    environ = {"PODIUM_HOME": str(tmp_path / "p"), "HOME": str(tmp_path)}
+    places = resolve(environ, "linux", tmp_path)
+    loaded = Loaded(config=Config(), places=places, sources={})
+    roots = Agents(Settings(loaded, lambda: loaded), environ, places).roots()
+    assert {root.agent: root.directory for root in roots} == {
+        "claude": tmp_path / ".claude" / "projects",
+        "codex": tmp_path / ".codex" / "sessions",
+        "native": places.state / "sessions",
+    }

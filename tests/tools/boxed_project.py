@@ -1,0 +1,45 @@
+"""A project in a home, with secrets around it, and commands run in the sandbox there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from podiumd.tools.sandbox import Probe, Sandbox
+from podiumd.tools.shell import ShellResult, run_arguments
+from tests.tools.git_repository import commit, make_repository
+
+
+class Inside:
+    """A project in a home, with secrets around it, and commands run in the sandbox there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.state = self.home / "state"
+        (self.home / ".ssh").mkdir(parents=True)
+        self.state.mkdir()
+        for path in (".ssh/id_rsa", "diary.txt", "state/facts.db", ".gitconfig"):
+            (self.home / path).write_text("[secret]\n")
+        self.project = make_repository(self.home / "project")
+        (self.project / "a.txt").write_text("a\n")
+        commit(self.project, "first")
+        self.sandbox = Sandbox(
+            "required",
+            home=self.home,
+            closed=[self.state],
+            environ={"PATH": os.environ["PATH"]},
+            probe=Probe(),
+        )
+
+    async def run(self, command: str, root: Path | None = None) -> ShellResult:
+        root = root or self.project
+        enclosure, notice = await self.sandbox.enclose(root, self.state)
+        assert enclosure is not None and notice == ""
+        return await run_arguments(
+            ["/bin/sh", "-c", command],
+            cwd=f"{root}",
+            environment={"PATH": os.environ["PATH"], "HOME": f"{self.home}", "LC_ALL": "C"},
+            turn_id="boxed",
+            enclosure=enclosure,
+            limit_seconds=60,
+        )
