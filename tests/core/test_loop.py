@@ -86,6 +86,17 @@ def test_another_turn_or_none_hears_nothing() -> None:
     assert looped.tell(lc.ReplySeen(text="late"), turn_id="another") == []
 
 
+def test_a_plan_that_is_stored_is_not_stored_again() -> None:
+    """As after a crash, when the action is planned once more."""
+    looped = Looped()
+    looped.says(write())
+    plan = lc.ActionPlanned(index=0, changes=(change(),))
+
+    assert looped.tell(plan) == ["action.intended"]
+    assert looped.tell(plan) == []
+    assert looped.tell(lc.ActionPlanned(index=0, changes=())) == ["action.intended"]
+
+
 def test_an_action_that_was_planned_says_so_until_it_is_over() -> None:
     looped = Looped()
     looped.says(write())
