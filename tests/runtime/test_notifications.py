@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import trio
-import trio.testing
 
 from podiumd.runtime.notifications import notify
 from tests.runtime.harness import Daemon, Json, Machine, fields_of, running
@@ -55,8 +54,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
 @asynccontextmanager
 async def notifying(daemon: Daemon, command: tuple[str, ...]) -> AsyncIterator[None]:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(notify, daemon.context, daemon.service, lambda: command)
-        await trio.testing.wait_all_tasks_blocked()
+        await nursery.start(notify, daemon.context, daemon.service, lambda: command)
         yield
         nursery.cancel_scope.cancel()
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import IO, Any, Final, Protocol
 
 import msgspec
+import trio
 
 from podiumd.runtime.context import Context
 from podiumd.runtime.feeds import GlobalFeed
@@ -42,13 +43,21 @@ class Events(Protocol):
     ) -> AbstractAsyncContextManager[GlobalFeed]: ...
 
 
-async def notify(context: Context, events: Events, command: Callable[[], tuple[str, ...]]) -> None:
+async def notify(
+    context: Context,
+    events: Events,
+    command: Callable[[], tuple[str, ...]],
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
     """Tell the program that ``command`` names at that moment, until the daemon stops.
 
+    Started once everything that is stored from there on will be told.
     Where the store cannot be used any more it tells no more, and says so in the log.
     """
     try:
         async with events.subscribe(TYPES, await _told(context, command())) as feed:
+            task_status.started()
             async for event in feed:
                 argv = command()
                 if argv:
