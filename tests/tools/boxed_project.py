@@ -7,6 +7,7 @@ from pathlib import Path
 
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult, run_arguments
+from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository
 
 
@@ -23,6 +24,7 @@ class Inside:
         self.project = make_repository(self.home / "project")
         (self.project / "a.txt").write_text("a\n")
         commit(self.project, "first")
+        self.turn = fresh_turn()
         self.sandbox = Sandbox(
             "required",
             home=self.home,
@@ -39,7 +41,7 @@ class Inside:
             ["/bin/sh", "-c", command],
             cwd=f"{root}",
             environment={"PATH": os.environ["PATH"], "HOME": f"{self.home}", "LC_ALL": "C"},
-            turn_id="boxed",
+            turn_id=self.turn,
             enclosure=enclosure,
             limit_seconds=60,
         )

@@ -15,7 +15,9 @@ import trio.testing
 from podiumd.tools import commands
 from podiumd.tools.commands import CommandResult, run_command
 from podiumd.tools.process import identity_of, wait_gone
+from tests.tools.fresh_turn import fresh_turn
 
+TURN = fresh_turn()
 ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
 
 
@@ -23,7 +25,7 @@ async def run(tmp_path: Path, *argv: str, **changes: Any) -> CommandResult:
     arguments: dict[str, Any] = {
         "cwd": tmp_path,
         "environment": ENVIRONMENT,
-        "marker_env": {"PODIUM_TURN": "t1"},
+        "marker_env": {"PODIUM_TURN": TURN},
         "output_cap_bytes": 1_000_000,
         "log_file": tmp_path / "log",
         **changes,
@@ -57,7 +59,7 @@ async def test_output_and_errors_are_logged_in_order_and_the_status_is_told(tmp_
 
 async def test_the_environment_is_what_was_given_with_the_marker(tmp_path: Path) -> None:
     result = await run(tmp_path, "env", environment={"PATH": "/usr/bin:/bin", "A": "1"})
-    assert sorted(result.tail.split()) == ["A=1", "PATH=/usr/bin:/bin", "PODIUM_TURN=t1"]
+    assert sorted(result.tail.split()) == ["A=1", "PATH=/usr/bin:/bin", f"PODIUM_TURN={TURN}"]
 
 
 async def test_the_command_runs_in_its_directory_and_session_without_input(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ async def test_a_commit_names_every_file_and_the_turn(turn: Turn) -> None:
         "- created new/c.py",
         "",
         "Podium-Run: r1",
-        "Podium-Turn: t1",
+        f"Podium-Turn: {turn.turn}",
     ]
     assert turn.git("log", "-1", "--format=%an <%ae> %cn") == "A Person <a@example.org> A Person"
     assert turn.git("status", "--porcelain") == ""

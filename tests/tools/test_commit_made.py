@@ -27,7 +27,11 @@ async def test_a_commit_made_before_a_crash_is_adopted(turn: Turn) -> None:
 
 async def test_what_a_killed_attempt_left_does_not_stand_in_the_way(turn: Turn) -> None:
     turn.change("a.py", "x\n")
-    for name in ("podium-index-t1", "podium-index-t1.lock", "podium-message-t1"):
+    for name in (
+        f"podium-index-{turn.turn}",
+        f"podium-index-{turn.turn}.lock",
+        f"podium-message-{turn.turn}",
+    ):
         (turn.top / ".git" / name).write_text("torn")
 
     done = await turn.commit()
@@ -75,7 +79,7 @@ async def test_hooks_see_what_is_to_be_committed_and_edit_the_message(turn: Turn
     assert done.state == "committed"
     assert turn.text("seen") == "a.py\n"
     assert turn.text("after") == "[x] AI: modified a.py\n"
-    assert turn.git("log", "-1", "--format=%(trailers:key=Podium-Turn,valueonly)") == "t1"
+    assert turn.git("log", "-1", "--format=%(trailers:key=Podium-Turn,valueonly)") == turn.turn
 
 
 async def test_a_hook_that_mends_the_files_and_refuses_is_asked_again(turn: Turn) -> None:

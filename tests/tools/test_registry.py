@@ -13,6 +13,7 @@ from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Done, Plan, Tool, Toolbox, ToolContext, unknown_action
 from podiumd.tools.sandbox import Policy, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
+from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -31,7 +32,7 @@ def make_toolbox(folder: Path, policy: Policy = "off", **settings: Any) -> Toolb
             originals=Originals(folder / "originals"),
             sandbox=Sandbox(policy, home=folder / "home", environ=environment, probe=Probe()),
             environment=environment,
-            turn_id="t1",
+            turn_id=fresh_turn(),
             scratch=folder,
             hidden_names=("MY_KEY",),
             **settings,

@@ -18,6 +18,7 @@ from podiumd.tools.process import carriers
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import run_arguments
 from tests.tools.boxed_project import Inside
+from tests.tools.fresh_turn import fresh_turn
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
@@ -111,7 +112,7 @@ async def test_the_network_cannot_be_reached(inside: Inside, listener: int) -> N
         ["/usr/bin/env", "python3", "net.py"],
         cwd=f"{inside.project}",
         environment={"PATH": os.environ["PATH"]},
-        turn_id="unboxed",
+        turn_id=fresh_turn(),
         limit_seconds=30,
     )
     done = await inside.run("/usr/bin/env python3 net.py; ls /sys/class/net")
@@ -157,17 +158,18 @@ async def test_what_is_left_running_ends_with_the_sandbox(inside: Inside) -> Non
     done = await inside.run("setsid sleep 1000 & (setsid sh -c 'sleep 1000' &) ; echo done")
 
     assert (done.exit_status, done.output) == (0, "done\n")
-    assert carriers("boxed") == []
+    assert carriers(inside.turn) == []
 
 
 async def test_at_its_time_limit_all_in_the_sandbox_is_ended(inside: Inside) -> None:
     enclosure, _ = await inside.sandbox.enclose(inside.project, inside.state)
+    turn = fresh_turn()
 
     done = await run_arguments(
         ["/bin/sh", "-c", "trap '' TERM; setsid sleep 1000 & sleep 1000"],
-        cwd=f"{inside.project}", environment={"PATH": os.environ["PATH"]}, turn_id="boxed-limit",
+        cwd=f"{inside.project}", environment={"PATH": os.environ["PATH"]}, turn_id=turn,
         enclosure=enclosure, limit_seconds=0.5,
     )  # fmt: skip
 
     assert done.timed_out
-    assert carriers("boxed-limit") == []
+    assert carriers(turn) == []

@@ -15,19 +15,20 @@ from podiumd.tools.shell import (
     command_environment,
     run_arguments,
 )
+from tests.tools.fresh_turn import fresh_turn
 
 PLAIN = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
 
 async def run(
-    command: str, folder: Path, *, turn: str = "shell-test", limit: float = 60.0
+    command: str, folder: Path, *, turn: str | None = None, limit: float = 60.0
 ) -> ShellResult:
     with trio.fail_after(limit + 30):
         return await run_arguments(
             ["/bin/sh", "-c", command],
             cwd=f"{folder}",
             environment=PLAIN,
-            turn_id=turn,
+            turn_id=turn or fresh_turn(),
             limit_seconds=limit,
         )
 
@@ -50,7 +51,7 @@ async def test_arguments_are_never_read_by_a_shell(tmp_path: Path) -> None:
     word = "$(touch x); `touch y` 'q' \"d\" ; rm -rf . \\"
 
     done = await run_arguments(
-        ["printf", "%s", word], cwd=f"{tmp_path}", environment=PLAIN, turn_id="t"
+        ["printf", "%s", word], cwd=f"{tmp_path}", environment=PLAIN, turn_id=fresh_turn()
     )
 
     assert done.output == word
@@ -74,12 +75,13 @@ async def test_the_environment_is_what_is_given_and_the_marker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted")
+    turn = fresh_turn()
 
-    done = await run("env | sort", tmp_path, turn="t9")
+    done = await run("env | sort", tmp_path, turn=turn)
 
     names = {line.partition("=")[0] for line in done.output.splitlines()}
     assert names - {"_", "OLDPWD", "SHLVL"} == {"PATH", "LANG", "PWD", "PODIUM_TURN"}
-    assert "PODIUM_TURN=t9\n" in done.output
+    assert f"PODIUM_TURN={turn}\n" in done.output
 
 
 async def test_a_command_has_limits_on_its_resources(tmp_path: Path) -> None:
@@ -94,12 +96,15 @@ async def test_a_command_has_limits_on_its_resources(tmp_path: Path) -> None:
 
 
 async def test_at_its_time_limit_a_command_is_ended_with_all_it_started(tmp_path: Path) -> None:
-    done = await run("echo begun; (trap '' TERM; sleep 1000) & sleep 1000", tmp_path, limit=0.5)
+    turn = fresh_turn()
+
+    line = "echo begun; (trap '' TERM; sleep 1000) & sleep 1000"
+    done = await run(line, tmp_path, turn=turn, limit=0.5)
 
     assert done.timed_out and done.exit_status is None
     assert done.message == "ended at its time limit of 0.5 s"
     assert done.output == "begun\n"
-    assert carriers("shell-test") == []
+    assert carriers(turn) == []
 
 
 async def test_what_forks_away_into_other_sessions_is_ended(tmp_path: Path) -> None:
@@ -110,15 +115,20 @@ async def test_what_forks_away_into_other_sessions_is_ended(tmp_path: Path) -> N
         "read x <&3; read x <&3; read x <&3; echo done"
     )
 
-    done = await run(line, tmp_path, turn="forking")
+    turn = fresh_turn()
+
+    done = await run(line, tmp_path, turn=turn)
 
     assert (done.exit_status, done.output) == (0, "done\n")
-    assert len(done.stopped) >= 6 and "sleep 1000" in done.stopped
-    assert carriers("forking") == []
+    # A sleeper is seen as such, or just before it has become one.
+    sleepers = [command for command in done.stopped if not command.startswith("sh ")]
+    assert len(done.stopped) >= 6 and len(sleepers) >= 3
+    assert {command.removeprefix("setsid ") for command in sleepers} == {"sleep 1000"}
+    assert carriers(turn) == []
 
 
 async def test_when_the_caller_cancels_nothing_is_left(tmp_path: Path) -> None:
-    begun = trio.Event()
+    begun, turn = trio.Event(), fresh_turn()
 
     async with trio.open_nursery() as nursery:
 
@@ -127,7 +137,7 @@ async def test_when_the_caller_cancels_nothing_is_left(tmp_path: Path) -> None:
                 ["/bin/sh", "-c", "setsid sleep 1000 & echo begun; sleep 1000"],
                 cwd=f"{tmp_path}",
                 environment=PLAIN,
-                turn_id="cancelled",
+                turn_id=turn,
                 on_output=lambda _: begun.set(),
             )
 
@@ -135,7 +145,7 @@ async def test_when_the_caller_cancels_nothing_is_left(tmp_path: Path) -> None:
         await begun.wait()
         nursery.cancel_scope.cancel()
 
-    assert carriers("cancelled") == []
+    assert carriers(turn) == []
 
 
 async def test_output_is_handed_on_while_the_command_runs(tmp_path: Path) -> None:
@@ -151,7 +161,7 @@ async def test_output_is_handed_on_while_the_command_runs(tmp_path: Path) -> Non
     with trio.fail_after(30):
         await run_arguments(
             ["/bin/sh", "-c", "echo one é; read x < gate; echo two"],
-            cwd=f"{tmp_path}", environment=PLAIN, turn_id="t", on_output=opened,
+            cwd=f"{tmp_path}", environment=PLAIN, turn_id=fresh_turn(), on_output=opened,
         )  # fmt: skip
 
     assert pieces == ["one é\n", "two\n"]

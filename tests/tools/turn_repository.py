@@ -9,6 +9,7 @@ from podiumd.core.loop_facts import FileChange
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.originals import Originals
+from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -27,6 +28,7 @@ class Turn:
         self.originals = Originals(folder / "originals")
         self.changes: list[FileChange] = []
         self.root = self.top
+        self.turn = fresh_turn()
 
     def write(self, name: str, content: str) -> None:
         (self.top / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +49,8 @@ class Turn:
         below = os.path.relpath(path, self.root)
         self.changes.append(FileChange(path=below, before=before, after=after))
 
-    async def commit(self, turn_id: str = "t1", hooks: bool = True) -> Committed:
+    async def commit(self, turn_id: str | None = None, hooks: bool = True) -> Committed:
+        turn_id = turn_id or self.turn
         order = CommitOrder(
             root=str(self.root), changes=tuple(self.changes), run_id="r1", turn_id=turn_id
         )
