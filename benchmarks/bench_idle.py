@@ -82,7 +82,8 @@ def memory_mb(pid: int, name: str) -> float:
 
 
 async def look(pid: int) -> Idle:
-    """Let the daemon settle, then watch it; this process sleeps meanwhile."""
+    """Let the daemon settle, then watch it; this process sleeps meanwhile: idle is what is left
+    when nothing happens for a time."""
     await trio.sleep(SETTLE_SECONDS)
     before, used, began = switches(pid), cpu_ms(pid), time.monotonic()
     await trio.sleep(WATCH_SECONDS)

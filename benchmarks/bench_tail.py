@@ -94,6 +94,7 @@ def paced(rounds: int, contenders: Sequence[T]) -> Iterator[T]:
     rnd = random.Random("pace")
     for _ in range(rounds):
         for one in contenders:
+            # The pace itself: appends that come singly, between which everything is at rest.
             time.sleep(PACE_SECONDS * rnd.uniform(0.75, 1.25))
             yield one
 
@@ -187,7 +188,8 @@ def burst(seen: Followed, client: Client, pens: list[Pen]) -> None:
 
 
 async def idle_percent(pid: int) -> float:
-    """Let the daemon settle, then watch it; this process sleeps meanwhile."""
+    """Let the daemon settle, then watch it; this process sleeps meanwhile: idle is what is left
+    when nothing happens for a time."""
     await trio.sleep(SETTLE_SECONDS)
     before, began = cpu_ms(pid), time.monotonic()
     await trio.sleep(IDLE_SECONDS)

@@ -120,7 +120,7 @@ class Ours:
         for start in range(0, len(clip.pcm), 3200):
             await utterance.feed(clip.pcm[start : start + 3200])
             if live:
-                await trio.sleep(0.1)
+                await trio.sleep(0.1)  # the pace of speech: 3200 bytes are a tenth of a second
         found = await utterance.end()
         utterance.release()
         return found

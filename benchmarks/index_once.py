@@ -60,6 +60,7 @@ class Memory(threading.Thread):
     def run(self) -> None:
         while True:
             self.peak_mb = max(self.peak_mb, _memory_mb())
+            # A peak of several processes at once is known to no counter: it is sampled.
             time.sleep(0.02)
 
 

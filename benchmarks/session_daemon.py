@@ -104,4 +104,5 @@ def wait_for_index(client: Client, sessions: int) -> None:
     while client.call("sessions.list", limit=1)["total"] < sessions:
         if time.monotonic() > until:
             raise CannotMeasure("the index was not complete in a minute")
+        # No event tells the end of the index; a pause, so that asking takes no core from it.
         time.sleep(0.02)

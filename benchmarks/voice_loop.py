@@ -76,7 +76,7 @@ async def main(model: str, pcm: bytes, count: int) -> None:
         async with trio.open_nursery() as nursery:
             ticker = Ticker()
             nursery.start_soon(ticker.run)
-            await trio.sleep(1)
+            await trio.sleep(1)  # a second's lateness is what is measured
             idle = ticker.take()
             async with open_speech(settings, Path(state), os.environ) as speech:
                 texts = {await say(speech, f"first {number}", pcm) for number in range(3)}

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import trio
 
@@ -19,7 +20,7 @@ from benchmarks.measure import CACHE, ROOT, CannotMeasure
 from podiumd.config import VoiceSettings
 from podiumd.speech.api import UtteranceRequest
 from podiumd.speech.engine import Job
-from podiumd.speech.recording import Spool
+from podiumd.speech.recording import Recording, Spool
 from podiumd.speech.wire import Setup
 from podiumd.speech.wyoming import WyomingEngine
 
@@ -93,6 +94,24 @@ def peer(python: Path, kind: str, model: Path, threads: int) -> Iterator[Peer]:
             process.terminate()
 
 
+class Watched:
+    """What an engine asks of a recording that is still open; tells when all so far was taken."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self.all_taken = trio.Event()
+
+    @property
+    def size(self) -> int:
+        return self._recording.size
+
+    async def read(self, offset: int, most: int) -> bytes:
+        """As a recording reads. Who asks for more than there is has sent what there was."""
+        if offset == self.size:
+            self.all_taken.set()
+        return await self._recording.read(offset, most)
+
+
 class Wyoming:
     """A Wyoming server, spoken to by our own client; timed from the last byte to the text."""
 
@@ -107,7 +126,8 @@ class Wyoming:
         recording = self._spool.create("pcm16", 16_000)
         try:
             await recording.append(pcm)
-            job = Job(UtteranceRequest(id="bench"), recording)
+            watched = Watched(recording)
+            job = Job(UtteranceRequest(id="bench"), cast(Recording, watched))
             async with trio.open_nursery() as nursery:
                 done: list[tuple[float, str]] = []
 
@@ -116,7 +136,7 @@ class Wyoming:
                     done.append((time.perf_counter(), text))
 
                 nursery.start_soon(listen)
-                await trio.sleep(0.05)  # all but the end has been sent
+                await watched.all_taken.wait()
                 began = time.perf_counter()
                 recording.finish()
             ((ended, text),) = done
@@ -149,6 +169,7 @@ async def _answering(port: int, process: subprocess.Popen[bytes]) -> None:
             try:
                 stream = await trio.open_tcp_stream("127.0.0.1", port)
             except OSError:
+                # Nothing of it tells that it listens but an answer, so it is asked now and then.
                 await trio.sleep(0.2)
             else:
                 await stream.aclose()

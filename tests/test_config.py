@@ -22,6 +22,7 @@ turn_timeout_seconds = 60
 idle_timeout_seconds = 1.5
 env = { A = "1" }
 pass_env = ["B"]
+tools = "stdio"
 [agents.native]
 provider = "openai"
 base_url = "http://127.0.0.1:1234/v1"

@@ -74,6 +74,10 @@ def _dispatch(arguments: list[str]) -> int:
 
         given = {name: flag in arguments for flag, name in flags.items()}
         return views.HOT[arguments[0]](**given)
+    if arguments == ["mcp"]:  # an agent waits for it at the start of each turn
+        from podium import mcp
+
+        return mcp.serve()
     from podium import cli
 
     return cli.run(arguments)

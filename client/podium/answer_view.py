@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from podium import text
+from podium import phase_words, text
 from podium.narrate import end_line
-from podium.question import answer_command, body, heading
+from podium.phase import Carried, of_phase, say_command, waits_for_words
+from podium.question import SHOWN_LINES, answer_command, heading, listed
 from podium.streamed import Words
 
 Json = dict[str, Any]
@@ -50,6 +51,9 @@ class AnswerView:
             self._aside(f"  answer with: {answer_command(question)}")
         self._unhinted.clear()
 
+    def waits(self, run: Json) -> None:
+        """One turn waits for nothing but answers."""
+
     def rejoined(self) -> None:
         """A daemon that was started again tells the running turn from its beginning."""
         self._words.again()
@@ -64,7 +68,7 @@ class AnswerView:
             return
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
-        elif data.get("kind") in ("tool", "status"):
+        elif data.get("kind") in ("tool", "status") and not phase_words.is_told(data):
             self._aside(f"⚙ {text.fold(data.get('delta'), 100)}")
 
     def _rest(self, data: Json) -> None:
@@ -75,7 +79,7 @@ class AnswerView:
 
     def _asked(self, question: Json) -> None:
         self._aside(f"? {heading(question)}")
-        for line in body(question):
+        for line in listed(question, SHOWN_LINES):
             text.tell(self._style("dim", f"    {line}"))
         self._unhinted[str(question.get("question_id"))] = question
 
@@ -99,3 +103,45 @@ class AnswerView:
                 text.tell(detail)
         elif self._style.terminal and self._session:
             self._aside(f"go on with: podium prompt --session {self._session} TEXT")
+
+
+class PhaseAnswerView(AnswerView):
+    """Streams what comes of a message in a conversation, until it is the person's turn again.
+
+    That may be more than one turn: a phase that needs no person goes on by itself. What was said
+    before the message is passed over.
+    """
+
+    def __init__(self, started: Json, said: str, interactive: bool) -> None:
+        super().__init__(started, said, interactive)
+        self._carried = Carried(started)
+
+    def event(self, event: Json) -> None:
+        """Tell what belongs to this turn and those after it."""
+        data, kind = event.get("data") or {}, event.get("type")
+        turn = data.get("turn_id")
+        self._carried.event(event)
+        if not self._carried.begun:
+            return
+        if turn is not None and kind in ("turn.intended", "turn.output"):
+            if turn != self._turn:
+                self.finish()
+            self._turn = turn
+        if kind == "step.entered":
+            self._aside(f"▸ {data.get('step')}")
+        elif kind == "tool.used" and (told := phase_words.tool_used(data)):
+            self._aside(told[0])
+        elif kind == "turn.intended" and data.get("anew"):
+            self._aside(phase_words.GONE)
+        elif kind == "question.opened" and self._interactive and of_phase(data):
+            self._asked(data)
+        super().event(event)
+
+    def waits(self, run: Json) -> None:
+        """Say how to go on: the answer to a question, or the next message."""
+        if not self._carried.answered:
+            return
+        self.finish()
+        self.tick()
+        if waits_for_words(run):
+            self._aside(f"go on with: {say_command(run)}")

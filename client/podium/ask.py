@@ -7,14 +7,17 @@ phone, say) is taken back at once.
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import Any
 
 from podium import text
 from podium.connection import Connection
 from podium.errors import ALREADY_ENDED, INVALID_PARAMETER, Refusal
-from podium.question import answer_command, body, choices_of, heading
+from podium.phase import of_phase
+from podium.question import answer_command, body, choice_lines, choices_of, heading, how
 from podium.screen import Screen
+from podium.table_entry import TableEntry, described
 
 Json = dict[str, Any]
 
@@ -25,6 +28,7 @@ class Asker:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._open: list[Json] = []
+        self._table: TableEntry | None = None
         self._typed = b""
         self._ended = False
 
@@ -43,7 +47,7 @@ class Asker:
         if event.get("type") == "question.opened":
             # The daemon's list says what is still open: a replayed event may be long answered.
             for question in connection.call("questions.list"):
-                if question.get("question_id") == question_id:
+                if question.get("question_id") == question_id and self._takes(question):
                     self._open.append(question)
                     if len(self._open) == 1:
                         self._show()
@@ -52,41 +56,75 @@ class Asker:
 
     def typed(self, connection: Connection) -> None:
         """Read what was typed; each whole line answers the question that stands."""
+        for line in self._lines():
+            if self._open:
+                self._answer(connection, line.strip())
+
+    def _takes(self, question: Json) -> bool:
+        """Whether this one is asked here."""
+        return True
+
+    def waits(self, run: Json) -> None:
+        """Questions alone are asked here, and they were shown when they were opened."""
+
+    def _lines(self) -> list[str]:
+        """The whole lines that were typed since the last time; at the end of input none."""
         data = os.read(self.fileno(), 65536)
         if not data:
-            self._ended = True
-            self._screen.line()
-            for question in self._open:
-                self._screen.line(f"  Answer later with: {answer_command(question)}")
-            return
+            self._input_over()
+            return []
         self._screen.typed()
         *lines, self._typed = (self._typed + data).split(b"\n")
-        for line in lines:
-            if self._open:
-                self._answer(connection, line.decode("utf-8", "replace").strip())
+        return [line.decode("utf-8", "replace") for line in lines]
+
+    def _input_over(self) -> None:
+        self._ended = True
+        self._screen.line()
+        for question in self._open:
+            self._screen.line(f"  Answer later with: {answer_command(question)}")
 
     def _show(self) -> None:
+        self._put_aside()
         question, style = self._open[0], self._screen.style
+        columns = question.get("columns") or []
+        self._table = TableEntry(columns) if columns else None
         self._screen.line()
         self._screen.line(style("yellow", f"? {heading(question)}"))
         for line in body(question):
             self._screen.line(f"    {line}")
-        choices = choices_of(question)
-        width = max((len(text.fold(value)) for value, _ in choices), default=0)
-        for number, (value, label) in enumerate(choices, 1):
-            said = label if label.casefold() != value.casefold() else ""
-            line = f"  {number}) {text.fold(value).ljust(width)}  {text.fold(said)}"
-            self._screen.line(line.rstrip())
+        for line in choice_lines(question):
+            self._screen.line(line)
+        if columns:
+            self._screen.line(f"  columns: {described(columns)}")
+        if said := how(question):
+            self._screen.line("  " + style("dim", said))
         self._invite()
 
+    def _put_aside(self) -> None:
+        """What was typed before a question was seen is no answer to it."""
+        early: list[str] = []
+        while not self._ended and select.select([self], [], [], 0)[0]:
+            early += self._lines()
+        for line in early:
+            if line.strip():
+                self._screen.line(f"  not taken, the question came after it: {text.fold(line)}")
+
     def _invite(self) -> None:
-        self._screen.write(self._screen.style("yellow", "> "))
+        prompt = self._table.prompt if self._table is not None else "> "
+        self._screen.write(self._screen.style("yellow", prompt))
 
     def _answer(self, connection: Connection, words: str) -> None:
-        question = self._open[0]
-        if not words:
+        question, table = self._open[0], self._table
+        if table is not None:
+            if wrong := table.take(words):
+                self._screen.line(f"  {wrong}")
+            if table.answer is None:
+                return self._invite()
+            answer = table.answer
+        elif not words:
             return self._invite()
-        answer = chosen(question, words)
+        else:
+            answer = chosen(question, words)
         try:
             connection.call(
                 "questions.answer", {"question_id": question["question_id"], "answer": answer}
@@ -94,6 +132,7 @@ class Asker:
         except Refusal as refusal:
             self._screen.line(f"  {refusal.sentence}")
             if refusal.code == INVALID_PARAMETER:
+                self._table = None if table is None else TableEntry(question["columns"])
                 return self._invite()
             if refusal.code != ALREADY_ENDED:
                 raise
@@ -106,21 +145,51 @@ class Asker:
             self._show()
 
 
+class TurnAsker(Asker):
+    """The questions within a turn; one that ends it is answered some other time."""
+
+    def _takes(self, question: Json) -> bool:
+        return not of_phase(question)
+
+
 LEAVE = {"y": "allow", "yes": "allow", "n": "deny", "no": "deny"}
 """What a person says where leave is asked for, and what that is called."""
 
 
 def chosen(question: Json, words: str) -> str:
-    """What a person means: a choice by number, id, label or a clear beginning, yes and no where
-    leave is asked for; else the words."""
+    """What a person means: a choice by number, id, label or a clear beginning, several where the
+    question takes them, yes and no where leave is asked for; else the words."""
     choices = choices_of(question)
+    if question.get("multi"):
+        return _several(choices, words)
+    if (one := _choice(choices, words)) is not None:
+        return one
+    wanted = words.casefold()
+    if question.get("kind") == "approval" and wanted in LEAVE:
+        return LEAVE[wanted]
+    return _beginning(choices, words) or words
+
+
+def _several(choices: list[tuple[str, str]], words: str) -> str:
+    """Choices joined by commas, numbers by blanks too; the words, where one of them is none."""
+    said = words.replace(",", " ").split()
+    if not all(one.isdecimal() for one in said):
+        said = [one.strip() for one in words.split(",")]
+    found = [_choice(choices, one) or _beginning(choices, one) for one in said if one]
+    if not found or None in found:
+        return words
+    return ",".join(dict.fromkeys(one for one in found if one is not None))
+
+
+def _choice(choices: list[tuple[str, str]], words: str) -> str | None:
+    """The choice that is named by its number, id or label."""
     if words.isdecimal() and 1 <= int(words) <= len(choices):
         return choices[int(words) - 1][0]
     wanted = words.casefold()
-    for value, label in choices:
-        if wanted in (value.casefold(), label.casefold()):
-            return value
-    if question.get("kind") == "approval" and wanted in LEAVE:
-        return LEAVE[wanted]
-    near = [value for value, _ in choices if value.casefold().startswith(wanted)]
-    return near[0] if len(near) == 1 else words
+    named = [value for value, label in choices if wanted in (value.casefold(), label.casefold())]
+    return named[0] if named else None
+
+
+def _beginning(choices: list[tuple[str, str]], words: str) -> str | None:
+    near = [value for value, _ in choices if value.casefold().startswith(words.casefold())]
+    return near[0] if len(near) == 1 else None

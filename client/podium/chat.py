@@ -9,14 +9,14 @@ from typing import Any
 
 from podium import chat_commands, follow, text
 from podium.chat_follow import Follower, Left, TalkFeed, Unanswered
-from podium.chat_input import Lines, make_input
+from podium.chat_input import PROMPT, Lines, make_input
 from podium.chat_recipe import RecipeTalk
 from podium.chat_session import Session
 from podium.chat_terminal import CtrlC, Terminal
 from podium.chat_view import Out, TurnView
 from podium.commands_start import at_terminal, parse_params
 from podium.connection import Connection, call
-from podium.errors import INTERRUPTED, OK, USAGE, Failure
+from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure
 from podium.screen import Screen
 
 Json = dict[str, Any]
@@ -68,6 +68,7 @@ class Chat:
         self._draft = ""
         self._unfinished: Callable[[], None] | None = None
         self._cost = 0.0
+        self._model = ""
         self._code = OK
         self._over = False
         self._commands: dict[str, Callable[[str], None]] = {
@@ -95,10 +96,14 @@ class Chat:
             if message.strip():
                 self._lines.keep(message)
                 self._heed(message)
+        if self._recipe.phase and self._code == OK:
+            self._code = NEEDS_PERSON  # the conversation waits for what was never said
         return OK if self._person else self._code
 
     def _next(self) -> str | None:
         """The next message; Ctrl-C clears the line, and ends a script."""
+        phase = self._recipe.phase
+        self._lines.prompt = f"{text.fold(phase)}> " if phase else PROMPT
         while not self._queue:
             draft, self._draft = self._draft, ""
             try:
@@ -164,15 +169,22 @@ class Chat:
         Raises:
             Failure: it was not sent, or the daemon is gone for good.
         """
-        session = self._session
-        given = {
-            "session_id": session.id,
-            "working_directory": session.directory,
-            "agent": session.agent,
-            "permission_mode": session.mode,
-        }
+        session, phase = self._session, self._recipe.phase
+        given = {"session_id": session.id}
+        if phase is None:
+            given |= {
+                "working_directory": session.directory,
+                "agent": session.agent,
+                "permission_mode": session.mode,
+            }
         request = {"text": words, **{name: value for name, value in given.items() if value}}
         connection, started = follow.start("sessions.prompt", request)
+        if phase is not None:
+            if str(started["run_id"]) == self._recipe.run_id:
+                connection.close()
+                self._leave_if(self._recipe.heard(started))
+                return
+            self._leave_if(self._recipe.go())  # it is over, and what was said came after it
         if session.id != started["session_id"]:
             session.id = str(started["session_id"])
             self._out.note(f"session {text.short(session.id)}")
@@ -188,6 +200,7 @@ class Chat:
         self._unfinished = None
         events.connection.close()
         self._cost += view.cost_usd
+        self._model = view.model or self._model
         self._code = view.code
         self._lines.answered(view.answer)
 
@@ -238,6 +251,7 @@ class Chat:
     def _status(self, rest: str) -> None:
         session, run_id = self._session, self._recipe.run_id
         self._out.aside.line(text.fold(session.first_line().removesuffix(" · /help for help")))
+        self._out.note(f"model {self._model or session.model_name}")
         self._out.note(f"{text.money(self._cost)} so far")
         if run_id is not None:
             run: Json = call("runs.get", {"run_id": run_id})

@@ -12,9 +12,10 @@ While the agent works, what you type waits for its turn{steer}.
 Ctrl-C interrupts it.
 Where it asks for leave: y is yes, n is no, a is always in this run; words after them are
 told to the agent, other words are no, and why. An empty line is no.
+Where it asks something else: a number or your own words; 1,3 where several can be chosen.
 
   /help           this
-  /status         agent, directory, session, mode, what it has cost so far
+  /status         agent, directory, session, mode, model, what it has cost so far
   /session        the session's id, and how to come back to it
   /mode [MODE]    what the agent may do unasked{modes}
   /recipe NAME [PARAMETER=VALUE ...]

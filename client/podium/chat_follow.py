@@ -6,25 +6,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from podium import chat_question, feed, text
+from podium import chat_question, text
 from podium.chat_commands import LEAVING, leaves
 from podium.chat_input import Lines, Person
 from podium.chat_terminal import CtrlC
 from podium.chat_view import Out
-from podium.connection import Connection, call
+from podium.connection import Connection
 from podium.errors import (
     ALREADY_ENDED,
     INVALID_PARAMETER,
     NEEDS_PERSON,
-    ConnectionLost,
-    DaemonDown,
     Failure,
     Refusal,
 )
-from podium.follow import RUN_HOPE, RunFeed, View
-from podium.paths import socket_path
+from podium.follow import RunFeed, View, certain
+from podium.phase import Phase, waits_for_words
 from podium.question import answer_command, choices_of
 from podium.screen import ASSUMED_COLUMNS
+from podium.table_entry import TableEntry
 
 Json = dict[str, Any]
 
@@ -69,13 +68,16 @@ class Follower:
         aside: Callable[[str], None] | None = None,
         until: Callable[[Json], bool] = lambda event: False,
         standing: Sequence[Json] = (),
+        phase: Phase | None = None,
     ) -> Json | None:
-        """Tell a run to its end and return it; ``None`` when the person, or ``until``, left it.
+        """Tell a run to its end and return it; ``None`` when the person, or ``until``, left it, or
+        where a conversation waits for what the person says next.
 
         Parameters:
             heed: gets the lines that are typed while no question is open; true ends the following.
             aside: gets what is no answer to the question that stands; ``None``: it is asked again.
             standing: questions that were opened before the first of the events.
+            phase: is kept up to date, for who wants it.
 
         Raises:
             Failure: the daemon is gone for good; ``events`` can be asked for the rest later.
@@ -84,7 +86,7 @@ class Follower:
         following = _Following(self._lines, self._out, self._ctrl_c, events, view, heed, aside)
         with self._lines.at_work():
             try:
-                return following.go(until, standing)
+                return following.go(until, standing, phase or Phase())
             finally:
                 view.finish()
 
@@ -112,10 +114,13 @@ class _Following:
         self._leaves = False
         self._open: list[Json] = []
         self._shown: object = None
+        self._table: TableEntry | None = None
         self._put_aside = ""
         self._withdrawn = False
 
-    def go(self, until: Callable[[Json], bool], standing: Sequence[Json]) -> Json | None:
+    def go(
+        self, until: Callable[[Json], bool], standing: Sequence[Json], phase: Phase
+    ) -> Json | None:
         events = self._events
         self._open = list(standing)
         known = events.rejoined
@@ -123,6 +128,7 @@ class _Following:
             self._out.aside.clear()
             taken = events.take()
             for event in taken:
+                phase.event(event)
                 self._view.event(event)
                 self._note_question(event)
                 if event.get("type") == "run.ended":
@@ -136,6 +142,8 @@ class _Following:
             if self._ctrl_c.taken():
                 self._interrupt()
             elif not taken:
+                if phase.stands(events.connection, events.run_id) and waits_for_words(phase.run):
+                    return None
                 self._view.tick()
                 self._ask()
                 if self._wait():
@@ -166,7 +174,8 @@ class _Following:
         if not (self._out.aside.live and (draft or self._open)):
             return
         keys = f"{chat_question.hint(self._open[0])} " if self._open else ""
-        words = f"  {keys}> {draft}"
+        prompt = self._table.prompt if self._table is not None else f"{keys}> "
+        words = f"  {prompt}{draft}"
         room = (text.columns() or ASSUMED_COLUMNS) - 1
         if text.cells(words) > room:
             while text.cells(words) >= room:
@@ -207,6 +216,8 @@ class _Following:
 
     def _drop(self, question_id: object) -> None:
         self._open = [one for one in self._open if one.get("question_id") != question_id]
+        if question_id == self._shown:
+            self._table = None
         if not self._open and isinstance(self._lines, Person):
             self._lines.resume(self._put_aside)
             self._put_aside = ""
@@ -222,8 +233,11 @@ class _Following:
                 self._let_go()
             self._heed_all()
         self._shown = question.get("question_id")
+        self._table = TableEntry(question["columns"]) if question.get("columns") else None
         self._out.answer.fresh_line()
         chat_question.show(question, self._out.aside)
+        if self._table is not None:
+            self._out.note(chat_question.hint(question))
         if self._lines.ended and not self._lines.said:
             self._answer_nothing()
 
@@ -245,6 +259,9 @@ class _Following:
         if leaves(words) and words.strip() not in dict(choices_of(question)):
             self._out.note(f"the question stays open: {answer_command(question)}", "yellow")
             raise Left("The question stays open", NEEDS_PERSON)
+        if self._table is not None:
+            self._fill_in(question, self._table, words)
+            return
         answer = chat_question.meaning(question, words)
         if answer is not None:
             self._out.note(f"{answer.choice}" + (f": {answer.note}" if answer.note else ""))
@@ -255,6 +272,16 @@ class _Following:
             else:
                 self._aside(words)
             self._shown = None
+
+    def _fill_in(self, question: Json, table: TableEntry, words: str) -> None:
+        """Take a cell of a table, and send it when it is whole."""
+        asked = table.prompt
+        if wrong := table.take(words):
+            self._out.note(wrong, "yellow")
+        elif words.strip():
+            self._out.note(f"{asked}{words}")
+        if table.answer is not None:
+            self._send(question, chat_question.Answer(table.answer))
 
     def _answer_nothing(self) -> None:
         """The input is over.
@@ -298,19 +325,3 @@ class _Following:
         except Refusal as refusal:
             if refusal.code != ALREADY_ENDED:
                 self._out.note(f"{refusal.sentence}", "yellow")
-
-
-def certain(method: str, params: Json) -> Any:
-    """A call that may be made twice, on a connection of its own, also while a daemon restarts.
-
-    Raises:
-        Failure: it was refused, or the daemon did not come back.
-    """
-    try:
-        return call(method, params)
-    except (ConnectionLost, DaemonDown):
-        connection = feed.wait_for_daemon(socket_path(), RUN_HOPE)
-        try:
-            return connection.call(method, params)
-        finally:
-            connection.close()

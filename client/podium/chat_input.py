@@ -29,11 +29,12 @@ class Lines:
     """Messages from standard input, a line each; one that ends in a backslash goes on.
 
     ``interactive``: someone may type while the agent works. ``ended``: no more will come.
-    ``said`` are the lines that were read and not taken yet.
+    ``said`` are the lines that were read and not taken yet. ``prompt`` asks for the next message.
     """
 
     interactive = False
     draft = ""
+    prompt = PROMPT
 
     def __init__(self, screen: Screen) -> None:
         self.ended = False
@@ -69,7 +70,7 @@ class Lines:
             KeyboardInterrupt: Ctrl-C, where no line is there for it to clear.
         """
         parts: list[str] = []
-        while (line := self._line(MORE if parts else PROMPT, draft)) is not None:
+        while (line := self._line(MORE if parts else self.prompt, draft)) is not None:
             draft = ""
             if not _goes_on(line):
                 return "\n".join([*parts, line])

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from podium import text
 from podium.ask import chosen
-from podium.question import body, choices_of, diff_of, heading
+from podium.question import body, choice_lines, choices_of, diff_of, heading, how
 from podium.screen import Screen
+from podium.table_entry import described
 
 Json = dict[str, Any]
 
@@ -42,7 +43,8 @@ def meaning(question: Json, words: str) -> Answer | None:
         return _of_approval(question, words)
     choices = [value for value, _ in choices_of(question)]
     answer = chosen(question, words)
-    if answer in choices:
+    several = question.get("multi") and set(answer.split(",")) <= set(choices)
+    if answer in choices or several:
         return Answer(answer)
     if words.casefold() in NO and (declined := refusal(question)):
         return declined
@@ -76,19 +78,22 @@ def show(question: Json, screen: Screen) -> None:
         screen.line(f"    {line}".rstrip())
     if question.get("kind") == "approval":
         return
-    choices = choices_of(question)
-    width = max((len(text.fold(value)) for value, _ in choices), default=0)
-    for number, (value, label) in enumerate(choices, 1):
-        said = label if label.casefold() != value.casefold() else ""
-        screen.line(f"  {number}) {text.fold(value).ljust(width)}  {text.fold(said)}".rstrip())
+    for line in choice_lines(question):
+        screen.line(line)
+    if question.get("columns"):
+        screen.line(f"  columns: {described(question['columns'])}")
 
 
 def hint(question: Json) -> str:
     """What may be typed, in a few words."""
     if question.get("kind") == "approval":
-        always = " · a(lways in this run)" if ("always" in dict(choices_of(question))) else ""
+        tool = text.fold(question.get("tool") or "this")
+        every = f" · a(lways: every {tool} in this run)"
+        always = every if "always" in dict(choices_of(question)) else ""
         return f"y(es) · n(o), and why{always} · Enter: no"
     declined = refusal(question)
+    if said := how(question):
+        return said
     return "a choice" + (f" · Enter: {declined.choice}" if declined else "")
 
 

@@ -1,7 +1,8 @@
 """A recipe in a chat: it is told as it goes, and the person talks into it.
 
 While its agent works, what is typed goes into the running turn. While it waits for an answer, what
-is no answer goes to the agent as a prompt of its own. Ctrl-C pauses it.
+is no answer goes to the agent as a prompt of its own. Ctrl-C pauses it. A conversation in phases is
+the chat itself: what is said next goes to its phase.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from podium import chat_commands, follow, text
-from podium.chat_follow import Follower, TalkFeed, certain
+from podium.chat_follow import Follower, TalkFeed
 from podium.chat_session import Session
 from podium.chat_view import Out
 from podium.connection import Connection, call
 from podium.errors import ERROR, OK, ConnectionLost, DaemonDown, Failure
 from podium.narrate import Narrator
+from podium.phase import Phase, waits_for_words
+from podium.talk import say
 
 Json = dict[str, Any]
 
@@ -45,12 +48,20 @@ class RecipeTalk:
         self._command = command
         self.following = False
         self._events: TalkFeed | None = None
-        self._view = Narrator(out.answer, interactive=True)
+        self._phase = Phase()
+        self._left = False
+        self._said: list[str] = []
+        self._view = Narrator(out.answer, interactive=True, said=self._said)
 
     @property
     def run_id(self) -> str | None:
         """The run, until it is over."""
         return self._events.run_id if self._events is not None else None
+
+    @property
+    def phase(self) -> str | None:
+        """The phase of the conversation that the run is in; ``None`` where it is in none."""
+        return self._phase.name if self._events is not None else None
 
     def start(self, recipe: str, params: Json | None = None) -> bool:
         """Start a recipe in the chat's session and follow it; true when the person leaves.
@@ -65,7 +76,7 @@ class RecipeTalk:
         request |= {name: value for name, value in given.items() if value}
         connection, run = follow.start("runs.start", request)
         session.id = str(run.get("session_id") or session.id)
-        self._events = TalkFeed(connection, str(run["run_id"]))
+        self._events, self._phase = TalkFeed(connection, str(run["run_id"])), Phase()
         return self.go()
 
     def join(self, run_id: str) -> bool:
@@ -78,14 +89,15 @@ class RecipeTalk:
                 break
             seq = int(page["next_seq"])
         run: Json = connection.call("runs.get", {"run_id": run_id})
-        self._events = TalkFeed(connection, run_id, seq)
+        self._events, self._phase = TalkFeed(connection, run_id, seq), Phase()
         if run.get("status") == "paused":
             self._tell_paused()
             return False
         return self.go(run.get("questions") or [])
 
     def go(self, standing: Sequence[Json] = ()) -> bool:
-        """Follow it until it is over or paused; true when the person leaves it before.
+        """Follow it until it is over, paused, or the person's turn; true when the person leaves it
+        before.
 
         ``standing`` are questions that were open before.
 
@@ -100,14 +112,24 @@ class RecipeTalk:
             paused.extend([event] if event.get("type") == "run.paused" else [])
             return bool(paused)
 
-        self.following = True
-        run = self._follower.follow(events, self._view, self._heed, self._say, is_paused, standing)
+        self.following, self._left = True, False
+        run = self._follower.follow(
+            events,
+            self._view,
+            self._heed,
+            self._beside,
+            is_paused,
+            standing,
+            self._phase,
+        )
         self.following = False
         if run is not None:
             self._over(run)
             return False
         if paused:
             self._tell_paused()
+            return False
+        if waits_for_words(self._phase.run) and not self._left:
             return False
         run_id = text.short(events.run_id)
         self._out.note(f"The recipe goes on: 'podium attach {run_id}' follows it.")
@@ -122,12 +144,12 @@ class RecipeTalk:
 
     def resume(self) -> bool:
         """Let a paused recipe go on; as ``go``."""
-        certain("runs.resume", {"run_id": self.run_id})
+        follow.certain("runs.resume", {"run_id": self.run_id})
         return self.go()
 
     def stop(self) -> bool:
         """End it; as ``go``."""
-        certain("runs.cancel", {"run_id": self.run_id})
+        follow.certain("runs.cancel", {"run_id": self.run_id})
         return self.go()
 
     def _over(self, run: Json) -> None:
@@ -142,13 +164,42 @@ class RecipeTalk:
             "yellow",
         )
 
+    def heard(self, told: Json) -> bool:
+        """Go on after the person has said something to the run's phase; as ``go``.
+
+        ``told`` is what the daemon said to that.
+        """
+        self._said.append(str(told.get("uuid")))
+        return self.go()
+
+    def _beside(self, words: str) -> None:
+        """What is no answer to the question that stands."""
+        if self.phase is None:
+            self._say(words)
+        else:
+            self._speak(words)
+
     def _heed(self, line: str) -> bool:
         """A line that answers no question."""
         if chat_commands.leaves(line):
+            self._left = True
             return True
         if line.strip() and not self._command(line):
-            self._steer(chat_commands.for_agent(line))
+            words = chat_commands.for_agent(line)
+            if self.phase is None:
+                self._steer(words)
+            else:
+                self._speak(words)
         return False
+
+    def _speak(self, words: str) -> None:
+        """Say something to the phase while it is not the person's turn."""
+        try:
+            told = say(self._phase.run, words)
+        except Failure as failure:
+            self._out.note(failure.sentence, "yellow")
+        else:
+            self._said.append(str(told.get("uuid")))
 
     def _steer(self, words: str) -> None:
         try:

@@ -82,6 +82,12 @@ class Session:
         setting = MODE_SETTINGS.get(self.agent_name, "")
         return self.mode or self._configured.get(setting, "")
 
+    @property
+    def model_name(self) -> str:
+        """The model, as far as the configuration names one."""
+        configured = self._configured.get(f"agents.{self.agent_name}.model")
+        return configured or "not told yet: the agent's own choice"
+
     def first_line(self) -> str:
         """Agent, directory, session and mode."""
         place = self.directory or self.row.get("working_directory")

@@ -9,6 +9,7 @@ from podium import text
 from podium.errors import ERROR
 from podium.follow import exit_code
 from podium.narrate import ANSWERED_BY, TAIL_LINES, end_words, mark
+from podium.question import answer_words
 from podium.screen import Screen
 from podium.streamed import Words
 
@@ -39,10 +40,12 @@ class Out:
 
 class TurnView:
     """Tells the turn of one prompt. ``cost_usd`` is what it has cost, ``code`` is the exit code
-    that its end stands for, ``answer`` what the agent said last."""
+    that its end stands for, ``answer`` what the agent said last, ``model`` the one that said it,
+    where the agent tells."""
 
     def __init__(self, out: Out) -> None:
         self.answer = ""
+        self.model = ""
         self.cost_usd = 0.0
         self.code = ERROR
         self._out = out
@@ -59,8 +62,8 @@ class TurnView:
             self._turn_ended(data)
         elif kind == "action.ended":
             self._action_ended(data)
-        elif kind == "reply.received" and data.get("fault"):
-            self._out.note(f"! its reply cannot be read: {data['fault']}", "yellow")
+        elif kind == "reply.received":
+            self._reply_received(data)
         elif kind == "question.closed":
             self._closed(data)
         elif kind == "run.parked":
@@ -75,6 +78,9 @@ class TurnView:
         seconds = int(time.monotonic() - self._began)
         took = f"{seconds} s" if seconds < 60 else text.duration(seconds)
         self._out.aside.status(f"  {took} · Ctrl-C interrupts")
+
+    def waits(self, run: Json) -> None:
+        """One turn waits for nothing but answers, which are asked for as they come."""
 
     def rejoined(self) -> None:
         """A daemon that was started again tells the running turn from its beginning."""
@@ -99,6 +105,11 @@ class TurnView:
         elif kind == "status":
             self._out.note(f"… {text.fold(delta, BRIEF)}")
 
+    def _reply_received(self, data: Json) -> None:
+        self.model = str(data.get("model") or self.model)
+        if data.get("fault"):
+            self._out.note(f"! its reply cannot be read: {data['fault']}", "yellow")
+
     def _action_ended(self, data: Json) -> None:
         """What failed; what went well has been told."""
         result = data.get("result") or {}
@@ -121,7 +132,9 @@ class TurnView:
         if who == "local":
             return  # whoever typed it knows
         by = ANSWERED_BY.get(who, f" by {who}")
-        said = f"answered{by}: {answer}" if answer else f"question {data.get('closed')}"
+        said = (
+            f"answered{by}: {answer_words(answer)}" if answer else f"question {data.get('closed')}"
+        )
         self._out.note(f"? {said}")
 
     def _run_ended(self, data: Json) -> None:
@@ -148,6 +161,7 @@ def _account(data: Json) -> str:
     told = [text.duration(data.get("seconds")), text.money(data.get("cost_usd"))]
     if files:
         told.append(f"{text.counted(len(files), 'file')} changed")
-    if report.get("commit"):
-        told.append(f"commit {text.short(report['commit'])}")
+    commit = text.short(report.get("commit") or "")
+    if commit and commit not in str(data.get("text")):  # the native agent says so itself
+        told.append(f"commit {commit}")
     return " · ".join(told)

@@ -11,7 +11,7 @@ from podium import text
 from podium.commands_recipes import directory, read_text
 from podium.connection import call
 from podium.drawing import amount, mark
-from podium.errors import ERROR, OK, USAGE, Failure, stopped
+from podium.errors import ERROR, OK, USAGE, Failure
 
 Json = dict[str, Any]
 
@@ -237,25 +237,13 @@ def _replies(script: str) -> list[str]:
 
 def _rehearse(answer: Json, style: text.Style, json: bool) -> int:
     """Tell how each reply was read; exit 1 where the replies lead nowhere."""
-    decided = bool(answer.get("outcome"))
+    from podium import rehearsal
+
     if json:
         text.emit_json(answer)
-        return OK if decided else ERROR
-    for number, reply in enumerate(answer["replies"], 1):
-        if reply.get("ok"):
-            about = f": {text.fold(reply['description'])}" if reply.get("description") else ""
-            source = f"{text.fold(reply.get('source'))}{', repaired' * bool(reply['repaired'])}"
-            said = style("green", f"✓ {text.fold(reply.get('outcome'))}") + f"{about} ({source})"
-        else:
-            why = stopped(text.fold(reply.get("message")))
-            said = style("red", f"✗ {text.fold(reply.get('error'))}") + f": {why}"
-        text.emit(f"reply {number}  {said}\n")
-    if answer.get("to"):
-        text.emit(f"→ {text.fold(answer['to'])}\n")
-    elif answer.get("exit"):
-        text.emit(_end(answer["exit"], style) + "\n")
-    else:
-        text.emit("… the replies end here, the step is asked again\n")
+        return rehearsal.exit_code(answer)
+    end = _end(answer["exit"], style) if answer.get("exit") else ""
+    text.emit("".join(f"{line}\n" for line in rehearsal.lines(answer, style, end)))
     if answer.get("unused"):
         text.tell(f"Replies not used, the step was over before: {int(answer['unused'])}.")
-    return OK if decided else ERROR
+    return rehearsal.exit_code(answer)

@@ -11,7 +11,7 @@ from podium.connection import Connection, call
 from podium.errors import Failure
 from podium.fetch import pages
 from podium.history import History
-from podium.question import answer_command, body, choices_of, heading
+from podium.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
 from podium.visits import Step
 
 Json = dict[str, Any]
@@ -75,6 +75,8 @@ def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
         told = {"after": text.duration(after)} | told
     elif kind == "action.ended":
         told |= data.get("result") or {}
+    elif kind == "tool.used":
+        told |= {name: (data.get("args") or {}).get(name) for name in ("key", "to", "outcome")}
     elif kind == "turn.ended":
         report = data.get("report") or {}
         told |= {"commit": report.get("commit")}
@@ -208,9 +210,11 @@ def _show_question(beginning: str, json: bool) -> int:
     if json:
         text.emit_json(question)
         return 0
-    said = "\n".join([heading(question), *(f"    {line}" for line in body(question))]) + "\n"
+    asks = question.get("kind") == "ask"
+    lines = listed(question, SHOWN_LINES) if asks else body(question)
+    said = "\n".join([heading(question), *(f"    {line}" for line in lines)]) + "\n"
     choices = choices_of(question)
-    if choices:
+    if choices and not asks:
         said += "\n" + text.table(("ANSWER", "MEANING"), choices)
     text.emit(f"{said}\nAnswer with: {answer_command(question)}\n")
     return 0

@@ -10,7 +10,8 @@ from podium import text
 from podium.fetch import fetched
 from podium.history import STALLED, History, as_json, told
 from podium.narrate import end_line
-from podium.question import LISTED_LINES, answer_command, body, heading
+from podium.phase_words import context
+from podium.question import LISTED_LINES, answer_command, heading, listed
 from podium.run_words import advice, answered, checks, facts, source, spent
 from podium.visits import Step
 
@@ -45,6 +46,8 @@ def show(run_id: str, json: bool) -> int:
     ]
     if history.steps:
         shown.append("\n" + _table(history, history.until(now)))
+    if run.get("ctx"):
+        shown.append("\n" + text.table(("SAVED", "VALUE"), context(run["ctx"]), text.columns()))
     shown += [f"\n{style('yellow', line)}\n" for line in _stalled(history)]
     shown += [_question(one, history.until(now)) for one in _questions(run, history)]
     if run.get("exit"):
@@ -107,6 +110,6 @@ def _question(question: Json, until: float) -> str:
     if question.get("closed"):
         lines.append(f"    {answered(question, until)}")
     else:
-        lines += [f"    {one}" for one in body(question, LISTED_LINES)]
+        lines += [f"    {one}" for one in listed(question, LISTED_LINES)]
         lines.append(f"  {answer_command(question)}")
     return "\n" + "\n".join(lines) + "\n"

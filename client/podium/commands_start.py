@@ -8,11 +8,13 @@ import sys
 from typing import Any
 
 from podium import follow, text
-from podium.ask import Asker
+from podium.ask import Asker, TurnAsker
 from podium.connection import Connection
 from podium.errors import USAGE, Failure
 from podium.narrate import Narrator
+from podium.phase import Carried, Phase
 from podium.screen import Screen
+from podium.talk import Talker
 
 Json = dict[str, Any]
 
@@ -60,9 +62,12 @@ def attach(run_id: str, json: bool) -> int:
 def _follow_run(connection: Connection, run_id: str, json: bool, again: str, asking: bool) -> int:
     def following() -> int:
         screen = Screen(sys.stdout)
-        view: follow.View = follow.JsonView() if json else Narrator(screen, again, asking)
+        talker = Talker(screen)
+        view: follow.View = (
+            follow.JsonView() if json else Narrator(screen, again, asking, talker.said)
+        )
         feed = follow.RunFeed(connection, run_id)
-        ended = follow.follow(feed, view, Asker(screen) if asking else None)
+        ended = follow.follow(feed, view, talker if asking else None)
         return follow.exit_code(ended or {})
 
     return follow.guarded(run_id, following)
@@ -77,6 +82,7 @@ def prompt(
     if_busy: str | None,
     fork: bool,
     take_over: bool,
+    allow_all: bool,
     json: bool,
 ) -> int:
     """``podium prompt``: one turn; the answer goes to standard output, all else to the other."""
@@ -88,30 +94,35 @@ def prompt(
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
     flags = {"fork": fork, "take_over": take_over}
     request |= {name: True for name, wanted in flags.items() if wanted}
+    request |= {"permission_mode": "allow-all"} if allow_all else {}
     connection, started = follow.start("sessions.prompt", request)
     run_id = str(started["run_id"])
     if detach:
         _detached(started, json)
         return 0
-    turn_id = started.get("turn_id")
+    carried, turn_id = Carried(started), started.get("turn_id")
+    steered = if_busy == "steer" or started.get("delivery") == "steered"
 
     def own_end(event: Json) -> bool:
-        data = event.get("data") or {}
-        return (
-            if_busy == "steer"
-            and event.get("type") == "turn.ended"
-            and (data.get("turn_id") == turn_id)
-        )
+        carried.event(event)
+        ended = (event.get("data") or {}).get("turn_id") == turn_id
+        return steered and event.get("type") == "turn.ended" and ended
 
     def following() -> int:
-        from podium.answer_view import AnswerView
+        from podium.answer_view import AnswerView, PhaseAnswerView
 
-        asking = at_terminal() and not json
-        view: follow.View = (
-            follow.JsonView() if json else AnswerView(started, said, interactive=asking)
+        asking, talks = at_terminal() and not json, started.get("delivery") == "phase"
+        told = (PhaseAnswerView if talks else AnswerView)(started, said, interactive=asking)
+        view: follow.View = follow.JsonView() if json else told
+        asker = (TurnAsker if talks else Asker)(Screen(sys.stderr)) if asking else None
+        ended = follow.follow(
+            follow.RunFeed(connection, run_id),
+            view,
+            asker,
+            own_end,
+            phase=Phase(talks=talks),
+            stop_at_person=lambda: talks and carried.answered,
         )
-        asker = Asker(Screen(sys.stderr)) if asking else None
-        ended = follow.follow(follow.RunFeed(connection, run_id), view, asker, own_end)
         return 0 if ended is None else follow.exit_code(ended)
 
     return follow.guarded(run_id, following)

@@ -90,6 +90,16 @@ SERVICE = (
         ),
     ),
     Command(
+        ("mcp",),
+        "the tools of a turn, for its agent, which starts this",
+        "Serve Podium's tools, those of the step (save, ask, transition, report_outcome, notify), "
+        "to an agent that speaks the Model Context Protocol over standard input and output. It "
+        "needs PODIUM_TOOLS_TOKEN, which a turn's agent has in its environment: so agents start "
+        "this, not people. It holds out while the daemon restarts: a call is done once.",
+        "podium mcp  # the command of a stdio server in the agent's configuration",
+        "mcp:serve",
+    ),
+    Command(
         ("completion",),
         "a completion script for your shell",
         "Print a script for bash, zsh or fish.",

@@ -76,7 +76,9 @@ RECIPES = (
         "Walk through the machine. Gates are answered with yes and checks pass, unless the list "
         "says 'declined' or 'checks-failed'; all limits hold. --paths lists every way to each "
         "end. --step plays one step with replies from a file: texts with a line '---' between "
-        "two of them, each read as an agent's reply, retries included.",
+        "two of them, each read as an agent's reply, retries included. In a conversation lines "
+        "that begin with '>' are the person's, and fenced JSON blocks with an 'action' call "
+        "Podium's tools.",
         "podium recipe sim implement-and-review --outcomes complete,no-issues,committed",
         "commands_recipe_tools:sim",
         (

@@ -19,7 +19,9 @@ RUNS = (
     Command(
         ("run",),
         "start a recipe and follow it",
-        "Start a recipe and follow it to its end. Ctrl-C ends only the following. Exit code: 0 "
+        "Start a recipe and follow it to its end. Where it is a conversation you are asked for "
+        "what to say; elsewhere the command that says it is printed, and the run waits. Ctrl-C "
+        "ends only the following. Exit code: 0 "
         "completed, 1 failed, 3 stopped by a limit, 4 a person is needed, 5 the session or "
         "working tree is held, 130 cancelled.",
         "podium run implement-and-review --cwd ~/project -p task='Add a test'",
@@ -60,7 +62,8 @@ RUNS = (
         ("runs", "show"),
         "one run: steps, outcomes, times, costs, end",
         "All about one run: its steps with outcomes and their sources, work, waiting and cost; "
-        "its questions and who answered; how it ended and what to do next. With --json the run "
+        "its questions and who answered; what a conversation has saved; how it ended and what to "
+        "do next. With --json the run "
         "with its 'steps'.",
         "podium runs show 1a2b3c4d",
         "commands_runs_show:show",
@@ -98,7 +101,8 @@ RUNS = (
     Command(
         ("attach",),
         "follow a run from its beginning to its end",
-        "What happened so far, then what happens, like 'podium run'. Same exit codes.",
+        "What happened so far, then what happens, like 'podium run': a conversation goes on here. "
+        "Same exit codes.",
         "podium attach 1a2b3c4d",
         "commands_start:attach",
         (RUN, JSON),
@@ -115,7 +119,8 @@ RUNS = (
     Command(
         ("answer",),
         "answer a question, or show its choices",
-        "The first valid answer counts. Without a value the question and its choices are shown.",
+        "The first valid answer counts. Without a value the question and its choices are shown. "
+        "Several choices are joined by commas; a table is a JSON list of objects.",
         "podium answer 5e6f7a8b allow",
         "commands_runs:answer",
         (

@@ -54,7 +54,9 @@ SESSIONS = (
         ("prompt",),
         "send one prompt and stream the answer",
         "One turn, in a session or a new one. The answer goes to standard output, everything "
-        "else to standard error. Ctrl-C ends only the watching.",
+        "else to standard error. Ctrl-C ends only the watching. In a session whose recipe is in a "
+        "conversation the text goes to its phase, and what comes of it is streamed until it is "
+        "your turn again.",
         "git diff | podium prompt - --session 8c1f2d3e-0a4b-4c5d-9e6f-7a8b9c0d1e2f",
         "commands_start:prompt",
         (
@@ -70,6 +72,7 @@ SESSIONS = (
             ),
             option("--fork", "send it to a fork of the session"),
             option("--take-over", "interrupt the run that holds the session, and pause it"),
+            option("--allow-all", "the native agent may do everything unasked in this turn"),
             JSON,
         ),
     ),

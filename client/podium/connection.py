@@ -106,6 +106,31 @@ class Connection:
                 raise
         return taken
 
+    def post(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Ask without waiting; returns the number that the answer has as its id among ``arrived``.
+
+        Raises:
+            Failure: the request is too long, or the daemon takes no input.
+        """
+        self._number += 1
+        self._send(wire.request(self._number, method, params))
+        return self._number
+
+    def arrived(self) -> list[dict[str, Any]]:
+        """Every message that has arrived, answers too, without waiting.
+
+        Raises:
+            ConnectionLost: the daemon closed the connection and all it sent has been taken.
+        """
+        taken: list[dict[str, Any]] = []
+        try:
+            while message := self._message(deadline=0.0):
+                taken.append(message)
+        except ConnectionLost:
+            if not taken:
+                raise
+        return taken
+
     def _send(self, data: bytes) -> None:
         if len(data) > MAX_REQUEST:
             raise Failure(

@@ -25,13 +25,16 @@ def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
     lines = [f"{style('bold', text.fold(recipe.get('label')))} ({text.fold(recipe.get('id'))})"]
     if recipe.get("description"):
         lines.append(text.fold(recipe["description"]))
-    lines += _params(recipe)
+    lines += [*_params(recipe), *_context(recipe)]
     bounds = _bounds(recipe)
     lines += ["", *bounds] if bounds else []
     steps: Json = recipe.get("steps") or {}
     for name, step in steps.items():
         lines += ["", *_box(name, step, recipe, style, width)]
-        lines += _ways(name, ways_of(recipe, name), list(steps), style, width)
+        needed = {
+            outcome: edge.get("requires") or [] for outcome, edge in (step.get("on") or {}).items()
+        }
+        lines += _ways(name, ways_of(recipe, name), list(steps), needed, style, width)
     return "\n".join(lines) + "\n"
 
 
@@ -63,6 +66,16 @@ def _params(recipe: Json) -> list[str]:
         about = f"  {text.fold(param['description'])}" if param.get("description") else ""
         lines.append(f"  -p {text.fold(name)}=...  {text.fold(param.get('type'))}, {need}{about}")
     return ["", "Parameters", *lines] if lines else []
+
+
+def _context(recipe: Json) -> list[str]:
+    """What conversations save, with what is said of it."""
+    lines = []
+    for key, declared in (recipe.get("context") or {}).items():
+        about = declared.get("description") if isinstance(declared, dict) else None
+        more = f": {text.fold(about)}" if about else ""
+        lines.append("  " + text.fold(f"{key}{more}", WIDEST))
+    return ["", "Saved on the way", *lines] if lines else []
 
 
 def _bounds(recipe: Json) -> list[str]:
@@ -118,7 +131,7 @@ def _about(name: str, step: Json, recipe: Json) -> list[str]:
     tools = step.get("tools")
     if isinstance(tools, str) and tools != "all":
         marks.append(f"tools {tools}")
-    return marks + [word for word in ("commits", "irreversible") if step.get(word)]
+    return marks + [word for word in ("auto", "commits", "irreversible") if step.get(word)]
 
 
 def _content(step: Json) -> list[tuple[str, str]]:
@@ -133,12 +146,23 @@ def _content(step: Json) -> list[tuple[str, str]]:
         ("$", command),
         ("»", called),
         *(("✓", check) for check in checks),
+        *(("✓", hook) for hook in map(_hook, step.get("hooks") or [])),
     ]
     return [(sign, str(words)) for sign, words in content if words]
 
 
+def _hook(hook: Json) -> str:
+    match = f" {hook['match']}" if hook.get("match") else ""
+    return f"{hook.get('event')}{match}: {' '.join(map(str, hook.get('run') or []))}"
+
+
 def _ways(
-    name: str, ways: list[Json], steps: list[str], style: text.Style, width: int
+    name: str,
+    ways: list[Json],
+    steps: list[str],
+    needed: Json,
+    style: text.Style,
+    width: int,
 ) -> list[str]:
     outcomes = [text.fold(way.get("outcome"), width // 2) for way in ways]
     longest = max(map(text.cells, outcomes), default=0)
@@ -147,9 +171,11 @@ def _ways(
         fork = "└" if number == len(ways) - 1 else "├"
         line, colour = ("╌", "dim") if way.get("implied") else ("─", "")
         label = text.padded(outcome, longest)
+        keys = ", ".join(map(text.fold, needed.get(str(way.get("outcome"))) or []))
         lines.append(
             f" {fork}{line} {style(colour, label) if colour else label} {line}"
             f"{_target(name, way, steps, style)}"
+            f"{style('dim', f' (needs {keys})') if keys else ''}"
         )
     return lines
 

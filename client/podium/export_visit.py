@@ -27,6 +27,9 @@ SOURCES = {
 
 NOTES = {
     "steer": "Told the agent",
+    "message": "You",
+    "tool": "The agent",
+    "hook": "Hook",
     "aside": "An aside went through this session",
     "limit": "Limit",
     STALLED: "No progress",

@@ -8,8 +8,18 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from podium import feed, text, wire
-from podium.connection import Connection
-from podium.errors import ERROR, GUARDRAIL, INTERRUPTED, NEEDS_PERSON, OK, ConnectionLost
+from podium.connection import Connection, call
+from podium.errors import (
+    ERROR,
+    GUARDRAIL,
+    INTERRUPTED,
+    NEEDS_PERSON,
+    OK,
+    ConnectionLost,
+    DaemonDown,
+)
+from podium.paths import socket_path
+from podium.phase import Phase
 
 Json = dict[str, Any]
 
@@ -29,16 +39,18 @@ class View(Protocol):
 
     def event(self, event: Json) -> None: ...
     def tick(self) -> None: ...
+    def waits(self, run: Json) -> None: ...
     def rejoined(self) -> None: ...
     def finish(self) -> None: ...
 
 
 class Input(Protocol):
-    """A person's answers, typed while events go on."""
+    """A person's answers and words, typed while events go on."""
 
     @property
     def waiting(self) -> bool: ...
     def event(self, connection: Connection, event: Json) -> None: ...
+    def waits(self, run: Json) -> None: ...
     def typed(self, connection: Connection) -> None: ...
     def fileno(self) -> int: ...
 
@@ -58,6 +70,22 @@ def start(method: str, params: Json) -> tuple[Connection, Json]:
         connection = feed.wait_for_daemon(connection.path, RUN_HOPE)
         answer = connection.call(method, params)
     return connection, answer
+
+
+def certain(method: str, params: Json) -> Any:
+    """A call that may be made twice, on a connection of its own, also while a daemon restarts.
+
+    Raises:
+        Failure: it was refused, or the daemon did not come back.
+    """
+    try:
+        return call(method, params)
+    except (ConnectionLost, DaemonDown):
+        connection = feed.wait_for_daemon(socket_path(), RUN_HOPE)
+        try:
+            return connection.call(method, params)
+        finally:
+            connection.close()
 
 
 class RunFeed(feed.Feed):
@@ -91,14 +119,22 @@ def follow(
     view: View,
     answers: Input | None = None,
     until: Callable[[Json], bool] = lambda event: False,
+    *,
+    phase: Phase | None = None,
+    stop_at_person: Callable[[], bool] = lambda: False,
 ) -> Json | None:
-    """Tell a run to its end and return it, or ``None`` when ``until`` said it is enough."""
+    """Tell a run to its end and return it, or ``None`` when ``until`` said it is enough.
+
+    ``phase`` is kept up to date, for who wants it. ``stop_at_person`` is asked when the run waits
+    for its person, whether that is enough.
+    """
     tick = 1.0 if text.Style(sys.stdout).smart else None
-    known = events.rejoined
+    known, phase = events.rejoined, phase or Phase()
     try:
         while True:
             taken = events.take()
             for event in taken:
+                phase.event(event)
                 view.event(event)
                 if event.get("type") == "run.ended":
                     return _ended_run(events, event)
@@ -109,7 +145,14 @@ def follow(
             if events.rejoined != known:
                 known = events.rejoined
                 view.rejoined()
+                phase.again()
             if not taken:
+                if phase.stands(events.connection, events.run_id):
+                    view.waits(phase.run)
+                    if stop_at_person():
+                        return None
+                    if answers is not None:
+                        answers.waits(phase.run)
                 view.tick()
                 listening = answers if answers is not None and answers.waiting else None
                 if events.wait(tick, listening) and answers is not None:
@@ -141,6 +184,9 @@ class JsonView:
 
     def tick(self) -> None:
         """Nothing to show between events."""
+
+    def waits(self, run: Json) -> None:
+        """Programs get snapshots, which say so."""
 
     def rejoined(self) -> None:
         """Programs get what the daemon tells, also twice: a ``uuid`` says what is the same."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
-from podium import text
+from podium import phase_words, text
 from podium.visits import Command, Note, Step, Still, Turn
 
 Json = dict[str, Any]
@@ -39,8 +39,9 @@ class History:
         self._open: Step | None = None
         self._coming = Step(0, 0, BEFORE, 1, "", "")
         self._questions: dict[str, Json] = {}
+        self._heard: dict[str, Note] = {}
         self._still: Still | None = None
-        self._tellers: dict[str, Callable[[Json, str], None]] = {
+        self._tellers: dict[str, Callable[[Json, str], object]] = {
             "run.started": self._run_started,
             "step.entered": self._step_entered,
             "turn.intended": self._turn_intended,
@@ -52,7 +53,10 @@ class History:
             "command.ended": self._command_ended,
             "question.opened": self._question_opened,
             "question.closed": self._question_closed,
-            "steer.intended": lambda data, at: self._note(at, "steer", data.get("text")),
+            "steer.intended": self._steer_intended,
+            "message.received": self._message_received,
+            "tool.used": lambda data, at: self._told_of(at, "tool", phase_words.tool_used(data)),
+            "hook.ended": lambda data, at: self._told_of(at, "hook", phase_words.hook_ended(data)),
             "aside.noted": lambda data, at: self._note(at, "aside", data.get("run_id")),
             "limit.hit": lambda data, at: self._note(
                 at, "limit", f"{data.get('limit')} ({data.get('count')})"
@@ -181,8 +185,27 @@ class History:
             question |= {name: data.get(name) for name in ("closed", "answer", "note", "by")}
             question["closed_at"] = at
 
-    def _note(self, at: str, kind: str, words: object) -> None:
-        self.now_in.notes.append(Note(at, kind, str(words)))
+    def _note(self, at: str, kind: str, words: object) -> Note:
+        note = Note(at, kind, str(words))
+        self.now_in.notes.append(note)
+        return note
+
+    def _message_received(self, data: Json, at: str) -> None:
+        """A person's words; an answer stands with its question already."""
+        if str(data.get("uuid")) not in self._questions:
+            self._heard[str(data.get("uuid"))] = self._note(at, "message", data.get("text"))
+
+    def _steer_intended(self, data: Json, at: str) -> None:
+        """Words that go into a running turn; in a conversation they were told before."""
+        note = self._heard.get(str(data.get("uuid")))
+        if note is None:
+            self._note(at, "steer", data.get("text"))
+        else:
+            note.kind = "steer"
+
+    def _told_of(self, at: str, kind: str, told: phase_words.Told | None) -> None:
+        if told is not None:
+            self._note(at, kind, told[0])
 
     def _stand(self, kind: str, why: object, at: str) -> None:
         self._go_on(at)

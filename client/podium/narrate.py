@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from podium import text
-from podium.question import answer_command, body, heading
+from podium import phase_words, text
+from podium.phase import say_command, waits_for_words
+from podium.question import SHOWN_LINES, answer_command, answer_words, heading, listed
 from podium.screen import Screen
 from podium.streamed import Words
 
@@ -37,10 +38,21 @@ def mark(run: Json) -> tuple[str, str]:
 
 
 class Narrator:
-    """Tells events on a screen. ``again`` is the command that runs the same again, if known."""
+    """Tells events on a screen. ``again`` is the command that runs the same again, if known.
 
-    def __init__(self, screen: Screen, again: str = "", interactive: bool = False) -> None:
+    ``interactive``: questions are asked elsewhere; ``said`` are the ids of what was said here,
+    which need not be told to who has said it.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        again: str = "",
+        interactive: bool = False,
+        said: list[str] | None = None,
+    ) -> None:
         self._screen = screen
+        self._said = said if said is not None else []
         self._style = screen.style
         self._again = again
         self._interactive = interactive
@@ -48,6 +60,8 @@ class Narrator:
         self._told = ""
         self._start: Json = {}
         self._unhinted: dict[str, Json] = {}
+        self._answered: object = None
+        self._heard: object = None
         self._cost = 0.0
         self._started: float | None = None
         self._step_began: float | None = None
@@ -63,13 +77,14 @@ class Narrator:
             "turn.ended": self._turn_ended,
             "outcome.parsed": self._outcome_parsed,
             "outcome.invalid": self._outcome_invalid,
+            "message.received": self._message_received,
+            "tool.used": self._tool_used,
+            "hook.ended": lambda data: self._brief_of(phase_words.hook_ended(data)),
             "check.ended": self._check_ended,
             "command.ended": self._check_ended,
             "question.opened": self._question_opened,
             "question.closed": self._question_closed,
-            "steer.intended": lambda data: self._note(
-                f"↪ told the agent: {_brief(data.get('text'))}"
-            ),
+            "steer.intended": self._steer_intended,
             "aside.noted": lambda data: self._note("an aside went through this session"),
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
@@ -100,6 +115,11 @@ class Narrator:
             where = f"  {self._where}" if self._where else ""
             self._screen.status(f"  {elapsed}  {text.money(self._cost)}{where}")
 
+    def waits(self, run: Json) -> None:
+        """Say how to go on with a conversation, where nobody is asked for words here."""
+        if waits_for_words(run) and not self._interactive:
+            self._note(f"  your turn: {say_command(run)}", "yellow")
+
     def rejoined(self) -> None:
         """A daemon that was started again tells the running turn from its beginning."""
         self._words.again()
@@ -111,6 +131,10 @@ class Narrator:
 
     def _note(self, words: str, colour: str = "dim") -> None:
         self._screen.line("  " + self._style(colour, text.fold(words)))
+
+    def _brief_of(self, told: tuple[str, str] | None) -> None:
+        if told is not None:
+            self._note(*told)
 
     def _block(self, words: object, colour: str = "dim") -> None:
         lines = text.clean(words).strip("\n").splitlines()[-TAIL_LINES:]
@@ -147,10 +171,26 @@ class Narrator:
         if purpose in PURPOSES:
             reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
             self._note(f"{PURPOSES[purpose]}{reply}")
+        if data.get("anew"):
+            self._note(phase_words.GONE, "yellow")
+
+    def _tool_used(self, data: Json) -> None:
+        self._brief_of(phase_words.tool_used(data))
+        self._told = str(data.get("message") or "")  # what the agent is told comes as output, too
+
+    def _message_received(self, data: Json) -> None:
+        # An answer was told as that of its question.
+        if data.get("uuid") not in (*self._said, self._answered):
+            self._note(*phase_words.message(data))
+            self._heard = data.get("uuid")
+
+    def _steer_intended(self, data: Json) -> None:
+        if self._heard is None or data.get("uuid") != self._heard:
+            self._note(f"↪ told the agent: {_brief(data.get('text'))}")
 
     def _turn_output(self, data: Json) -> None:
         kind = data.get("kind")
-        if not self._words.is_new(data):
+        if not self._words.is_new(data) or phase_words.is_told(data):
             return
         if kind == "text":
             self._stream(self._words.add(data))
@@ -181,6 +221,8 @@ class Narrator:
 
     def _action_ended(self, data: Json) -> None:
         result = data.get("result") or {}
+        if result.get("action") in phase_words.TOOLS:
+            return  # told as what it did
         sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
         said = f"{result.get('action')}: {result.get('message')}"
         self._note(f"{sign} {_brief(said)}", colour)
@@ -236,7 +278,7 @@ class Narrator:
             return
         first, *more = heading(data).split("\n")
         self._note(f"? {first}", "yellow")
-        for line in [*more, *body(data)]:
+        for line in [*more, *listed(data, SHOWN_LINES)]:
             self._screen.line("    " + self._style("dim", line))
         if self._start.get("on_question") != "fail":
             # It may be closed at once; only who has caught up is told how to answer.
@@ -246,8 +288,11 @@ class Narrator:
         self._unhinted.pop(str(data.get("question_id")), None)
         answer = data.get("answer")
         by = ANSWERED_BY.get(str(data.get("by")), f" by {data.get('by')}")
-        said = f"answered{by}: {answer}" if answer else f"question {data.get('closed')}"
+        said = (
+            f"answered{by}: {answer_words(answer)}" if answer else f"question {data.get('closed')}"
+        )
         self._note(f"? {said}")
+        self._answered = data.get("question_id")
 
     def _limit_hit(self, data: Json) -> None:
         count = data.get("count")
@@ -334,7 +379,8 @@ def again_command(started: Json, run: Json) -> str:
         if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
             return ""  # nothing that can be typed again as it stands
         return shlex.join(["podium", "prompt", *options, "--agent", str(run.get("agent")), said])
-    for name, value in (run.get("params") or {}).items():
+    given = {name: value for name, value in (run.get("params") or {}).items() if value != ""}
+    for name, value in given.items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         options += ["-p", f"{name}={shown}"]
     options += ["--agent", str(agent)] if agent else []

@@ -37,10 +37,94 @@ def choices_of(question: Json) -> list[tuple[str, str]]:
 
 def answer_command(question: Json) -> str:
     """The command that answers a question."""
+    return f"podium answer {text.fold(question.get('question_id'))} {answers_of(question)}"
+
+
+def answers_of(question: Json) -> str:
+    """What a question can be answered with: ``yes|no``, ``a[,b]|TEXT``, ``JSON``."""
     import shlex
 
-    values = "|".join(shlex.quote(text.fold(value)) for value, _ in choices_of(question))
-    return f"podium answer {text.fold(question.get('question_id'))} {values or 'TEXT'}"
+    values = [shlex.quote(text.fold(value)) for value, _ in choices_of(question)]
+    if question.get("columns"):
+        values = ["JSON"]
+    elif question.get("multi") and values:
+        values = ["[,".join(values) + "]" * (len(values) - 1)]
+    if question.get("free_text") or not values:
+        values.append("TEXT")
+    return "|".join(values)
+
+
+def choice_lines(question: Json) -> list[str]:
+    """The choices as numbered lines: what to answer with, and what it means."""
+    choices = choices_of(question)
+    if question.get("kind") == "ask":
+        described = _descriptions(question)
+        return [
+            f"  {number}) {text.fold(described.get(label, label))}"
+            for number, (_, label) in enumerate(choices, 1)
+        ]
+    width = max((len(text.fold(value)) for value, _ in choices), default=0)
+    lines = []
+    for number, (value, label) in enumerate(choices, 1):
+        said = label if label.casefold() != value.casefold() else ""
+        lines.append(f"  {number}) {text.fold(value).ljust(width)}  {text.fold(said)}".rstrip())
+    return lines
+
+
+def listed(question: Json, most: int) -> list[str]:
+    """As ``body``, and what an agent's own question takes: the choices by the words that a command
+    answers with, and the columns of a table."""
+    lines = body(question, most)
+    if question.get("kind") != "ask":
+        return lines
+    described, choices = _descriptions(question), choices_of(question)
+    width = max((text.cells(text.fold(value)) for value, _ in choices), default=0)
+    for value, label in choices:
+        means = text.fold(described.get(label, label))
+        same = means == text.fold(value)
+        lines.append(means if same else f"{text.padded(text.fold(value), width)}  {means}")
+    if columns := question.get("columns"):
+        from podium.table_entry import described as named
+
+        lines.append(f"rows, as a JSON list of objects: {named(columns)}")
+    return lines
+
+
+def _descriptions(question: Json) -> dict[str, str]:
+    """Those choices that the question's detail describes, with its line about each."""
+    if question.get("kind") != "ask":
+        return {}
+    lines = str(question.get("detail") or "").splitlines()
+    labels = [label for _, label in choices_of(question)]
+    return {
+        label: line for label in labels for line in lines if label and line.startswith(f"{label}: ")
+    }
+
+
+def answer_words(answer: object) -> str:
+    """An answer as people say it: several choices joined by commas."""
+    said = text.fold(answer)
+    if not said.startswith('["'):
+        return said
+    import json
+
+    try:
+        chosen = json.loads(str(answer))
+    except ValueError:
+        return said
+    return text.fold(", ".join(map(str, chosen)))
+
+
+def how(question: Json) -> str:
+    """What an agent's own question takes as its answer, in a few words; empty for any other."""
+    if question.get("kind") != "ask":
+        return ""
+    if question.get("columns"):
+        return "row by row: an empty line ends the table, '-' leaves a cell empty; or paste JSON"
+    if not question.get("choices"):
+        return "in your own words"
+    number = "numbers, such as 1,3" if question.get("multi") else "a number"
+    return f"{number}, or your own words" if question.get("free_text") else number
 
 
 def asked(question: Json) -> str:
@@ -66,7 +150,8 @@ def body(question: Json, most: int = SHOWN_LINES) -> list[str]:
     elif _is_call(question):
         lines = call_lines(question["input"])
     else:
-        lines = _lines(question.get("detail"))
+        described = set(_descriptions(question).values())  # they stand at their choices
+        lines = [one for one in _lines(question.get("detail")) if one not in described]
     shown, left = [], SHOWN_CHARACTERS
     for line in lines[:most]:
         shown.append(line[:left])

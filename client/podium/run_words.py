@@ -7,7 +7,8 @@ from typing import Any
 from podium import text
 from podium.history import History
 from podium.narrate import ANSWERED_BY, again_command
-from podium.question import choices_of
+from podium.phase import say_command, waits_for_words
+from podium.question import answer_words, choices_of
 from podium.views import home_relative
 from podium.visits import Step
 
@@ -76,7 +77,7 @@ def answered(question: Json, until: float) -> str:
         return f"open{took.replace('after', 'for')}"
     if question.get("answer") is None:
         return f"{text.fold(question['closed'])}{took}"
-    given = text.fold(question["answer"])
+    given = answer_words(question["answer"])
     label = dict(choices_of(question)).get(given)
     meaning = f" ({text.fold(label)})" if label and label.casefold() != given.casefold() else ""
     by = ANSWERED_BY.get(str(question.get("by")), f" by {text.fold(question.get('by'))}")
@@ -94,6 +95,8 @@ def advice(run: Json, history: History) -> list[str]:
             "parked": f"It goes on by itself; at once: podium resume {run_id}",
             "running": f"Follow it: podium attach {run_id}",
         }
+        if waits_for_words(run):
+            doing["waiting"] = f"It is your turn: {say_command(run)}, or podium attach {run_id}"
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines
     if kind in ("needs-user", "blocked") and run.get("session_id") and run.get("turns"):
         lines.append(f"Talk to the agent: podium prompt --session {run['session_id']} TEXT")

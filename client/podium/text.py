@@ -15,14 +15,26 @@ if TYPE_CHECKING:
     from typing import IO
 
 # Agents, recipes and file names may hold anything. Control characters could move the cursor,
-# retitle the window or fake a line; the bidirectional ones make a text read otherwise than it is.
+# retitle the window or fake a line; the bidirectional ones make a text read otherwise than it is;
+# those that nobody sees (of no width, fillers, tags) make two texts look like one.
 _HOSTILE = {
     code: f"\\x{code:02x}"
-    for code in (*range(0x20), *range(0x7F, 0xA0))
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0xAD)
     if code not in (0x09, 0x0A)
 }
-_HOSTILE |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_HOSTILE |= {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, 0x061C, 0x2028, 0x2029)}
+_UNSEEN = (
+    *(0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810)),
+    *(0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070)),
+    *(0x3164, 0xFEFF, 0xFFA0, *range(0xFFF9, 0xFFFC)),
+)
+_HOSTILE |= {code: f"\\u{code:04x}" for code in _UNSEEN}
+_HOSTILE |= {
+    code: f"\\U{code:08x}"
+    for code in (*range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE0080))
+}
+
+NON_JOINER, JOINER = "\u200c", "\u200d"
+"""Part of how some scripts are written, and of pictures; anywhere else nobody sees them."""
 
 WIDENING = "\ufe0f"
 """Makes a picture of the character before it, which is then two cells wide."""
@@ -38,8 +50,26 @@ COLOURS = {
 
 
 def clean(value: object) -> str:
-    """Text that cannot drive a terminal: all control characters but newline and tab shown."""
-    return str(value).replace("\r\n", "\n").translate(_HOSTILE)
+    """Text that cannot drive a terminal, nor hide something in it: what is no character to be
+    seen is shown as an escape, all but newline and tab."""
+    words = str(value).replace("\r\n", "\n").translate(_HOSTILE)
+    return _joined(words) if NON_JOINER in words or JOINER in words else words
+
+
+def _joined(words: str) -> str:
+    """The text with those joiners shown that change nothing that can be seen."""
+    return "".join(
+        f"\\u{ord(char):04x}" if char in (NON_JOINER, JOINER) and not _joins(words, at) else char
+        for at, char in enumerate(words)
+    )
+
+
+def _joins(words: str, at: int) -> bool:
+    before, after = words[at - 1 : at], words[at + 1 : at + 2]
+    if before > "\x7f" and not before.isalnum() and before not in (NON_JOINER, JOINER):
+        return True  # a picture, or the mark that has two letters written as one
+    arabic = "\u0600" <= before <= "\u08ff" and "\u0600" <= after <= "\u08ff"
+    return words[at] == NON_JOINER and arabic
 
 
 def fold(value: object, width: int = 0) -> str:

@@ -150,19 +150,21 @@ def questions(json: bool) -> int:
 
 
 def _question_row(question: Json) -> tuple[str, ...]:
+    from podium.question import answers_of
+
     return (
         text.short(question.get("question_id")),
         text.short(question.get("run_id")),
         str(question.get("kind", "")),
         text.ago(question.get("opened_at")),
-        "|".join(str(choice.get("id")) for choice in question.get("choices") or []) or "TEXT",
+        answers_of(question),
     )
 
 
 def _asked(question: Json) -> list[str]:
-    from podium.question import LISTED_LINES, asked, body
+    from podium.question import LISTED_LINES, asked, listed
 
-    told = [*asked(question).split("\n"), *(f"  {line}" for line in body(question, LISTED_LINES))]
+    told = [*asked(question).split("\n"), *(f"  {one}" for one in listed(question, LISTED_LINES))]
     return [f"    {line}" for line in told]
 
 

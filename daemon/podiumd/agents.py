@@ -69,6 +69,7 @@ class Agents:
             turn_timeout_seconds=claude.turn_timeout_seconds,
             idle_timeout_seconds=claude.idle_timeout_seconds,
             config_directory=self.claude_directory(config),
+            tools_over=claude.tools,
         )
         agents["native"] = replace(agents["native"], permission_mode=config.agents.native.mode)
 

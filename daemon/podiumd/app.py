@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
@@ -60,6 +60,7 @@ from podiumd.runtime.notifications import notify
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.service import DaemonService
 from podiumd.runtime.slots import Slots
+from podiumd.runtime.tool_access import Reply, ToolAccess
 from podiumd.runtime.voice import Voice, speak_aloud
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.speech.service import open_speech
@@ -123,8 +124,14 @@ def run(
         stack.enter_context(_full_disk_told(places))
         try:
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
-        except* (StoreError, LeaseError, ScriptError) as group:
-            raise CannotStart("; ".join(str(error) for error in _leaves(group))) from group
+        except (StoreError, LeaseError, ScriptError) as error:
+            raise CannotStart(str(error)) from error
+        except BaseExceptionGroup as group:
+            # No `except*`: before Python 3.11.4 it wraps what is raised within into another group.
+            known, others = group.split((StoreError, LeaseError, ScriptError))
+            if known is None or others is not None:
+                raise
+            raise CannotStart("; ".join(str(error) for error in _leaves(known))) from group
 
 
 @contextmanager
@@ -229,6 +236,7 @@ class Daemon:
                     voice=voice,
                     service=self._manager.kind,
                     settings=self._settings,
+                    tools=_tools(context, runs),
                     on_request=self._meters.rpc_requests.add,
                 )
                 server = await nursery.start(serve_rpc, service, info, listener)
@@ -279,6 +287,7 @@ class Daemon:
             log=log,
             command_environment=self._agents.environment("commands"),
             retention=lambda: self._settings.config.retention,
+            tool_access=ToolAccess(self._socket),
         )
 
     def _watch_over(
@@ -340,6 +349,16 @@ class Daemon:
             meters=self._meters,
             restart=restart_command(self._manager.kind),
         )
+
+
+def _tools(context: Context, runs: Runs) -> Callable[[str, str, str | None], Awaitable[Reply]]:
+    """What answers agents that use the tools of their turn from outside."""
+
+    def message(token: str, text: str, delivery: str | None) -> Awaitable[Reply]:
+        going_on = [context.turn_directory(turn_id) for turn_id in runs.in_use()[0]]
+        return context.tool_access.message(token, text, delivery, going_on)
+
+    return message
 
 
 def _parts(context: Context, transcripts: Transcripts) -> list[Part]:

@@ -70,7 +70,8 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ClaudeSettings(_Section, frozen=True):
-    """``[agents.claude]``: ``command`` is a path, or a name looked up on PATH."""
+    """``[agents.claude]``: ``command`` is a path, or a name looked up on PATH. ``tools``: how it
+    reaches Podium's own tools, by its driver or by a program that it starts (``podium mcp``)."""
 
     command: Word = "claude"
     permission_mode: Annotated[
@@ -81,6 +82,7 @@ class ClaudeSettings(_Section, frozen=True):
     idle_timeout_seconds: Seconds = 600
     env: dict[VariableName, Text] = {}
     pass_env: tuple[VariableName, ...] = ()
+    tools: Literal["in-process", "stdio"] = "in-process"
 
 
 class NativeSettings(_Section, frozen=True):

@@ -42,7 +42,8 @@ class HangUp(Exception):
 
 class FakeDaemon:
     """Answers calls from ``answers`` (values or handlers); serves one run's ``events`` and one
-    session's ``messages``, at most ``most`` in an answer."""
+    session's ``messages``, at most ``most`` in an answer. ``greeting`` is told to who begins to
+    follow the run, before anything else."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,6 +51,7 @@ class FakeDaemon:
         self.calls: list[tuple[str, Json]] = []
         self.events: list[Json] = []
         self.stored_first = 0
+        self.greeting: Callable[[], Json] | None = None
         self.messages: list[Json] = []
         self.most = 1000
         self.generation = 1
@@ -163,7 +165,8 @@ class FakeDaemon:
                 for line in lines:
                     self._answer(client, json.loads(line))
             except HangUp as end:
-                client.sendall(end.last_words)
+                with contextlib.suppress(OSError):  # we may have been stopped over it
+                    client.sendall(end.last_words)
             except OSError:
                 pass  # the client has gone
             with self._changed:
@@ -183,6 +186,8 @@ class FakeDaemon:
                 answer["error"] = refused.error
             client.sendall(json.dumps(answer).encode() + b"\n")
             if method == "runs.events" and params.get("follow") and "result" in answer:
+                if self.greeting is not None:
+                    self.notify(client, self.greeting())
                 for event in self._after(answer["result"]["next_seq"]):
                     self.notify(client, event)
                 self._followers.append(client)

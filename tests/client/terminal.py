@@ -81,6 +81,16 @@ class Terminal:
     def type(self, words: str) -> None:
         os.write(self._master, words.encode())
 
+    def say(self, words: str) -> None:
+        """Say something to a chat, once it waits for it."""
+        self.expect("> ")
+        self.type(f"{words}\r")
+
+    def leave(self) -> None:
+        """Leave a chat, once it waits for words; it ends well."""
+        self.say("exit")
+        assert self.end() == 0
+
     def expect(self, words: str) -> None:
         """Read on until ``words`` are shown after what was expected before."""
         deadline = time.monotonic() + PATIENCE_SECONDS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.client import stories
-from tests.client.chats import Chatty, at_terminal, turn
+from tests.client.chats import CONFIGURATION, Chatty, at_terminal, turn
 from tests.client.fake_daemon import SESSION_ID, FakeDaemon, Refused
 
 COME_BACK = f"Come back with: podium chat --session {SESSION_ID}"
@@ -17,16 +17,13 @@ def test_a_conversation_from_the_first_line_to_the_last(daemon: FakeDaemon, tmp_
     chatty = Chatty(daemon, turn("Hello."), turn("Still ", "here."))
     with at_terminal(daemon, tmp_path, "--cwd", "/tmp") as terminal:
         terminal.expect("native · /tmp · a new session · mode confirm · /help for help")
-        terminal.expect("> ")
-        terminal.type("hi\n")
+        terminal.say("hi")
         terminal.expect("session 5e5510aa")
         terminal.expect("Hello.")
         terminal.expect("1:02 · $0.50")
-        terminal.expect("> ")
-        terminal.type("and now?\n")
+        terminal.say("and now?")
         terminal.expect("Still here.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
+        terminal.say("exit")
         terminal.expect(COME_BACK)
 
         assert terminal.end() == 0
@@ -56,19 +53,15 @@ def test_an_empty_line_is_ignored_and_ctrl_c_clears_the_line(
 ) -> None:
     chatty = Chatty(daemon, turn("Done."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("\n")
-        terminal.expect("> ")
-        terminal.type("   \n")
+        terminal.say("")
+        terminal.say("   ")
         terminal.expect("> ")
         terminal.type("rm everything")
         terminal.expect("rm everything")
         terminal.type("\x03")
-        terminal.expect("> ")
-        terminal.type("say\n")
+        terminal.say("say")
         terminal.expect("Done.")
-        terminal.expect("> ")
-        terminal.type("quit\n")
+        terminal.say("quit")
 
         assert terminal.end() == 0
     assert chatty.prompts == ["say"]
@@ -79,8 +72,7 @@ def test_a_message_has_several_lines_by_a_backslash_alt_enter_or_a_paste(
 ) -> None:
     chatty = Chatty(daemon, turn("One."), turn("Two."), turn("Three."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("first\\\n")
+        terminal.say("first\\")
         terminal.expect("... ")
         terminal.type("second\n")
         terminal.expect("One.")
@@ -105,18 +97,14 @@ def test_what_was_said_is_offered_again_in_the_next_chat_and_is_nobody_elses(
         terminal.expect("> ")
         terminal.type("remember: ü\\\nthis\n")
         terminal.expect("One.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-        assert terminal.end() == 0
+        terminal.leave()
     history = tmp_path / "podium" / "chat_history"
     history.write_text(history.read_text() + "damaged\n")
     with at_terminal(daemon, tmp_path) as terminal:
         terminal.expect("> ")
         terminal.type("\x1b[A\n")
         terminal.expect("Two.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-        assert terminal.end() == 0
+        terminal.leave()
 
     assert chatty.prompts == ["remember: ü\nthis"] * 2
     assert history.stat().st_mode & 0o777 == 0o600
@@ -130,13 +118,9 @@ def test_a_history_that_cannot_be_kept_is_told_once_and_costs_nothing_else(
     Chatty(daemon, turn("One."), turn("Two."))
     with at_terminal(daemon, tmp_path) as terminal:
         for said in ("One.", "Two."):
-            terminal.expect("> ")
-            terminal.type("go\n")
+            terminal.say("go")
             terminal.expect(said)
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert terminal.screen.count("(not kept in") == 1
 
 
@@ -154,16 +138,12 @@ def test_a_failed_request_is_told_the_message_stays_and_the_chat_goes_on(
     chatty = Chatty(daemon, turn("Better."))
     daemon.answers["sessions.prompt"] = refused
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("fix it\n")
+        terminal.say("fix it")
         terminal.expect("podium: Agent 'native' cannot be used: no key. Set ANTHROPIC_API_KEY.")
         terminal.expect("> fix it")
         terminal.type(" please\n")
         terminal.expect("Better.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == ["fix it", "fix it please"]
 
 
@@ -174,17 +154,12 @@ def test_a_turn_that_fails_says_why_and_the_chat_goes_on(
     failed[-1]["data"]["run"]["exit"]["detail"] = "the model is overloaded"
     Chatty(daemon, failed, turn("Now."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("✗ Turn failed: agent invocation error (error)")
         terminal.expect("the model is overloaded")
-        terminal.expect("> ")
-        terminal.type("again\n")
+        terminal.say("again")
         terminal.expect("Now.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
 
 
 def test_what_is_typed_while_the_agent_works_waits_for_its_turn(
@@ -192,8 +167,7 @@ def test_what_is_typed_while_the_agent_works_waits_for_its_turn(
 ) -> None:
     chatty = Chatty(daemon, [stories.started(kind="prompt")], turn("Second."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("one\n")
+        terminal.say("one")
         daemon.wait_for("runs.events")
         terminal.type("tow\x7f\x7fwo\n")
         terminal.expect("next: two")
@@ -214,8 +188,7 @@ def test_a_line_that_is_unfinished_when_the_agent_is_done_stands_at_the_prompt(
 ) -> None:
     chatty = Chatty(daemon, [stories.started(kind="prompt")], turn("Second."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("one\n")
+        terminal.say("one")
         daemon.wait_for("runs.events")
         terminal.type("half a li")
         terminal.expect("> half a li")
@@ -236,8 +209,7 @@ def test_ctrl_d_while_the_agent_works_leaves_once_it_is_done(
 ) -> None:
     Chatty(daemon, [stories.started(kind="prompt")])
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("one\n")
+        terminal.say("one")
         daemon.wait_for("runs.events")
         terminal.type("\x04")
         terminal.expect("leaving when it is done")
@@ -252,8 +224,7 @@ def test_tools_files_and_the_commit_are_told(daemon: FakeDaemon, tmp_path: Path)
     files = [["a.py", "modified"], ["b.py", "created"]]
     Chatty(daemon, turn()[:1])
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         daemon.wait_for("runs.events")
         daemon.publish(
             stories.said("patch a.py", kind="tool"),
@@ -272,11 +243,19 @@ def test_tools_files_and_the_commit_are_told(daemon: FakeDaemon, tmp_path: Path)
         terminal.expect("… busy")
         terminal.expect("Done.")
         terminal.expect("2 files changed · commit 01234567")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert "failed:" not in terminal.screen
+
+
+def test_a_commit_that_the_agent_has_told_itself_is_not_told_again(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    Chatty(daemon, turn("Done.\n\ncommitted 0123456789ab", commit="0123456789abcdef"))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        terminal.expect("committed 0123456789ab")
+        terminal.leave()
+    assert terminal.screen.count("commit") == 1
 
 
 def test_hostile_words_are_not_obeyed_and_colours_are_there_for_who_wants_them(
@@ -284,16 +263,12 @@ def test_hostile_words_are_not_obeyed_and_colours_are_there_for_who_wants_them(
 ) -> None:
     Chatty(daemon, turn()[:1])
     with at_terminal(daemon, tmp_path, NO_COLOR="") as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         daemon.wait_for("runs.events")
         daemon.publish(stories.said("rm \x1b]0;x\x07", kind="tool"), *turn("a\x1b[2Jb")[1:])
         terminal.expect("\x1b[36m⚙ rm \\x1b]0;x\\x07\x1b[0m")
         terminal.expect("a\\x1b[2Jb")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
 
 
 def test_everything_may_be_allowed_beforehand_and_the_mode_changed_on_the_way(
@@ -322,8 +297,7 @@ def test_everything_may_be_allowed_beforehand_and_the_mode_changed_on_the_way(
 def test_the_commands_of_the_chat(daemon: FakeDaemon, tmp_path: Path) -> None:
     chatty = Chatty(daemon, turn("One."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("/help\n")
+        terminal.say("/help")
         terminal.expect("/mode [MODE]    what the agent may do unasked: confirm, allow-all")
         terminal.type("/session\n")
         terminal.expect("No session was begun yet.")
@@ -335,6 +309,7 @@ def test_the_commands_of_the_chat(daemon: FakeDaemon, tmp_path: Path) -> None:
         terminal.expect("One.")
         terminal.type("/status\n")
         terminal.expect("session 5e5510aa · mode confirm")
+        terminal.expect("model not told yet: the agent's own choice")
         terminal.expect("$0.50 so far")
         terminal.type("/session\n")
         terminal.expect(COME_BACK)
@@ -342,3 +317,26 @@ def test_the_commands_of_the_chat(daemon: FakeDaemon, tmp_path: Path) -> None:
 
         assert terminal.end() == 0
     assert chatty.prompts == ["/etc is full"]
+
+
+def test_the_status_names_the_model_that_has_answered_or_is_configured(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    first, *rest = turn("One.")
+    reply = stories.event(2, "reply.received", number=1, model="big-9", fault=None)
+    rest = [{**one, "seq": one["seq"] + 1} for one in rest]
+    Chatty(daemon, [first, reply, *rest])
+    configured = {"key": "agents.native.model", "value": "small-1"}
+    daemon.answers["daemon.configuration"] = {"values": [*CONFIGURATION["values"], configured]}
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.expect("> ")
+        terminal.type("/status\n")
+        terminal.expect("model small-1")
+        terminal.type("hi\n")
+        terminal.expect("One.")
+        terminal.expect("> ")
+        terminal.type("/status\n")
+        terminal.expect("model big-9")
+        terminal.type("exit\n")
+
+        assert terminal.end() == 0

@@ -19,7 +19,7 @@ CHOICES = [
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = '\x1b[2J'\n"
 COMMAND = {**stories.APPROVAL, "tool": "run_command", "input": {"command": "make"}}
 COMMAND["choices"] = CHOICES
-KEYS = "y(es) · n(o), and why · a(lways in this run) · Enter: no > "
+KEYS = "y(es) · n(o), and why · a(lways: every run_command in this run) · Enter: no > "
 
 
 def patch(diff: str) -> stories.Json:
@@ -70,17 +70,13 @@ def test_leave_is_given_or_refused_in_a_word(
 ) -> None:
     asking(daemon, COMMAND)
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("? approval: May the agent use run_command?")
         terminal.expect("$ make")
         terminal.expect(KEYS)
         terminal.type(typed if typed == "\x04" else f"{typed}\n")
         terminal.expect("Done.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     (sent,) = daemon.params_of("questions.answer")
     assert sent == {"question_id": QUESTION_ID, "answer": answer} | ({"note": note} if note else {})
 
@@ -91,8 +87,7 @@ def test_leaving_at_a_question_leaves_it_open_and_says_how_it_is_answered(
 ) -> None:
     asking(daemon, COMMAND)
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect(KEYS)
         terminal.type(f"{typed}\n")
         terminal.expect(f"the question stays open: podium answer {QUESTION_ID} allow|always|deny")
@@ -106,9 +101,8 @@ def test_a_choice_that_is_called_exit_is_an_answer(daemon: FakeDaemon, tmp_path:
     choices = [{"id": "exit", "label": "End it"}, {"id": "stay", "label": "Stay"}]
     asking(daemon, {**stories.QUESTION, "kind": "ask", "choices": choices})
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
-        terminal.expect("a choice > ")
+        terminal.say("go")
+        terminal.expect("a number > ")
         terminal.type("exit\n")
         terminal.expect("Done.")
         terminal.type("\x04")
@@ -122,8 +116,7 @@ def test_a_change_is_shown_as_a_coloured_diff_that_the_terminal_does_not_obey(
 ) -> None:
     asking(daemon, patch(DIFF))
     with at_terminal(daemon, tmp_path, NO_COLOR="") as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("May the agent use patch?")
         terminal.expect("file: a.py")
         terminal.expect("\x1b[36m@@ -1 +1 @@\x1b[0m")
@@ -131,10 +124,7 @@ def test_a_change_is_shown_as_a_coloured_diff_that_the_terminal_does_not_obey(
         terminal.expect("\x1b[32m+x = '\\x1b[2J'\x1b[0m")
         terminal.type("y\n")
         terminal.expect("Done.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
 
 
 def test_a_long_diff_is_cut_and_it_is_said_where_the_rest_is(
@@ -143,8 +133,7 @@ def test_a_long_diff_is_cut_and_it_is_said_where_the_rest_is(
     lines = "".join(f"+line {number}\n" for number in range(300))
     asking(daemon, patch(lines))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("+line 198")
         terminal.expect(f"… 101 more lines not shown here: 'podium answer {QUESTION_ID} --json'")
         terminal.type("n\n")
@@ -161,8 +150,7 @@ def test_what_was_typed_before_the_question_came_is_no_answer_to_it(
     chatty = Chatty(daemon, turn()[:1], turn("Second."))
     daemon.answers["questions.answer"] = answering(daemon, answered(by="local"), *rest("First."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         daemon.wait_for("runs.events")
         terminal.type("yes\nye")
         terminal.expect("next: yes")
@@ -194,8 +182,7 @@ def test_what_was_typed_at_a_question_that_a_new_daemon_asks_again_is_let_go(
         *rest("Done.", 6),
     )
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect(KEYS)
         daemon.stop()
         terminal.expect("the daemon went away")
@@ -207,10 +194,7 @@ def test_what_was_typed_at_a_question_that_a_new_daemon_asks_again_is_let_go(
         terminal.expect(KEYS)
         terminal.type("n\n")
         terminal.expect("Done.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     (sent,) = daemon.params_of("questions.answer")
     assert sent == {"question_id": again["question_id"], "answer": "deny"}
     assert chatty.prompts == ["go"]
@@ -221,16 +205,12 @@ def test_a_question_that_a_phone_answers_first_is_taken_back(
 ) -> None:
     Chatty(daemon, [*turn()[:1], asked(COMMAND)])
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect(KEYS)
         daemon.publish(answered(by="phone", answer="allow"), *rest("Done."))
         terminal.expect("? answered by phone: allow")
         terminal.expect("Done.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert daemon.params_of("questions.answer") == []
 
 
@@ -242,8 +222,7 @@ def test_an_answer_that_comes_too_late_does_no_harm(daemon: FakeDaemon, tmp_path
     asking(daemon, COMMAND)
     daemon.answers["questions.answer"] = late
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect(KEYS)
         terminal.type("n\n")
         terminal.expect("answered by phone: allow")
@@ -259,8 +238,7 @@ def test_a_gate_is_answered_by_a_choice_and_nothing_is_no(
 ) -> None:
     asking(daemon, stories.QUESTION)
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("? gate: Commit?")
         terminal.expect("1) yes  Yes, commit")
         terminal.expect("a choice · Enter: no > ")
@@ -278,8 +256,7 @@ def test_what_fits_no_choice_is_asked_again_and_a_recovery_has_no_no(
     choices = [{"id": one, "label": one} for one in ("retry", "continue", "stop")]
     asking(daemon, {**stories.QUESTION, "kind": "recover", "choices": choices})
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("a choice > ")
         terminal.type("\n\x04perhaps\n")
         terminal.expect("'perhaps' is no answer to this question")
@@ -305,12 +282,11 @@ def test_an_answer_that_the_daemon_refuses_is_asked_for_again(
     asking(daemon, {**stories.QUESTION, "kind": "ask", "choices": [], "free_text": True})
     daemon.answers["questions.answer"] = picky
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
-        terminal.expect("a choice > ")
+        terminal.say("go")
+        terminal.expect("in your own words > ")
         terminal.type("blue\n")
         terminal.expect("Not blue.")
-        terminal.expect("a choice > ")
+        terminal.expect("in your own words > ")
         terminal.type("red\n")
         terminal.expect("Done.")
         terminal.type("\x04")

@@ -52,8 +52,7 @@ def test_a_recipe_is_started_told_and_talked_into_and_the_chat_goes_on_in_its_se
         chatty.then(turn("Gladly."))
         terminal.type("thanks\n")
         terminal.expect("Gladly.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
+        terminal.say("exit")
         terminal.expect(COME_BACK)
 
         assert terminal.end() == 0
@@ -86,10 +85,7 @@ def test_what_is_no_answer_to_a_waiting_recipe_goes_to_the_agent_beside_it(
         daemon.events = recipe
         terminal.type("yes\n")
         terminal.expect("✓")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == ["what did you change?"]
     assert [sent["answer"] for sent in daemon.params_of("questions.answer")] == ["yes"]
 
@@ -120,10 +116,7 @@ def test_ctrl_c_pauses_the_recipe_and_it_goes_on_when_told_to(
         daemon.answers["runs.cancel"] = answering(daemon, ended(7, "cancelled"))
         terminal.type("/stop\n")
         terminal.expect("⚠ Recipe stopped on request")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == []
 
 
@@ -133,8 +126,7 @@ def test_a_recipe_can_be_started_in_the_middle_of_a_conversation(
     chatty = Chatty(daemon, turn("Agreed."))
     daemon.answers["runs.start"] = {"run_id": RUN_ID, "session_id": SESSION_ID}
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("let us\n")
+        terminal.say("let us")
         terminal.expect("Agreed.")
         terminal.expect("> ")
         daemon.events = [started(), entered(2), event(3, "run.paused")]
@@ -149,7 +141,6 @@ def test_a_recipe_can_be_started_in_the_middle_of_a_conversation(
             terminal.expect(said)
             terminal.expect("> ")
         terminal.type("exit\n")
-
         assert terminal.end() == 0
     (sent,) = daemon.params_of("runs.start")
     assert sent["params"] == {"issue": "the tests", "n": "1"}
@@ -180,10 +171,7 @@ def test_a_chat_in_a_session_that_a_recipe_has_joins_it(daemon: FakeDaemon, tmp_
         terminal.expect("Enter: no > ")
         terminal.type("\n")
         terminal.expect("✓")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert "▸ fix" not in terminal.screen, "what happened before is not told again"
     assert [sent["answer"] for sent in daemon.params_of("questions.answer")] == ["no"]
     assert chatty.prompts == []
@@ -198,13 +186,9 @@ def test_a_paused_recipe_waits_for_the_person_who_joins_it(
     daemon.answers["runs.resume"] = answering(daemon, event(4, "run.resumed"), ended(5))
     with at_terminal(daemon, tmp_path, "--session", SESSION_ID) as terminal:
         terminal.expect("The recipe is paused")
-        terminal.expect("> ")
-        terminal.type("/resume\n")
+        terminal.say("/resume")
         terminal.expect("✓")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
 
 
 def test_a_recipe_whose_daemon_was_stopped_is_told_to_the_end_later(
@@ -223,10 +207,7 @@ def test_a_recipe_whose_daemon_was_stopped_is_told_to_the_end_later(
         terminal.expect("▸ fix  visit 2")
         terminal.expect("✓")
         terminal.expect("$0.00 so far")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert terminal.screen.count("▸ fix  visit 1") == 1
 
 
@@ -257,13 +238,9 @@ def test_a_recipe_that_cannot_be_started_is_told_and_the_chat_goes_on(
     daemon.answers["runs.start"] = no_recipe
     with at_terminal(daemon, tmp_path, "--recipe", "fixit") as terminal:
         terminal.expect(NO_RECIPE)
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("Fine.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == ["go"]
 
 

@@ -33,19 +33,16 @@ def test_ctrl_c_interrupts_the_turn_and_never_leaves(daemon: FakeDaemon, tmp_pat
     Chatty(daemon, turn()[:1], turn("On I go."))
     interrupted(daemon)
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("long\n")
+        terminal.say("long")
         daemon.wait_for("runs.events")
         daemon.publish(stories.said("Half an"))
         terminal.expect("Half an")
         terminal.type("\x03")
         terminal.expect("interrupting ...")
         terminal.expect("⚠ Turn stopped on request (user-requested)")
-        terminal.expect("> ")
-        terminal.type("go on\n")
+        terminal.say("go on")
         terminal.expect("On I go.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
+        terminal.say("exit")
         terminal.expect(COME_BACK)
 
         assert terminal.end() == 0
@@ -58,8 +55,7 @@ def test_what_waited_behind_an_interrupted_turn_is_thought_over_again(
     chatty = Chatty(daemon, turn()[:1], turn("Done."))
     interrupted(daemon)
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("long\n")
+        terminal.say("long")
         daemon.wait_for("runs.events")
         terminal.type("then this\n")
         terminal.expect("next: then this")
@@ -86,15 +82,11 @@ def test_ctrl_c_takes_back_a_prompt_that_waits_in_line(daemon: FakeDaemon, tmp_p
     daemon.answers["runs.interrupt"] = run | {"status": "paused"}
     daemon.answers["runs.cancel"] = cancelled
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("Ctrl-C interrupts")
         terminal.type("\x03")
         terminal.expect("user-requested")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert daemon.params_of("runs.cancel") == [{"run_id": RUN_ID}]
 
 
@@ -103,8 +95,7 @@ def test_a_long_line_that_is_typed_meanwhile_is_shown_by_its_end(
 ) -> None:
     Chatty(daemon, turn()[:1])
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("Ctrl-C interrupts")
         terminal.type("漢" * 80 + "end")
         terminal.expect("漢end")
@@ -130,16 +121,12 @@ def test_ctrl_c_at_a_question_interrupts_the_turn(daemon: FakeDaemon, tmp_path: 
 
     daemon.answers["runs.interrupt"] = handler
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("Enter: no > ")
         terminal.type("\x03")
         terminal.expect("question superseded")
         terminal.expect("user-requested")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert daemon.params_of("questions.answer") == []
 
 
@@ -167,8 +154,7 @@ def test_every_other_way_out_leaves_the_terminal_as_it_was(
 ) -> None:
     Chatty(daemon, turn("One."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("One.")
         terminal.expect("> ")
         terminal.type("\x03")
@@ -188,8 +174,7 @@ def test_a_chat_that_is_stopped_and_goes_on_gives_the_shell_its_terminal_meanwhi
         terminal.expect("shell: ")
         terminal.type(f"{sys.executable} -m podium chat\n")
         terminal.expect("/help for help")
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         terminal.expect("Ctrl-C interrupts")
         terminal.type("\x1a")
         terminal.expect("Stopped")
@@ -214,8 +199,7 @@ def test_a_daemon_that_starts_again_is_waited_for_and_nothing_is_lost_or_told_tw
 ) -> None:
     Chatty(daemon, turn()[:1], turn("Second."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         daemon.wait_for("runs.events")
         daemon.publish(stories.said("One, "), stories.said("two, "))
         terminal.expect("One, two, ")
@@ -227,13 +211,9 @@ def test_a_daemon_that_starts_again_is_waited_for_and_nothing_is_lost_or_told_tw
         again = ("One, ", "two, ", "three.")
         daemon.publish(*map(stories.said, again), *turn("One, two, three.")[1:])
         terminal.expect("three.")
-        terminal.expect("> ")
-        terminal.type("next\n")
+        terminal.say("next")
         terminal.expect("Second.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert terminal.screen.count("One") == 1 and terminal.screen.count("three") == 1
 
 
@@ -242,8 +222,7 @@ def test_a_daemon_that_is_gone_between_two_prompts_is_told_and_the_chat_goes_on(
 ) -> None:
     chatty = Chatty(daemon, turn("One."), turn("Two."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("first\n")
+        terminal.say("first")
         terminal.expect("One.")
         terminal.expect("> ")
         daemon.stop()
@@ -253,10 +232,7 @@ def test_a_daemon_that_is_gone_between_two_prompts_is_told_and_the_chat_goes_on(
         daemon.listen()
         terminal.type("\n")
         terminal.expect("Two.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == ["first", "second"]
 
 
@@ -265,15 +241,13 @@ def test_a_daemon_that_was_stopped_in_mid_turn_has_its_turn_told_to_the_end_late
 ) -> None:
     chatty = Chatty(daemon, turn()[:1], turn("Second."))
     with at_terminal(daemon, tmp_path) as terminal:
-        terminal.expect("> ")
-        terminal.type("go\n")
+        terminal.say("go")
         daemon.wait_for("runs.events")
         daemon.publish(stories.said("One, "))
         terminal.expect("One, ")
         daemon.leave("interrupt")
         terminal.expect("The daemon was stopped.")
-        terminal.expect("> ")
-        terminal.type("next\n")
+        terminal.say("next")
         terminal.expect("The daemon is not running")
         terminal.expect("> next")
         daemon.events += turn("One, two.")[1:]
@@ -282,10 +256,7 @@ def test_a_daemon_that_was_stopped_in_mid_turn_has_its_turn_told_to_the_end_late
         terminal.type("\n")
         terminal.expect("two.")
         terminal.expect("Second.")
-        terminal.expect("> ")
-        terminal.type("exit\n")
-
-        assert terminal.end() == 0
+        terminal.leave()
     assert chatty.prompts == ["go", "next"]
 
 
@@ -310,8 +281,7 @@ def test_a_chat_works_where_little_can_be_shown_or_edited(
         terminal.expect("... ")
         terminal.type("line\n")
         terminal.expect("One.")
-        terminal.expect("> ")
-        terminal.type("long\n")
+        terminal.say("long")
         daemon.wait_for("runs.events", 2)
         terminal.type("\x03")
         terminal.expect("user-requested")

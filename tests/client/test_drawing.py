@@ -157,3 +157,29 @@ def test_a_daemon_that_tells_no_ways_is_read_by_the_edges() -> None:
     assert ways_of(recipe, "work") == [{"outcome": "done", "exit": "changes-committed"}]
     assert lines(recipe)[-1] == " └─ done ─■ changes-committed"
     assert mark("checks-failed") == ("✗", "red")
+
+
+def test_a_conversation_shows_what_it_saves_what_an_edge_needs_and_its_hooks() -> None:
+    phase = {
+        "kind": "talk",
+        "opening": "Begin.",
+        "auto": True,
+        "on": {"agreed": {"to": "last", "requires": ["goal", "agents"]}, "back": {"to": "work"}},
+        "hooks": [
+            {"event": "turn-end", "run": ["podium:write", "a.md"]},
+            {"event": "before-tool", "match": "save", "run": ["./guard"]},
+        ],
+    }
+    recipe = a_recipe(work=[way("agreed", to="last"), way("back", to="work")])
+    recipe["steps"] = {"work": phase, "last": {"kind": "talk", "opening": "Bye."}}
+    recipe["context"] = {"goal": "string", "agents": {"type": "list", "description": "Who\nworks"}}
+
+    shown = lines(recipe)
+
+    at = shown.index("Saved on the way")
+    assert shown[at + 1 : at + 3] == ["  goal", "  agents: Who works"]
+    assert any("start, talk, auto ╮" in line for line in shown)
+    assert any("✓ turn-end: podium:write a.md" in line for line in shown)
+    assert any("✓ before-tool save: ./guard" in line for line in shown)
+    assert " ├─ agreed ─→ last (needs goal, agents)" in shown
+    assert " └─ back   ─↺ work" in shown

@@ -4,9 +4,19 @@ import json
 
 import pytest
 
-from tests.client import stories
-from tests.client.fake_daemon import RUN_ID, SESSION_ID, FakeDaemon, finish, podium, start
+from podium import phase_words
+from tests.client import phases, stories
+from tests.client.fake_daemon import (
+    QUESTION_ID,
+    RUN_ID,
+    SESSION_ID,
+    FakeDaemon,
+    finish,
+    podium,
+    start,
+)
 from tests.client.stories import ended, event, said, started, turn_ended
+from tests.client.terminal import Terminal
 
 
 @pytest.fixture
@@ -115,3 +125,87 @@ def test_json_is_an_event_a_line(prompted: FakeDaemon) -> None:
     done = podium(prompted, "prompt", "hi", "--json")
 
     assert [json.loads(line) for line in done.stdout.splitlines()] == prompted.events
+
+
+def test_a_prompt_to_a_conversation_streams_what_comes_of_it_until_it_is_the_persons_turn(
+    daemon: FakeDaemon,
+) -> None:
+    before = [
+        event(3, "turn.intended", turn_id="t0", purpose="opening"),
+        event(4, "turn.ended", turn_id="t0", text="What is it?", seconds=1.0, cost_usd=0.1),
+        phases.message(5, "earlier", uuid="other"),
+    ]
+    design = phases.Design(daemon, *before)
+    second = "7u2n0000-0000-4000-8000-000000000099"
+    design.then(
+        phases.run("waiting", phases.SEVERAL, step=phases.DESIGN),
+        phases.message(6, "A rota."),
+        phases.intended(7),
+        phases.used(8, "save", key="goal_summary", value="A rota"),
+        turn_ended(9, "Agreed."),
+        event(10, "edge.taken", step=phases.GOAL, outcome="agreed", to=phases.DESIGN),
+        stories.entered(11, phases.DESIGN),
+        event(12, "turn.intended", turn_id=second, purpose="opening", anew=True),
+        event(13, "turn.ended", turn_id=second, text="Who is it for?", seconds=1.0, cost_usd=0.1),
+        phases.opened(14, phases.SEVERAL),
+    )
+
+    done = podium(daemon, "prompt", "A rota.", "--session", SESSION_ID)
+
+    assert done.stdout == "Agreed.\nWho is it for?\n"
+    assert done.stderr.splitlines() == [
+        "✓ saved goal_summary: A rota",
+        f"▸ {phases.DESIGN}",
+        phase_words.GONE,
+        "? ask: Who is it for?",
+        "    nurses  Nurses: on the ward",
+        "    kin     Relatives: at home",
+        f"answer with: podium answer {QUESTION_ID} nurses[,kin]|TEXT",
+    ]
+    assert done.returncode == 0
+
+
+def test_after_an_answer_in_a_conversation_it_is_said_how_to_go_on(daemon: FakeDaemon) -> None:
+    design = phases.Design(daemon)
+    design.then(phases.run(), phases.message(3, "Hm"), phases.intended(4), turn_ended(5, "And?"))
+
+    done = podium(daemon, "prompt", "Hm", "--session", SESSION_ID)
+
+    assert done.stdout == "And?\n"
+    assert done.stderr == f"go on with: podium prompt --session {SESSION_ID} TEXT\n"
+
+
+def test_the_last_message_of_a_conversation_ends_with_how_it_ended(daemon: FakeDaemon) -> None:
+    design = phases.Design(daemon)
+    over = stories.ended(6, "guardrail")
+    design.then(
+        phases.run(), phases.message(3, "Hm"), phases.intended(4), turn_ended(5, "So."), over
+    )
+
+    done = podium(daemon, "prompt", "Hm", "--session", SESSION_ID)
+
+    assert (done.stdout, done.returncode) == ("So.\n", 3)
+    assert "Recipe stopped: reached maximum step limit" in done.stderr
+
+
+def test_at_a_terminal_a_question_that_ends_the_turn_is_left_for_later(daemon: FakeDaemon) -> None:
+    design = phases.Design(daemon)
+    design.then(
+        phases.run("waiting", phases.ASK),
+        phases.message(3, "Hm"),
+        phases.intended(4),
+        turn_ended(5, "So:"),
+        phases.opened(6, phases.ASK),
+    )
+    with Terminal(daemon, "prompt", "Hm", "--session", SESSION_ID, NO_COLOR="1") as terminal:
+        terminal.expect("? ask: Who is it for?")
+        terminal.expect(f"answer with: podium answer {QUESTION_ID} nurses|kin|TEXT")
+
+        assert terminal.end() == 0
+    assert design.answers == []
+
+
+def test_a_prompt_may_allow_everything(prompted: FakeDaemon) -> None:
+    podium(prompted, "prompt", "hi", "--agent", "native", "--allow-all", "--detach")
+
+    assert prompted.params_of("sessions.prompt")[0]["permission_mode"] == "allow-all"

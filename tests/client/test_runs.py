@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from podium.narrate import again_command
 from tests.client import journeys, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -58,6 +59,12 @@ def test_the_detail_of_an_end_stands_below_it(busy: FakeDaemon) -> None:
 
     at = next(at for at, line in enumerate(lines) if line.startswith("✗ "))
     assert lines[at + 1 : at + 3] == ["    make: *** [all]", "    Error 2\\x1b[2J"]
+
+
+def test_what_was_left_empty_is_left_away_when_it_is_run_again() -> None:
+    run = ended_run(params={"goal": "", "issue": 7, "deep": False})
+
+    assert again_command({}, run).endswith("-p issue=7 -p deep=false")
 
 
 def test_a_run_that_waits_shows_how_to_answer(busy: FakeDaemon) -> None:

@@ -65,6 +65,25 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(daemon: FakeDaemon) -> N
         assert terminal.end() == 0
 
 
+def test_what_was_typed_before_a_question_was_seen_is_no_answer_to_it(daemon: FakeDaemon) -> None:
+    def answered(params: stories.Json) -> stories.Json:
+        daemon.publish(ended(4))
+        return QUESTION
+
+    asking(daemon).answers["questions.answer"] = answered
+    with Terminal(daemon, "run", "fix-it", NO_COLOR="1") as terminal:
+        terminal.expect("▸ fix")
+        terminal.type("yes\n")
+        terminal.expect("yes\r\n")
+        daemon.publish(ASKED)
+        terminal.expect("not taken, the question came after it: yes")
+        terminal.expect("> ")
+        terminal.type("no\n")
+
+        assert terminal.end() == 0
+    assert [sent["answer"] for sent in daemon.params_of("questions.answer")] == ["no"]
+
+
 def test_a_question_that_someone_else_answers_is_taken_back(daemon: FakeDaemon) -> None:
     asking(daemon)
     with Terminal(daemon, "run", "fix-it", NO_COLOR="1") as terminal:

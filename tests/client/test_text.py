@@ -19,7 +19,34 @@ def test_clean_text_holds_no_control_character_but_newline_and_tab(words: str) -
     assert not set(shown) & set("\u202a\u202e\u2066\u2069\u200e\u2028")
 
 
-@given(st.text(st.characters(categories=["L", "N", "P", "S"])))
+FILLERS = "\u115f\u1160\u3164\uffa0"
+"""Letters by their category, and blanks to the eye."""
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        *"\u00ad\u034f\u061c\u180e\u200b\u2060\u2066\u206f\ufeff\ufffb",
+        *FILLERS,
+        *"\u200c\u200d\U000e0041\U000e007f\U0001d173",
+    ],
+)
+def test_what_nobody_sees_is_shown(unseen: str) -> None:
+    escape = f"\\U{ord(unseen):08x}" if ord(unseen) > 0xFFFF else f"\\u{ord(unseen):04x}"
+    escape = "\\xad" if unseen == "\u00ad" else escape
+
+    assert text.clean(f"pay{unseen}pal") == f"pay{escape}pal"
+    assert text.fold(f"{unseen}{unseen}") == escape * 2
+
+
+@pytest.mark.parametrize(
+    "words", ["👩\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "ب\u200cب", "ශ\u0dca\u200dර"]
+)
+def test_what_joins_or_parts_what_is_seen_stays(words: str) -> None:
+    assert text.clean(words) == words
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters=FILLERS)))
 def test_harmless_text_stays_as_it_is(words: str) -> None:
     assert text.clean(words) == words
 

@@ -175,8 +175,12 @@ class Play:
         assert self._folded == state, "the fold of what is stored is not the live state"
         assert not spoke_after_the_end, "facts after run.ended"
         if state.exit is None:
-            assert (state.turn is None) != (state.next is None), "nothing, or two things, to do"
-            assert (state.status == "waiting") == bool(state.open_questions)
+            assert state.turn is None or state.next is None, "two things to do"
+            asked, words = bool(state.open_questions), state.waits_for_words
+            assert state.turn or state.next or state.in_talk, "nothing to do"
+            assert (state.status == "waiting") == (asked or words)
+            idle = not (state.turn or state.next or asked)
+            assert not (idle and state.messages), "words wait, and nothing sends them"
         else:
             assert isinstance(self.facts[-1], f.RunEnded) and not state.open_questions
         uuids = [fact.prompt_uuid for fact in self.all(f.TurnIntended)]

@@ -52,12 +52,17 @@ class Looped:
         commit: bool = False,
         budget_usd: float | None = None,
         recipe: Recipe | None = None,
+        served: tuple[str, ...] = (),
         **start: Any,
     ) -> None:
         self.play = Play(recipe, agent="native", **start)
         self.play.go()
         settings = lf.LoopSettings(
-            max_iterations=max_iterations, tools=NAMES, commit=commit, budget_usd=budget_usd
+            max_iterations=max_iterations,
+            tools=NAMES,
+            commit=commit,
+            budget_usd=budget_usd,
+            served=served,
         )
         self.tell(lc.Begin(settings=settings))
 

@@ -31,6 +31,8 @@ class Agent(NamedTuple):
     fork: bool = True
     cost: bool = True
     read_only_tools: bool = True
+    tools: bool = True
+    hooks: bool = True
     permission_modes: Collection[str] = ("default", "plan")
 
 
@@ -43,6 +45,8 @@ AGENTS = {
         fork=False,
         cost=False,
         read_only_tools=False,
+        tools=False,
+        hooks=False,
         permission_modes=(),
     ),
 }

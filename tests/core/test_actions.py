@@ -268,3 +268,40 @@ def test_any_text_is_taken_apart_without_loss(text: str) -> None:
     parse_reply(text)
 
     assert "\n".join(piece.source for piece in pieces(text)) == text
+
+
+SERVED = ("ask", "save", "notify")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"tool": "save", "args": {"key": "goal"}},
+        {"name": "mcp__podium__save", "input": {"key": "goal"}},
+        {"save": {"key": "goal"}},
+        [{"tool": "save", "args": {}}],
+    ],
+)
+def test_a_call_of_a_served_tool_without_its_action_is_a_fault(value: Any) -> None:
+    """Told as prose it would end the turn with nothing saved, and nobody would know."""
+    reply = parse_reply(fenced(json.dumps(value)), served=SERVED)
+
+    assert reply.fault == (
+        """block 1 names 'save' but is no action: write a ```json block, {"action": "save", ...}"""
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "notify", "kind": "agent"},
+        {"save": "yes"},
+        {"name": "save", "relations": {"to": "goal"}},
+        {"args": {"save": 1}},
+        {"agents": {"ask": {"role": "asks"}}},
+        {"tool": 3, "args": {}},
+        ["save"],
+    ],
+)
+def test_an_example_that_only_holds_the_word_is_an_example(value: Any) -> None:
+    assert parse_reply(fenced(json.dumps(value)), served=SERVED).fault is None

@@ -36,6 +36,7 @@ TABLE = [
     ("user-provided-other", "completed", "needs-user", "Recipe exited by user choice"),
     ("gate-declined", "completed", "needs-user", "Recipe stopped: declined at commit"),
     ("turn-complete", "completed", "completed", "Turn complete"),
+    ("conversation-complete", "completed", "completed", "Conversation complete"),
     ("user-requested", "completed", "cancelled", STOPPED),
     ("orchestration-disabled", "completed", "cancelled", STOPPED),
     (

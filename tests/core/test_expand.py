@@ -20,6 +20,7 @@ from tests.core.builders import (
     leave,
     to,
 )
+from tests.core.talks import Talk, a_hook, a_talk
 
 
 def a_call(recipe: str, on: dict[str, Edge], **more: Any) -> Step:
@@ -146,6 +147,47 @@ def test_the_texts_of_questions_and_conversations_are_filled_too() -> None:
     assert recipe.steps["c.q"].ask == "Is it right?"
     assert recipe.steps["c.s"].gate == "Begin with it?"
     assert recipe.steps["c.s"].checks[0].run == ("test", "it")
+
+
+def test_a_conversation_can_be_called_and_shares_what_it_saves() -> None:
+    steps = {
+        "talk": a_talk({"done": to("rest")}, opening="Hi.", hooks=(a_hook(),)),
+        "rest": a_talk(opening="Bye."),
+    }
+    called = a_recipe(steps, id="called", context={"goal": "string"})
+    ends = {"conversation-complete": to("work")}
+    caller = a_recipe(
+        {"talk": a_call("called", ends), "work": a_step("Build {{ctx.goal}}.")},
+        context={"goal": {"type": "string"}, "size": 3},
+    )
+    talk = Talk(expand(caller, lambda _id: called))
+    talk.call("save", key="goal", value="a boat")
+    talk.call("transition", to="done")
+    talk.answers("Well.")
+    talk.hook()
+    talk.answers("Bye.")
+    talk.begin()
+
+    assert (talk.state.step, talk.turn.prompt.splitlines()[0]) == ("work", "Build a boat.")
+    assert [visit.step for visit in talk.state.history] == ["talk.talk", "talk.rest"]
+    assert talk.last(f.EdgeTaken).returns == ("talk",)
+    assert talk.state.details["talk"] == "Bye."
+
+
+def test_a_conversation_that_was_called_ends_the_run_where_the_caller_says_nothing() -> None:
+    called = a_recipe({"rest": a_talk(opening="Bye.")}, id="called")
+    talk = Talk(expand(a_recipe({"talk": a_call("called", {})}), lambda _id: called))
+    talk.answers("Bye.")
+
+    assert talk.reason == "conversation-complete"
+
+
+def test_a_key_of_the_context_has_one_type() -> None:
+    called = a_recipe(id="called", context={"goal": "list"})
+    caller = a_recipe({"talk": a_call("called", {})}, context={"goal": ""})
+
+    with pytest.raises(CallError, match=r"'called' declares 'goal' in .* with another type"):
+        expand(caller, lambda _id: called)
 
 
 def test_a_gate_before_a_call_is_asked_once_at_each_entry() -> None:

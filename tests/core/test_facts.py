@@ -21,6 +21,7 @@ from tests.core.builders import Play, a_recipe
 from tests.core.looped import change
 from tests.core.played_log import played
 from tests.core.played_native import played_natively
+from tests.core.played_talk import played_talks
 
 LOG = Path(__file__).with_name("facts_v1.jsonl")
 
@@ -35,6 +36,10 @@ FIRST_NAMES = {
     *("question.opened", "question.closed", "steer.intended", "aside.noted"),
     *("limit.hit", "edge.taken", "progress.stalled", "effect.ended", "stop.intended"),
 }
+TALK_LOG = Path(__file__).with_name("facts_talk.jsonl")
+"""The same of conversations, from the release that had them first."""
+
+TALK_NAMES = {"message.received", "tool.used", "hook.ended"}
 LOOP_NAMES = {
     *("loop.started", "reply.received", "words.added"),
     *("action.intended", "action.ended", "loop.ended"),
@@ -72,10 +77,12 @@ def test_the_log_of_native_turns_holds_every_kind_of_their_facts() -> None:
 
 
 def test_the_facts_of_this_release_have_their_public_names() -> None:
-    assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == FIRST_NAMES | LOOP_NAMES
+    assert {kind.__struct_config__.tag for kind in get_args(f.AnyFact)} == (
+        FIRST_NAMES | LOOP_NAMES | TALK_NAMES
+    )
 
 
-@pytest.mark.parametrize("log", [LOG, NATIVE_LOG], ids=lambda log: log.stem)
+@pytest.mark.parametrize("log", [LOG, NATIVE_LOG, TALK_LOG], ids=lambda log: log.stem)
 def test_the_log_of_an_earlier_release_is_read_as_it_was_written(log: Path) -> None:
     for row in rows(log):
         fact = f.decode(json.dumps(row["fact"]).encode())
@@ -127,6 +134,29 @@ def test_the_log_of_native_turns_folds_to_what_they_came_to() -> None:
     assert intended.changes == (change("b.py"),)
 
 
+def test_the_log_of_conversations_holds_every_kind_of_their_facts() -> None:
+    assert {row["fact"]["type"] for row in rows(TALK_LOG)} > TALK_NAMES
+
+
+def test_the_log_of_conversations_folds_to_what_they_came_to() -> None:
+    states = folded(TALK_LOG)
+
+    assert {name: state.status for name, state in states.items()} == {
+        "whole": "ended",
+        "asked": "waiting",
+        "half": "running",
+    }
+    whole, asked, half = states["whole"], states["asked"], states["half"]
+    assert whole.exit is not None
+    assert whole.exit.reason == "conversation-complete"
+    assert whole.ctx == {"goal": "A boat", "people": ["Ada"], "size": 3, "notes": []}
+    assert [visit.outcome for visit in whole.history][:2] == ["agreed", "ready"]
+    assert asked.open_questions[0].columns[0]["name"] == "who"
+    assert half.turn is not None
+    assert half.turn.transition is not None
+    assert half.turn.intent.anew
+
+
 def test_a_fact_is_the_same_after_it_was_stored() -> None:
     fact = f.TurnIntended(
         turn_id="t",
@@ -164,7 +194,8 @@ def test_a_played_run_is_the_same_byte_for_byte_each_time() -> None:
 
 
 def test_the_runs_of_the_log_still_end_the_same_when_they_are_played_again() -> None:
-    for log, plays in ((LOG, played()), (NATIVE_LOG, played_natively())):
+    kept = ((LOG, played()), (NATIVE_LOG, played_natively()), (TALK_LOG, played_talks()))
+    for log, plays in kept:
         ends = {name: state.exit for name, state in folded(log).items()}
 
         assert {name: play.state.exit for name, play in plays.items()} == ends

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from podiumd.core.action_args import TYPES
-from podiumd.core.policy import MODES, Allow, Ask, Deny, Mode, Risk, Verdict, judge
+from podiumd.core.policy import MODES, Allow, Ask, Deny, Mode, Risk, Verdict, hooked, judge
 
 RISKS: dict[str, Risk] = {
     "read_file": "read",
@@ -123,3 +123,27 @@ def test_a_rule_for_a_command_line_allows_that_and_no_more(
 def test_a_rule_for_a_command_line_allows_nothing_that_has_none() -> None:
     assert judged("run_tests", allow=("Bash(make:*)",)) == Ask()
     assert judged("patch", allow=("Edit(src/**)",)) == Ask()
+
+
+@pytest.mark.parametrize(
+    ("match", "tool", "covered"),
+    [
+        (None, "anything", True),
+        ("run_command", "run_command", True),
+        ("Bash", "run_command", True),
+        ("Bash", "run_tests", True),
+        ("run_command", "Bash", True),
+        ("run_*", "Bash", True),
+        ("Bash", "write_file", False),
+        ("save", "mcp__podium__save", True),
+        ("mcp__podium__save", "save", True),
+        ("mcp__podium__*", "transition", True),
+        ("Save", "save", False),
+        ("sav?", "save", True),
+        ("", "save", False),
+    ],
+)
+def test_a_hook_covers_a_tool_whatever_its_agent_calls_it(
+    match: str | None, tool: str, covered: bool
+) -> None:
+    assert hooked(match, tool) is covered

@@ -80,7 +80,7 @@ talk = true
 system = "You design {{level}}."
 opening = "What is the goal?"
 auto = true
-tools = ["Read"]
+tools = ["Read", "mcp__podium__transition"]
 on = { ready = { to = "build", requires = ["goal"] }, stop = { exit = "user-requested" } }
 [[steps.talk.hooks]]
 event = "before-tool"
@@ -156,7 +156,8 @@ def test_every_kind_of_step_is_read_as_data() -> None:
     assert kinds == ["talk", "command", "gate", "gate", "call", "command"]
     talk, build, ask, pick, call, shell = recipe.steps.values()
     assert talk.hooks == (Hook(event="before-tool", match="Bash", run=("./guard",)),)
-    assert (talk.auto, talk.tools, talk.outcomes) == (True, ("Read",), ("ready", "stop"))
+    assert (talk.auto, talk.outcomes) == (True, ("ready", "stop"))
+    assert talk.tools == ("Read", "mcp__podium__transition")
     assert talk.on["ready"].requires == ("goal",)
     assert (build.outcomes, build.timeout_minutes) == (("passed", "failed"), 2.5)
     assert (ask.choices, pick.choices) == (("yes", "no"), ("one", "two"))

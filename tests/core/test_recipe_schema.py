@@ -26,11 +26,17 @@ SHOWN = {
 }
 #: Of these codes, what only a look at other tables and files shows.
 NOT_SHOWN = {
+    "bad-value-auto-of-the-last-phase",
+    "bad-value-built-in-hook",
     "bad-value-call-that-restarts",
+    "bad-value-context-of-a-called-recipe",
+    "bad-value-context-type",
     "bad-value-for-a-called-recipe",
     "bad-value-prompt-file",
     "bad-value-shell-variable",
+    "bad-value-tools-without-transition",
     "missing-key-of-a-called-recipe",
+    "unknown-key-in-the-context",
     "unknown-key-of-a-called-recipe",
 }
 

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from podiumd.core.expand import expand
 from podiumd.core.paths import Hop, simple_paths
 from podiumd.core.recipe import Limits, Param, Recipe, Step
 from podiumd.core.simulate import (
@@ -20,6 +22,7 @@ from podiumd.core.simulate import (
 from podiumd.core.walk import SimulationError
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
 from tests.core.machines import entries_of, random_walk, sound_recipes
+from tests.core.talks import a_talk, phases
 
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -258,6 +261,33 @@ def test_calls_and_conversations_end_as_listed() -> None:
 
     assert (len(trace.trace), reason(trace)) == (2, "design-committed")
     assert simulate(a_recipe(steps), []).trace == ()
+
+
+def test_the_last_phase_of_a_conversation_ends_without_being_listed() -> None:
+    outcomes = [*("agreed", "ready", "other-goal"), *("agreed", "ready", "written")]
+    trace = simulate(phases(), outcomes)
+
+    assert outcomes_taken(trace) == [*outcomes, "conversation-complete"]
+    assert (reason(trace), trace.unused) == ("conversation-complete", ())
+    assert simulate(phases(), [*outcomes, "conversation-complete"]).unused == ()
+    assert simulate(phases(), [*outcomes, "more"]).unused == ("more",)
+
+
+def test_the_last_phase_may_have_an_opening_and_may_be_part_of_a_caller() -> None:
+    steps = {
+        "talk": a_talk({"done": to("rest")}),
+        "rest": a_talk(opening="Bye."),
+    }
+    onward = {**steps, "rest": a_talk({"x": to("talk")}), "end": a_step()}
+    called = replace(a_recipe(steps), id="called")
+    call = Step(kind="call", recipe="called", on={"conversation-complete": to("work")})
+    caller = expand(a_recipe({"talk": call, "work": a_step()}), lambda _id: called)
+
+    assert reason(simulate(a_recipe(steps), ["done"])) == "conversation-complete"
+    assert simulate(a_recipe(steps), ["done", "conversation-complete"]).unused == ()
+    assert reason(simulate(caller, ["done", "complete"])) == "changes-committed"
+    with pytest.raises(ImpossibleOutcome, match="expected one of: x"):
+        simulate(a_recipe(onward), ["done", "conversation-complete"])
 
 
 # Limits.

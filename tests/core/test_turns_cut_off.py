@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import prompts, turns
 from podiumd.core.outcome import outcome_block
@@ -132,3 +133,17 @@ def test_a_plain_prompt_that_was_cut_off_goes_on_as_a_person_says(answer: str, p
     play.answer(answer)
 
     assert play.begin().turn.prompt == prompt
+
+
+def test_words_that_died_with_the_agent_are_said_again_in_the_next_prompt() -> None:
+    """It had taken them up, and its record lacks them: once more, however often that is told."""
+    play = Play(a_recipe()).begin()
+    play.do(c.Steer, uuid="s1", text="Mind it.")
+    play.do(c.EffectOver, effect="steer:s1", state="delivered")
+    assert play.state.steers == ()
+    lost = {"effect": "steer:s1", "state": "lost", "detail": "Mind it."}
+    assert play.do(c.EffectOver, **lost) == ["effect.ended"]
+    assert play.do(c.EffectOver, **lost) == []
+    play.over("broken")
+    assert play.begin().turn.carried == ("s1",)
+    assert play.turn.prompt.startswith(prompts.INTERRUPTED) and "Mind it." in play.turn.prompt

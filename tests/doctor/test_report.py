@@ -23,6 +23,11 @@ def test_each_check_is_one_line_with_its_fix_and_the_last_line_sums_up() -> None
     assert text(CHECKS[:1], colours=False).endswith("All 1 checks are well.\n")
 
 
+def test_a_fix_that_is_a_command_is_not_announced_twice() -> None:
+    line = text([warn("voice", "no model", "Run: podium voice install base")], colours=False)
+    assert line.startswith("warn    voice  no model. Fix: podium voice install base\n")
+
+
 def test_what_a_program_named_itself_cannot_change_a_terminal() -> None:
     line = text([ok("port", "taken by \x1b[2J\nx")], colours=False).splitlines()[0]
     assert line.endswith("taken by \\x1b[2J\\nx")

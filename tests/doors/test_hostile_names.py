@@ -120,6 +120,33 @@ async def test_hostile_names_in_every_field_of_every_route_do_no_harm(house: Hou
     check_nothing_is_left(house, before)
 
 
+async def test_hostile_names_in_every_field_of_a_run_of_ag_ui_do_no_harm(house: House) -> None:
+    """A thread may have any name: it is no path. Where it begins, the names are as elsewhere."""
+    place = {"agent": "scripted", "working_directory": str(house.project)}
+    words = {"id": "m", "role": "user", "content": "Hi"}
+    value = {"threadId": "t", "runId": "r", "messages": [words], "forwardedProps": place}
+    first = await house.mine.post("/agui", value)
+    found = json.loads(first.body.split(b"data: ")[-1])
+    place["session_id"] = found["result"]["session_id"]
+    lay_traps(house)
+    before = everything(house)
+    for name in hostile_names(house.podium.machine.root):
+        for form, props, statuses in (
+            ({"threadId": name}, place, {200, 422}),
+            ({"runId": name}, place, {200, 422}),
+            ({"resume": [{"interruptId": name, "status": "cancelled"}]}, place, {200, 422}),
+            ({"threadId": "s"}, {**place, "session_id": name or "-"}, {404, 422}),
+            ({"threadId": "r"}, {**place, "recipe": name or "-"}, {404, 422}),
+        ):
+            asked = {**value, **form, "forwardedProps": props}
+            answer = await house.mine.post("/agui", asked)
+            assert answer.status in statuses, (form, props, answer)
+            assert CANARY.encode() not in answer.body and b"root:" not in answer.body
+    assert house.podium.logged("Request failed") == []
+    assert house.podium.logged("Stream failed") == []
+    check_nothing_is_left(house, before)
+
+
 async def test_hostile_paths_are_no_routes(house: House) -> None:
     for name in hostile_names(house.podium.machine.root):
         path = "/" + "".join(

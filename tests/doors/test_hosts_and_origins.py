@@ -81,11 +81,15 @@ def heads(house: House, *lines: str) -> list[str]:
     text = '{"text": "Count this", "agent": "scripted", "working_directory": "/"}'
     upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     about = f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n"
+    run = '{"threadId": "t", "runId": "r", "messages": []}'
+    about_run = f"Content-Type: application/json\r\nContent-Length: {len(run)}\r\n"
     return [
         f"GET / HTTP/1.1\r\n{more}{upgrade}Sec-WebSocket-Key: {NONCE}\r\n\r\n",
         f"GET /metrics HTTP/1.1\r\n{more}{key}\r\n",
         f"GET /healthz HTTP/1.1\r\n{more}\r\n",
         f"POST /v1/prompt HTTP/1.1\r\n{more}{key}{about}\r\n{text}",
+        f"POST /agui HTTP/1.1\r\n{more}{key}{about_run}\r\n{run}",
+        f"OPTIONS /agui HTTP/1.1\r\n{more}Access-Control-Request-Method: POST\r\n\r\n",
         f"OPTIONS /v1/prompt HTTP/1.1\r\n{more}Access-Control-Request-Method: POST\r\n\r\n",
     ]
 

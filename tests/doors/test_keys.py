@@ -166,7 +166,12 @@ def _headers(right: str, keys: list[str]) -> Iterator[dict[str, str]]:
 def _body(path: str, house: House) -> Json:
     if path == "/upload":
         return {"filename": "a", "content": "aGk=", "storage_location": str(house.project)}
-    return {"text": "Count this", "agent": "scripted", "working_directory": str(house.project)}
+    place = {"agent": "scripted", "working_directory": str(house.project)}
+    if path == "/agui":
+        words = {"id": "m", "role": "user", "content": "Count this"}
+        thread = {"threadId": "t", "runId": "r", "messages": [words]}
+        return {**thread, "forwardedProps": place}
+    return {"text": "Count this", **place}
 
 
 async def test_a_key_in_the_address_is_no_key(house: House) -> None:

@@ -3,8 +3,9 @@
 Speaks just enough of stream-json. Its words on the command line say how it behaves: ``deaf``
 ignores SIGTERM, ``stays`` ignores the end of session, ``unstoppable`` ignores interrupts, ``idle``
 answers at once and is idle, ``open`` never closes its prompt, ``torn`` ends within a line,
-``asks`` asks for an approval first, ``garbage`` writes a line that is not JSON, ``silent`` says
-nothing but waits, ``exits`` ends before the turn does.
+``asks`` asks for an approval first, ``greets`` for the tools there are, ``calls`` calls one,
+``hooked`` asks at a hook, ``garbage`` writes a line that is not JSON, ``silent`` says nothing but
+waits, ``exits`` ends before the turn does.
 """
 
 from __future__ import annotations
@@ -15,6 +16,18 @@ import signal
 import sys
 
 WORDS = set(sys.argv[1:])
+CALL = {"name": "save", "arguments": {"key": "goal", "value": "x"}}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+HOOK = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t"}
+REQUESTS = {
+    "asks": {"subtype": "can_use_tool", "tool_name": "Write", "input": {}, "tool_use_id": "t"},
+    "greets": {"subtype": "mcp_message", "message": LIST},
+    "calls": {
+        "subtype": "mcp_message",
+        "message": {**LIST, "method": "tools/call", "params": CALL},
+    },
+    "hooked": {"subtype": "hook_callback", "input": HOOK},
+}
 
 
 def say(**message: object) -> None:
@@ -48,11 +61,11 @@ def prompted(uuid: str) -> None:
     if "torn" in WORDS:
         os.write(1, b'{"type": "assis')
         sys.exit(0)
-    if "asks" in WORDS:
+    asked = [REQUESTS[word] for word in WORDS if word in REQUESTS]
+    if asked:
         words = {"id": "m1", "model": "stub", "content": [{"type": "text", "text": "I ask."}]}
         say(type="assistant", uuid="a1", message=words)
-        request = {"subtype": "can_use_tool", "tool_name": "Write", "input": {}, "tool_use_id": "t"}
-        say(type="control_request", request_id="r1", request=request)
+        say(type="control_request", request_id="r1", request=asked[0])
     elif "idle" in WORDS:
         finish(uuid)
 

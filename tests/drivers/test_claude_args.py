@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.claude_args import claude_arguments
+from podiumd.drivers.claude_args import claude_arguments, claude_environment
 from tests.drivers.rig import Rig
+from tests.drivers.serving import ASK, SAVE
 
 
 def arguments(tmp_path: Path, **changes: Any) -> list[str]:
@@ -68,6 +69,7 @@ def test_allowed_tools_come_last_because_the_option_takes_any_number(tmp_path: P
         ("read-only", ["--tools", "Read,Grep,Glob,WebFetch,WebSearch", "--strict-mcp-config"]),
         (("Bash", "Read"), ["--tools", "Bash,Read", "--strict-mcp-config"]),
         (("Read", "mcp__db__query"), ["--tools", "Read"]),
+        (("Read", "mcp__podium__save"), ["--tools", "Read", "--strict-mcp-config"]),
     ],
 )
 def test_tools(tmp_path: Path, tools: Any, expected: list[str]) -> None:
@@ -85,3 +87,33 @@ def test_a_system_prompt_is_added_in_one_word_so_that_it_may_begin_with_a_dash(
 ) -> None:
     assert "--append-system-prompt=--be brief" in arguments(tmp_path, system_prompt="--be brief")
     assert "system-prompt" not in " ".join(arguments(tmp_path))
+
+
+def test_a_system_prompt_is_that_of_this_turn_whatever_the_session_began_with(
+    tmp_path: Path,
+) -> None:
+    line = " ".join(arguments(tmp_path, system_prompt="Be brief.", session_mode="resume"))
+    assert "--system-prompt-snapshot off --append-system-prompt=Be brief." in line
+
+
+@pytest.mark.parametrize("names", [("Read", "save"), ("Read", "mcp__podium__save")])
+def test_served_tools_are_another_servers_and_allowed(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    line = arguments(tmp_path, served=(SAVE, ASK), tools=names, allow=("Edit",))
+    assert line[line.index("s-1") + 1 :] == [
+        *("--tools", "Read", "--strict-mcp-config"),
+        *("--mcp-config", '{"mcpServers": {"podium": {"type": "sdk", "name": "podium"}}}'),
+        *("--system-prompt-snapshot", "off"),
+        *("--allowedTools", "Edit", "mcp__podium__save", "mcp__podium__ask"),
+    ]
+
+
+def test_an_agent_that_is_served_waits_for_its_tools_and_no_other_knows_of_it(
+    tmp_path: Path,
+) -> None:
+    rig = Rig(tmp_path, environment={"MCP_TIMEOUT": "5000"})
+    plain, served = rig.request(), rig.request(served=(SAVE,))
+    assert claude_environment(plain)["MCP_TIMEOUT"] == "5000"
+    assert claude_environment(served)["MCP_TIMEOUT"] == "86400000"
+    assert claude_environment(plain)["HOME"] == str(rig.home)

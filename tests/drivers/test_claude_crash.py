@@ -16,7 +16,8 @@ import podiumd
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Decision, TurnEvent
 from podiumd.drivers.claude import ClaudeDriver
-from tests.drivers.rig import STEER, Rig, answering, follow, states
+from tests.drivers.rig import STEER, Rig, answering, bash, follow, states
+from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
@@ -33,6 +34,13 @@ RUNNING = [
     "turn.idle-seen",
 ]
 FINISHED = ["turn.ended-process", "turn.swept"]
+SERVED = [
+    "turn.after-spawn",
+    *(f"handshake.{when}-write:{hit}" for hit in (1, 2, 3) for when in ("before", "after")),
+    "tool.before-reply",
+    "tool.after-reply",
+    *(f"hook.{when}-settle:{hit}" for hit in (1, 2) for when in ("before", "after")),
+]
 
 
 def crash(rig: Rig, request: object, failpoint: str) -> None:
@@ -85,3 +93,25 @@ async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
     assert len(server.requests) == 2
     if steered and settled.state == "running":
         assert states(events, STEER)[-1] == "completed"
+
+
+@pytest.mark.parametrize("failpoint", SERVED)
+async def test_a_daemon_killed_while_it_serves_is_followed_by_one_that_goes_on(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer, failpoint: str
+) -> None:
+    """Each call is done once and answered, each tool used once, whatever was said twice."""
+    server.load({"turns": [save("x", "one"), bash("echo x >> effects", "two"), {"text": "three"}]})
+    request = rig.request(served=(SAVE,), hooks=EVERY_TOOL, allow=("Bash",))
+    await trio.to_thread.run_sync(crash, rig, request, failpoint)
+
+    pending = rig.pending(request, None, served=(SAVE,))
+    assert (await claude.settle(pending)).state == "running"
+    podium = Podium(rig.root / "calls.jsonl")
+    with trio.fail_after(30):
+        async with claude.take_up(pending) as turn:
+            await follow(turn, podium)
+    assert (turn.report.kind, turn.report.texts) == ("done", ("one", "two", "three"))
+    assert [done["args"]["value"] for done in podium.done] == ["x"]
+    assert (rig.work / "effects").read_text() == "x\n"
+    told = [asked.result for asked in server.requests]
+    assert told == ["", "Saved x.", "(Bash completed with no output)"]

@@ -132,9 +132,9 @@ def test_synthetic_words_and_unknown_lines_are_not_told(dialect: ClaudeDialect) 
 def test_an_approval_is_asked_waits_and_is_answered_once(dialect: ClaudeDialect) -> None:
     asked = ApprovalRequested("r1", "Write", {"file_path": "/a"}, "t1", "a")
     assert feed(dialect, ASK) == [asked]
-    assert dialect.waits_for_person and dialect.open_approvals() == [asked]
+    assert dialect.waits_for_answer and dialect.open_requests() == [asked]
     line = dialect.answer("r1", Decision("allow"))
-    assert line is not None and not dialect.waits_for_person
+    assert line is not None and not dialect.waits_for_answer
     assert json.loads(line)["response"]["response"] == {"behavior": "allow"}
     assert dialect.answer("r1", Decision("deny")) == line
     assert dialect.answer("r2", Decision("allow")) is None
@@ -187,7 +187,7 @@ def test_a_withdrawn_or_elsewhere_answered_approval_closes(
 ) -> None:
     feed(dialect, ASK)
     assert feed(dialect, closing)[0] == ApprovalWithdrawn("r1")
-    assert dialect.open_approvals() == []
+    assert dialect.open_requests() == []
     assert ApprovalWithdrawn("r1") not in feed(dialect, closing)
 
 

@@ -54,6 +54,19 @@ async def test_lines_arrive_whole_and_in_order(path: Path, agent: int) -> None:
     assert read_all(agent) == b"one\ntwo\n"
 
 
+async def test_several_lines_go_in_at_once_though_nobody_reads_yet(path: Path, agent: int) -> None:
+    """A long one behind another would have to wait for an empty pipe."""
+    lines = (b"first\n", b"x" * 100_000 + b"\n")
+    with trio.fail_after(5):
+        await Fifo(path).send(*lines)
+    assert read_all(agent) == b"".join(lines)
+    with pytest.raises(LineTooLong, match="attach it as a file"):
+        await Fifo(path).send(b"first\n", b"x" * (MAX_LINE_BYTES - 5) + b"\n")
+    with pytest.raises(ValueError, match="exactly one newline"):
+        await Fifo(path).send(b"first\n", b"second")
+    assert read_all(agent) == b""
+
+
 async def test_the_pipe_is_private_and_a_megabyte_large(path: Path, agent: int) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     if sys.platform == "linux":

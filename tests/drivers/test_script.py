@@ -27,6 +27,8 @@ from podiumd.drivers.script import (
         ({"write": [{"path": "/etc/x", "content": ""}]}, "below the working directory"),
         ({"write": [{"path": "../x", "content": ""}]}, "below the working directory"),
         ({"run": [[]]}, "empty command"),
+        ({"tools": [{"args": {}}]}, "missing required field `tool`"),
+        ({"tools": [{"tool": "save", "expect": "no"}]}, "Invalid enum value 'no'"),
         ({"error": "x", "usage_limit": "y"}, "exclude each other"),
     ],
 )

@@ -11,13 +11,24 @@ from pathlib import Path
 import pytest
 import trio
 
+from podiumd.core.phase_tools import ToolSpec
 from podiumd.drivers import spooled
-from podiumd.drivers.base import ApprovalRequested, Decision, Output, Turn, TurnEvent
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    Decision,
+    HookRaised,
+    Output,
+    PromptState,
+    ToolCalled,
+    Turn,
+    TurnEvent,
+)
 from podiumd.drivers.claude import ClaudeDriver
-from podiumd.drivers.fifo import LineTooLong
+from podiumd.drivers.fifo import Fifo, LineTooLong
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
+from tests.drivers.serving import SAVE
 
 STUB = Path(__file__).with_name("stub_agent.py")
 
@@ -84,24 +95,101 @@ async def test_one_that_exits_in_mid_turn_is_broken_with_its_status(
     assert (turn.report.kind, turn.report.exit_status) == ("broken", 7)
 
 
-async def test_silence_ends_the_turn_but_not_while_a_person_is_asked(
-    claude: ClaudeDriver, bench: Callable[..., Rig]
-) -> None:
+async def test_silence_ends_the_turn(claude: ClaudeDriver, bench: Callable[..., Rig]) -> None:
     async with claude.turn(bench("silent").request(idle_timeout_seconds=0.3)) as turn:
         await follow(turn)
     assert turn.report.kind == "timeout"
 
-    async with claude.turn(bench("asks").request(idle_timeout_seconds=0.3)) as turn:
-        events: list[TurnEvent] = []
-        while not approvals(events):
-            events += [await anext(turn)]
+
+@pytest.mark.parametrize("word", ["asks", "calls", "hooked"])
+async def test_silence_is_no_trouble_while_the_agent_waits_for_us(
+    claude: ClaudeDriver, bench: Callable[..., Rig], word: str
+) -> None:
+    request = bench(word).request(idle_timeout_seconds=0.3, served=(SAVE,))
+    async with claude.turn(request) as turn:
+        asked = await anext(turn)
+        while not isinstance(asked, (ApprovalRequested, ToolCalled, HookRaised)):
+            asked = await anext(turn)
         with trio.move_on_after(0.6) as scope:
             await anext(turn)
-        assert scope.cancelled_caught, "it waits on, for the person"
-        assert isinstance(events[-1], ApprovalRequested)
-        assert await turn.answer(events[-1].request_id, Decision("allow"))
+        assert scope.cancelled_caught, "it waits on, for the answer"
+        match asked:
+            case ApprovalRequested():
+                assert await turn.answer(asked.request_id, Decision("allow"))
+            case ToolCalled():
+                assert await turn.reply_tool(asked.call_id, "Saved.", success=True)
+            case HookRaised():
+                assert await turn.settle_hook(asked.hook_id, None)
         await follow(turn)
     assert turn.report.kind == "done"
+
+
+async def test_a_greeting_that_was_cancelled_is_sent_after_all(
+    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent, stuck = Fifo.send, trio.Event()
+
+    async def stick(fifo: Fifo, *lines: bytes) -> None:
+        monkeypatch.setattr(Fifo, "send", sent)
+        stuck.set()
+        await trio.sleep_forever()
+
+    async with claude.turn(bench("greets").request(served=(SAVE,))) as turn:
+        await anext(turn)
+        monkeypatch.setattr(Fifo, "send", stick)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow, turn)
+            await stuck.wait()
+            nursery.cancel_scope.cancel()
+        await follow(turn)
+    assert turn.report.kind == "done"
+
+
+async def test_an_agent_that_takes_no_greeting_is_silent(
+    claude: ClaudeDriver, bench: Callable[..., Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stick(fifo: Fifo, *lines: bytes) -> None:
+        await trio.sleep_forever()
+
+    request = bench("greets").request(served=(SAVE,), idle_timeout_seconds=0.3)
+    async with claude.turn(request) as turn:
+        await anext(turn)
+        monkeypatch.setattr(Fifo, "send", stick)
+        await follow(turn)
+        monkeypatch.undo()
+    assert turn.report.kind == "timeout"
+
+
+async def test_tools_too_long_to_be_told_fail_the_turn(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    long = ToolSpec("save", "x" * (1 << 20), {"type": "object"})
+    async with claude.turn(bench("greets").request(served=(long,))) as turn:
+        await follow(turn)
+    assert turn.report.kind == "failed"
+    assert turn.report.detail.startswith("the agent cannot be told its tools: 1")
+
+
+async def test_nothing_is_said_by_a_turn_that_was_left(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    rig = bench("calls")
+    request = rig.request(served=(SAVE,))
+    async with claude.turn(request) as turn:
+        seen = [await anext(turn)]
+        while not isinstance(seen[-1], ToolCalled):
+            seen.append(await anext(turn))
+        await turn.leave()
+        assert not await turn.reply_tool(seen[-1].call_id, "Saved.", success=True)
+        assert not await turn.settle_hook(seen[-1].call_id, None)
+    async with claude.take_up(rig.pending(request, started(seen), served=(SAVE,))) as again:
+        events = [await anext(again), await anext(again)]
+        assert events[1] == PromptState(request.prompt_uuid, "started")
+        call = await anext(again)
+        assert call == seen[-1] and isinstance(call, ToolCalled)
+        assert await again.reply_tool(call.call_id, "Saved.", success=True)
+        await follow(again)
+    assert again.report.kind == "done"
 
 
 async def test_an_answer_is_sent_again_but_never_changed(
@@ -251,6 +339,8 @@ async def test_a_turn_that_was_never_born_takes_nothing(
         assert await follow(turn) == []
         assert not await turn.steer("more", "steer-1")
         assert not await turn.answer("r1", Decision("allow"))
+        assert not await turn.reply_tool("r1", "Saved.", success=True)
+        assert not await turn.settle_hook("r1", None)
         await turn.interrupt()
         await turn.leave()
     assert turn.report.kind == "failed" and "no-such-agent" in turn.report.detail

@@ -23,8 +23,9 @@ STREAM = (
 )
 SMALL = (
     *("--system-prompt", "You are a test agent.", "--system-prompt-snapshot", "off"),
-    *("--tools", "Bash,Read,Write,Edit", "--disable-slash-commands"),
+    "--disable-slash-commands",
 )
+TOOLS = ("--tools", "Bash,Read,Write,Edit")
 
 
 class Claude:
@@ -87,6 +88,7 @@ async def running(
     *options: str,
     resume: str | None = None,
     environment: dict[str, str] | None = None,
+    tools: tuple[str, ...] = TOOLS,
 ) -> AsyncIterator[Claude]:
     """Run ``claude`` in ``home``/work and end its session on the way out."""
     (home / "tmp").mkdir(parents=True, exist_ok=True)
@@ -94,7 +96,7 @@ async def running(
     session = resume or str(uuid.uuid4())
     which = ("--resume", session) if resume else ("--session-id", session)
     process = await trio.lowlevel.open_process(
-        [str(binary), *STREAM, *which, *SMALL, *options],
+        [str(binary), *STREAM, *which, *SMALL, *tools, *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=home / "work",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,13 +35,6 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 @pytest.fixture
-async def podium(machine: Machine) -> AsyncIterator[PodiumDaemon]:
-    async with PodiumDaemon(machine) as daemon:
-        yield daemon
-    print(daemon.log_text())  # shown where the test fails
-
-
-@pytest.fixture
 def repo(machine: Machine) -> GitRepo:
     return project(machine)
 
@@ -67,8 +60,7 @@ async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal
         nonlocal session
         with chat(machine, repo) as terminal:
             terminal.expect(f"native · {repo.path} · a new session · mode confirm")
-            terminal.expect("> ")
-            terminal.type("Mend it.\r")
+            terminal.say("Mend it.")
             terminal.expect("I look.")
             terminal.expect("⚙ read_file calc.py")
             terminal.expect("I mend it.")
@@ -82,13 +74,14 @@ async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal
             terminal.expect(KEYS)
             terminal.type("y\r")
             terminal.expect("The test passes.")
-            terminal.expect("1 file changed · commit ")
-            terminal.expect("> ")
-            terminal.type("Quit.\r")
+            terminal.expect("committed ")
+            terminal.expect("1 file changed")
+            terminal.say("Quit.")
             terminal.expect("Come back with: podium chat --session ")
 
             assert terminal.end() == 0
             assert terminal.modes == terminal.found_modes
+        assert terminal.screen.count("committed") == 1 and "· commit " not in terminal.screen
         session = terminal.screen.split()[-1]
 
     await by_hand(person)
@@ -100,8 +93,7 @@ async def test_a_failing_test_is_mended_with_leave_that_is_given_at_the_terminal
         with Terminal(machine.environment(), "chat", "--session", session[:8]) as terminal:
             terminal.expect("earlier messages: 'podium show ")
             terminal.expect("⚙ done: The test passes.")
-            terminal.expect("> ")
-            terminal.type("What did I ask?\r")
+            terminal.say("What did I ask?")
             terminal.expect("You asked for a repair.")
             terminal.expect("> ")
             terminal.type("\x04")
@@ -121,16 +113,12 @@ async def test_a_change_that_is_refused_is_not_made_and_the_model_is_told_why(
 
     def person() -> None:
         with chat(machine, repo) as terminal:
-            terminal.expect("> ")
-            terminal.type("Mend it.\r")
+            terminal.say("Mend it.")
             terminal.expect(KEYS)
             terminal.type("no, the test is wrong\r")
             terminal.expect("User cancelled operation")
             terminal.expect("Then not.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)
     assert (repo.path / "calc.py").read_text() == BROKEN
@@ -170,20 +158,15 @@ async def test_ctrl_c_interrupts_the_model_and_the_chat_goes_on(
 
     def person() -> None:
         with chat(machine, repo) as terminal:
-            terminal.expect("> ")
-            terminal.type("Think.\r")
+            terminal.say("Think.")
             terminal.expect("I think")
             trio.from_thread.run_sync(talking.set, trio_token=token)
             terminal.type("\x03")
             terminal.expect("interrupting ...")
             terminal.expect("⚠ ")
-            terminal.expect("> ")
-            terminal.type("And now?\r")
+            terminal.say("And now?")
             terminal.expect("Fine.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)
     assert talking.is_set()
@@ -197,8 +180,7 @@ async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_t
 
     def person() -> None:
         with chat(machine, repo) as terminal:
-            terminal.expect("> ")
-            terminal.type("Mend it.\r")
+            terminal.say("Mend it.")
             terminal.expect(KEYS)
             trio.from_thread.run(podium.kill9, trio_token=token)
             terminal.expect("the daemon went away")
@@ -211,10 +193,7 @@ async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_t
             terminal.expect(KEYS)
             terminal.type("y\r")
             terminal.expect("The test passes.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
         assert terminal.screen.count("I look.") == 1
         assert terminal.screen.count("I mend it.") == 1
 
@@ -230,18 +209,14 @@ async def test_a_wrong_key_is_told_and_the_chat_goes_on(
 
     def person() -> None:
         with chat(machine, repo) as terminal:
-            terminal.expect("> ")
-            terminal.type("Hi.\r")
+            terminal.say("Hi.")
             terminal.expect("✗ ")
             terminal.expect("key")
             terminal.expect("> ")
             machine.model.load({"default": says("Hello.")})
             terminal.type("Hi again.\r")
             terminal.expect("Hello.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)
 
@@ -259,16 +234,12 @@ async def test_words_for_a_running_model_are_its_next_prompt(
 
     def person() -> None:
         with chat(machine, repo) as terminal:
-            terminal.expect("> ")
-            terminal.type("Think.\r")
+            terminal.say("Think.")
             terminal.expect("I think")
             terminal.type("And now?\r")
             terminal.expect("next: And now?")
             trio.from_thread.run(let_go, trio_token=token)
             terminal.expect("Fine.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)

@@ -32,32 +32,24 @@ async def test_a_chat_with_the_agent_cli_asks_at_the_terminal_and_goes_on_in_its
         with Terminal(environment, "chat", *where, columns=100) as terminal:
             terminal.expect("claude · ")
             terminal.expect("mode default")
-            terminal.expect("> ")
-            terminal.type("Make it.\r")
+            terminal.say("Make it.")
             terminal.expect("? approval: May the agent use Bash?")
             terminal.expect("$ echo made > made")
             terminal.expect(KEYS)
             terminal.type("y\r")
             terminal.expect("It is made.")
-            terminal.expect("> ")
-            terminal.type("Remake it.\r")
+            terminal.say("Remake it.")
             terminal.expect(KEYS)
             terminal.type("n\r")
             terminal.expect("Then not.")
-            terminal.expect("> ")
-            terminal.type("/mode allow-all\r")
-            terminal.expect("> ")
-            terminal.type("What did I want?\r")
+            terminal.say("/mode allow-all")
+            terminal.say("What did I want?")
             terminal.expect("Agent 'claude' has no permission mode 'allow-all'; it has: ")
             terminal.expect("> What did I want?")
             terminal.type("\x15/mode plan\r")
-            terminal.expect("> ")
-            terminal.type("What did I want?\r")
+            terminal.say("What did I want?")
             terminal.expect("You wanted it made.")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)
     assert (repo.path / "made").read_text() == "made\n"
@@ -88,10 +80,7 @@ async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
             terminal.type("yes\r")
             terminal.expect("It is done.")
             terminal.expect("✓ ")
-            terminal.expect("> ")
-            terminal.type("exit\r")
-
-            assert terminal.end() == 0
+            terminal.leave()
 
     await by_hand(person)
     runs = await podium.rpc("runs.list")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 import pytest
 
 from podium.phone.fields import Json
@@ -35,6 +39,30 @@ async def shows(phone: Phone, session: str, answer: str) -> None:
     await heard(phone, session, answer)
 
 
+@asynccontextmanager
+async def phone_of(podium: PodiumDaemon, **settings: Any) -> AsyncIterator[Phone]:
+    """A phone of its own, connected; nothing that it is sent may be at fault."""
+    url, key = await paired(podium)
+    async with Phone(url, key, **settings) as phone:
+        yield phone
+        assert phone.faults == []
+
+
+async def greeted(phone: Phone, repo: GitRepo, words: str, answer: str) -> str:
+    """A session that has begun with typed words and waits for the next."""
+    session = await begun(phone, repo, words, answer)
+    await phone.turns(session, 1, PATIENCE)
+    return session
+
+
+async def back_again(phone: Phone, podium: PodiumDaemon) -> None:
+    """The daemon is killed, and the phone finds the next one."""
+    phone.carrier.hang_up()
+    await podium.restart()
+    url = (await podium.rpc("daemon.status"))["gateway"]["url"]
+    await phone.foreground(PATIENCE, url=url)
+
+
 async def test_a_spoken_prompt_is_answered_and_the_answer_spoken(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -44,21 +72,18 @@ async def test_a_spoken_prompt_is_answered_and_the_answer_spoken(
     ]
     model_server.load({"rules": rules})
     machine.speech("What does it do?")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key) as phone:
-            session = await begun(phone, repo, "Good morning", "Morning.")
-            await phone.turns(session, 1, PATIENCE)
-            told = await said(phone, session, deliver="prompt")
-            assert (told["text"], told["delivered"]) == ("What does it do?", True)
-            assert told["session_id"] == session and told["duration_ms"] == 1500
-            await heard(phone, session, "It sells tea. See `shop/till.py`.")
-            answer = (session, "It sells tea. See till.py.")
-            await phone.until(lambda p: answer in p.model.voice.said, PATIENCE)
-            (utterance,) = phone.model.voice.utterances.values()
-            assert utterance.partials[-1] == "What does it do?"
-            assert machine.prompts(session, repo.path)[-1] == "What does it do?"
-            assert phone.faults == [] and phone.model.errors == []
+    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
+        session = await greeted(phone, repo, "Good morning", "Morning.")
+        told = await said(phone, session, deliver="prompt")
+        assert (told["text"], told["delivered"]) == ("What does it do?", True)
+        assert told["session_id"] == session and told["duration_ms"] == 1500
+        await heard(phone, session, "It sells tea. See `shop/till.py`.")
+        answer = (session, "It sells tea. See till.py.")
+        await phone.until(lambda p: answer in p.model.voice.said, PATIENCE)
+        (utterance,) = phone.model.voice.utterances.values()
+        assert utterance.partials[-1] == "What does it do?"
+        assert machine.prompts(session, repo.path)[-1] == "What does it do?"
+        assert phone.model.errors == []
 
 
 async def test_text_for_review_goes_nowhere(
@@ -66,17 +91,13 @@ async def test_text_for_review_goes_nowhere(
 ) -> None:
     model_server.load({"default": {"text": "Morning."}})
     machine.speech("Rename the session lock")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key) as phone:
-            session = await begun(phone, repo, "Good morning", "Morning.")
-            await phone.turns(session, 1, PATIENCE)
-            told = await said(phone, session)
-            assert (told["text"], told["delivered"]) == ("Rename the session lock", False)
-            await phone.barrier()
-            assert machine.prompts(session, repo.path) == ["Good morning"]
-            assert (await podium.rpc("daemon.status"))["prompts_active"] == 0
-            assert phone.faults == []
+    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
+        session = await greeted(phone, repo, "Good morning", "Morning.")
+        told = await said(phone, session)
+        assert (told["text"], told["delivered"]) == ("Rename the session lock", False)
+        await phone.barrier()
+        assert machine.prompts(session, repo.path) == ["Good morning"]
+        assert (await podium.rpc("daemon.status"))["prompts_active"] == 0
 
 
 async def test_a_connection_that_is_cut_in_mid_sentence_loses_no_sound(
@@ -85,28 +106,24 @@ async def test_a_connection_that_is_cut_in_mid_sentence_loses_no_sound(
     rules = [when("Hello", {"text": "Hi."}), when("And now", {"text": "All of it."})]
     model_server.load({"rules": rules})
     machine.speech("And now the second half")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key, retries=AtOnce()) as phone:
-            session = await begun(phone, repo, "Hello", "Hi.")
-            await phone.turns(session, 1, PATIENCE)
-            mine = await phone.press(session_id=session, deliver="prompt")
-            for opened, piece in enumerate(PIECES, 1):
-                phone.model.voice.add(mine, piece)
-                phone.flush()
-                if opened % 3:  # else some of it is still on its way
-                    await phone.barrier(PATIENCE)
-                phone.cut()
-                await phone.until(lambda p: not p.up, PATIENCE)
-                await phone.until(lambda p: p.up, PATIENCE)
-            told = await phone.release(mine, PATIENCE)
-            assert (told["delivered"], told["duration_ms"]) == (True, 1500)
-            await heard(phone, session, "All of it.")
-            phone.model.voice.again(mine)  # as if the answer had been lost
+    async with PodiumDaemon(machine) as podium, phone_of(podium, retries=AtOnce()) as phone:
+        session = await greeted(phone, repo, "Hello", "Hi.")
+        mine = await phone.press(session_id=session, deliver="prompt")
+        for opened, piece in enumerate(PIECES, 1):
+            phone.model.voice.add(mine, piece)
             phone.flush()
-            assert await phone.told(mine, PATIENCE) == told
-            assert machine.prompts(session, repo.path) == ["Hello", "And now the second half"]
-            assert phone.faults == []
+            if opened % 3:  # else some of it is still on its way
+                await phone.barrier(PATIENCE)
+            phone.cut()
+            await phone.until(lambda p: not p.up, PATIENCE)
+            await phone.until(lambda p: p.up, PATIENCE)
+        told = await phone.release(mine, PATIENCE)
+        assert (told["delivered"], told["duration_ms"]) == (True, 1500)
+        await heard(phone, session, "All of it.")
+        phone.model.voice.again(mine)  # as if the answer had been lost
+        phone.flush()
+        assert await phone.told(mine, PATIENCE) == told
+        assert machine.prompts(session, repo.path) == ["Hello", "And now the second half"]
 
 
 async def test_a_daemon_that_is_killed_in_mid_sentence_hears_it_once(
@@ -116,28 +133,18 @@ async def test_a_daemon_that_is_killed_in_mid_sentence_hears_it_once(
     rules = [when("Hello", {"text": "Hi."}), when("Go on", {"text": "Going on."})]
     model_server.load({"rules": rules})
     machine.speech("Go on please")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key, retries=AtOnce()) as phone:
-            session = await begun(phone, repo, "Hello", "Hi.")
-            await phone.turns(session, 1, PATIENCE)
-            mine = await phone.press(session_id=session, deliver="prompt")
-            await phone.utter(mine, SOUND)
-            phone.carrier.hang_up()
-            await podium.restart()
-            url = (await podium.rpc("daemon.status"))["gateway"]["url"]
-            await phone.foreground(PATIENCE, url=url)
-            assert (await phone.release(mine, PATIENCE))["delivered"] is True
-            await heard(phone, session, "Going on.")
-            phone.carrier.hang_up()
-            await podium.restart()
-            url = (await podium.rpc("daemon.status"))["gateway"]["url"]
-            mine.result = None
-            await phone.foreground(PATIENCE, url=url)
-            told = await phone.told(mine, PATIENCE)
-            assert (told["delivered"], told["session_id"]) == (True, session)
-            assert machine.prompts(session, repo.path) == ["Hello", "Go on please"]
-            assert phone.faults == []
+    async with PodiumDaemon(machine) as podium, phone_of(podium, retries=AtOnce()) as phone:
+        session = await greeted(phone, repo, "Hello", "Hi.")
+        mine = await phone.press(session_id=session, deliver="prompt")
+        await phone.utter(mine, SOUND)
+        await back_again(phone, podium)
+        assert (await phone.release(mine, PATIENCE))["delivered"] is True
+        await heard(phone, session, "Going on.")
+        mine.result = None
+        await back_again(phone, podium)
+        told = await phone.told(mine, PATIENCE)
+        assert (told["delivered"], told["session_id"]) == (True, session)
+        assert machine.prompts(session, repo.path) == ["Hello", "Go on please"]
 
 
 async def test_an_engine_that_dies_is_asked_once_more(
@@ -145,15 +152,12 @@ async def test_an_engine_that_dies_is_asked_once_more(
 ) -> None:
     model_server.load({"default": {"text": "Fine."}})
     machine.speech("!engine", "Hello there", "!engine", "!engine")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key) as phone:
-            assert (await said(phone))["text"] == "Hello there"
-            told = await said(phone)
-            assert (told["type"], told["code"]) == ("voice_error", "engine_failed")
-            (kept,) = (machine.podium_home / "state" / "voice" / "kept").iterdir()
-            assert kept.name in told["message"] and kept.stat().st_size >= len(SOUND)
-            assert phone.faults == []
+    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
+        assert (await said(phone))["text"] == "Hello there"
+        told = await said(phone)
+        assert (told["type"], told["code"]) == ("voice_error", "engine_failed")
+        (kept,) = (machine.podium_home / "state" / "voice" / "kept").iterdir()
+        assert kept.name in told["message"] and kept.stat().st_size >= len(SOUND)
 
 
 async def test_two_phones_speak_at_once(
@@ -162,22 +166,22 @@ async def test_two_phones_speak_at_once(
     rules = [when("First", {"text": "One."}), when("Second", {"text": "Two."})]
     model_server.load({"rules": rules})
     machine.speech("First of all", "Second of all")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        _, other_key = await paired(podium)
-        async with Phone(url, key) as phone, Phone(url, other_key) as other:
-            for each in (phone, other):
-                each.send({"type": "set_directory", "path": str(repo.path)})
-            mine = await phone.press(utterance_id="u", deliver="prompt")
-            theirs = await other.press(utterance_id="u", deliver="prompt")
-            for third in range(3):
-                await phone.utter(mine, SOUND[third::3])
-                await other.utter(theirs, SOUND[third::3])
-            told, others = await phone.release(mine), await other.release(theirs)
-            assert (told["text"], others["text"]) == ("First of all", "Second of all")
-            await shows(phone, told["session_id"], "One.")
-            await shows(other, others["session_id"], "Two.")
-            assert phone.faults == other.faults == []
+    async with (
+        PodiumDaemon(machine) as podium,
+        phone_of(podium) as phone,
+        phone_of(podium) as other,
+    ):
+        for each in (phone, other):
+            each.send({"type": "set_directory", "path": str(repo.path)})
+        mine = await phone.press(utterance_id="u", deliver="prompt")
+        theirs = await other.press(utterance_id="u", deliver="prompt")
+        for third in range(3):
+            await phone.utter(mine, SOUND[third::3])
+            await other.utter(theirs, SOUND[third::3])
+        told, others = await phone.release(mine), await other.release(theirs)
+        assert (told["text"], others["text"]) == ("First of all", "Second of all")
+        await shows(phone, told["session_id"], "One.")
+        await shows(other, others["session_id"], "Two.")
 
 
 async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
@@ -188,42 +192,37 @@ async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
     machine.speech("Approve.", "approve", "confirm")
     (repo.path / "build").mkdir()
     recipe = machine.recipe("asking", ASKING)
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key) as phone:
-            session = await started(phone, recipe, repo)
-            await phone.until(lambda p: p.model.board.questions, PATIENCE)
-            told = await said(phone, session)
-            assert (told["command"], told["state"], told["choice"]) == (
-                "approve",
-                "applied",
-                "allow",
-            )
-            assert "echo ran" in told["read_back"]
-            await phone.until(lambda p: p.model.counts["question"] == 2, PATIENCE)
-            told = await said(phone, session)
-            assert (told["command"], told["state"]) == ("approve", "confirm")
-            assert "rm -rf build" in told["read_back"] and (repo.path / "build").exists()
-            told = await said(phone, session)
-            assert (told["command"], told["state"]) == ("confirm", "applied")
-            assert (await exited(phone, session))["class"] == "completed"
-            answers = {one["answer"] for one in phone.model.board.closed.values()}
-            assert answers == {"allow"} and phone.faults == []
-            assert any("question" in text for _, text in phone.model.voice.said)
+    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
+        session = await started(phone, recipe, repo)
+        await phone.until(lambda p: p.model.board.questions, PATIENCE)
+        told = await said(phone, session)
+        assert (told["command"], told["state"], told["choice"]) == (
+            "approve",
+            "applied",
+            "allow",
+        )
+        assert "echo ran" in told["read_back"]
+        await phone.until(lambda p: p.model.counts["question"] == 2, PATIENCE)
+        told = await said(phone, session)
+        assert (told["command"], told["state"]) == ("approve", "confirm")
+        assert "rm -rf build" in told["read_back"] and (repo.path / "build").exists()
+        told = await said(phone, session)
+        assert (told["command"], told["state"]) == ("confirm", "applied")
+        assert (await exited(phone, session))["class"] == "completed"
+        answers = {one["answer"] for one in phone.model.board.closed.values()}
+        assert answers == {"allow"}
+        assert any("question" in text for _, text in phone.model.voice.said)
     assert (repo.path / "made").read_text() == "ran\n" and not (repo.path / "build").exists()
 
 
 async def test_stop_is_heard(machine: Machine, repo: GitRepo, model_server: ModelServer) -> None:
     model_server.load({"rules": [when("Work", held(bash("true", LONG)), word("complete"))]})
     machine.speech("Stop!")
-    async with PodiumDaemon(machine) as podium:
-        url, key = await paired(podium)
-        async with Phone(url, key) as phone:
-            session = await started(phone, machine.recipe("loop", LOOP), repo)
-            await holding(model_server, "half")
-            told = await said(phone, session)
-            assert (told["command"], told["state"]) == ("stop", "applied")
-            await phone.until(lambda p: p.model.counts["recipe_paused"], PATIENCE)
-            (run,) = await podium.rpc("runs.list", active=True)
-            assert run["status"] == "paused"
-            assert phone.faults == []
+    async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
+        session = await started(phone, machine.recipe("loop", LOOP), repo)
+        await holding(model_server, "half")
+        told = await said(phone, session)
+        assert (told["command"], told["state"]) == ("stop", "applied")
+        await phone.until(lambda p: p.model.counts["recipe_paused"], PATIENCE)
+        (run,) = await podium.rpc("runs.list", active=True)
+        assert run["status"] == "paused"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,13 +63,6 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     with native_machine(tmp_path) as made:
         made.model.load({"rules": RULES})
         yield made
-
-
-@pytest.fixture
-async def podium(machine: Machine) -> AsyncIterator[PodiumDaemon]:
-    async with PodiumDaemon(machine) as daemon:
-        yield daemon
-    print(daemon.log_text())  # shown where the test fails
 
 
 @pytest.fixture

@@ -204,4 +204,6 @@ async def test_every_recipe_that_ships_checks_clean_with_the_real_agents(
     for name in sorted(names):
         answer = await podium.rpc("recipes.check", id=name, working_directory=str(repo.path))
         assert (answer["ok"], answer["findings"]) == (True, []), name
-        assert answer["worst_case"]["turns"] and answer["worst_case"]["minutes"], name
+        assert answer["worst_case"]["minutes"], name
+        # In a conversation it is the person who decides how long they talk.
+        assert bool(answer["worst_case"]["turns"]) == (name != "guided-design"), name

@@ -140,6 +140,44 @@ def check_steers(findings: Findings, facts: list[Json], said: Counter[str]) -> N
             )
 
 
+def check_words(findings: Findings, facts: list[Json], said: Counter[str]) -> None:
+    """What people said in a conversation was stored once, and reached its agent once."""
+    received = [fact["data"] for fact in facts if fact["type"] == "message.received"]
+    prompts = [
+        fact["data"]["prompt"]
+        for fact in facts
+        if fact["type"] == "turn.intended" and said[fact["data"]["prompt_uuid"]]
+    ]
+    # An agent that was killed may ask again, and be answered the same again.
+    for text, times in Counter(words["text"] for words in received).items():
+        alone = sum(said[words["uuid"]] for words in received if words["text"] == text)
+        heard = alone + sum(text in prompt for prompt in prompts)
+        if heard != times:
+            findings.note("prompts", f"the words {text[:40]!r} were heard {heard} times")
+    calls = Counter(
+        (fact["data"]["turn_id"], fact["data"]["call_id"])
+        for fact in facts
+        if fact["type"] == "tool.used"
+    )
+    for (_, call_id), count in calls.items():
+        if count > 1:
+            findings.note("effects", f"the call {call_id} was done {count} times")
+
+
+def check_documents(findings: Findings, scenario: Scenario, directory: Path) -> None:
+    """What was found out is written whole, and nothing is beside it."""
+    if not scenario.documents:
+        return
+    found = sorted(path.name for path in (directory / "docs").glob("*"))
+    found += [path.name for path in (directory / "docs").glob(".*")]
+    if found != ["plan.json", "plan.md"]:
+        findings.note("effects", f"in docs there are {found}")
+        return
+    written = json.loads((directory / "docs" / "plan.json").read_text())
+    if written != scenario.documents:
+        findings.note("effects", f"the document says {written}")
+
+
 def check_effects(findings: Findings, scenario: Scenario, directory: Path, commits: int) -> None:
     """Each tool's effect is there once; a run that was cancelled may lack it."""
     ledger = directory / LEDGER

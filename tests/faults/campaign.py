@@ -4,8 +4,9 @@
 
 Each trial is a run of six steps with the real agent in a home and a repository of its own: tools
 with a visible effect, an approval, a gate, a check, a steer, a wrong outcome that is asked again,
-a session of its own for one step, and a commit that must not be repeated. ``scenario`` says what
-happens in it, ``plan`` which trials there are, ``audit`` what must hold.
+a session of its own for one step, and a commit that must not be repeated; or a conversation in
+phases, or the native agent. ``scenario`` and its like say what happens in it, ``plan`` which trials
+there are, ``audit`` what must hold.
 
 Nothing here sleeps to wait for a state: it follows events. Only a kill at a random moment waits
 for a time, since that is what a moment is. The seed chooses the moments; the same seed and name

@@ -16,7 +16,7 @@ from tests.faults.scenario import LEDGER, STEER_GATE, STEER_WORDS, Scenario
 NOTES = "notes"
 
 _STEP = 'agent = "native"\nprompt = "{prompt}"\n'
-_BODY = {
+BODY = {
     "survey": _STEP.format(prompt="Survey the project.") + 'allow = ["Write"]\n',
     "build": 'gate = "Build it now?"\n' + _STEP.format(prompt="Build it."),
     "document": _STEP.format(prompt="Document it.") + 'allow = ["Edit"]\n',
@@ -35,7 +35,7 @@ _LEFT_BEHIND = "(setsid sleep 600 > /dev/null 2>&1 &)"
 class NativeScenario(Scenario):
     """Four steps: a file that is made, a command that is asked for, a patch, and a commit."""
 
-    steps: tuple[str, ...] = tuple(_BODY)
+    steps: tuple[str, ...] = tuple(BODY)
     native: bool = True
 
     @property
@@ -52,7 +52,7 @@ class NativeScenario(Scenario):
         at = self.steps.index(name) + 1
         last = at == len(self.steps)
         edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
-        return f"\n[steps.{name}]\n{_BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
+        return f"\n[steps.{name}]\n{BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
 
     @property
     def script(self) -> dict[str, Any]:
@@ -61,37 +61,37 @@ class NativeScenario(Scenario):
         plainly = f"{_LEFT_BEHIND}; echo build >> {LEDGER} && echo noted build"
         line = {"line": 3, "type": "insert", "content": ["document"]}
         rules = [
-            _when("interrupted, unknown outcome", _run(once)),
-            _when("noted build", _word("build")),
-            _when('"write_file", "success": true.*notes', _word("commit")),
-            _when('"write_file", "success": true', _word("survey")),
-            _when('"patch", "success": true', _word("document")),
-            _asked("build", _run(plainly)),
-            _asked("document", _act("patch", file=LEDGER, operations=[line])),
-            _asked("commit", _act("write_file", path=NOTES, content="All is done.\n")),
-            _asked(
-                "survey", _act("write_file", path=LEDGER, content="survey\n") | {"hold": STEER_GATE}
+            when("interrupted, unknown outcome", _run(once)),
+            when("noted build", word("build")),
+            when('"write_file", "success": true.*notes', word("commit")),
+            when('"write_file", "success": true', word("survey")),
+            when('"patch", "success": true', word("document")),
+            asked("build", _run(plainly)),
+            asked("document", act("patch", file=LEDGER, operations=[line])),
+            asked("commit", act("write_file", path=NOTES, content="All is done.\n")),
+            asked(
+                "survey", act("write_file", path=LEDGER, content="survey\n") | {"hold": STEER_GATE}
             ),
-            _when(STEER_WORDS, _word("survey")),
+            when(STEER_WORDS, word("survey")),
         ]
         return {"rules": rules, "default": {"text": "I was not told what to say."}}
 
 
-def _when(words: str, answer: dict[str, Any]) -> dict[str, Any]:
+def when(words: str, answer: dict[str, Any]) -> dict[str, Any]:
     return {"when": {"prompt": words}, **answer}
 
 
-def _asked(step: str, answer: dict[str, Any]) -> dict[str, Any]:
-    return _when(f"possible outcomes for this step: {_OUTCOMES[step]},", answer)
+def asked(step: str, answer: dict[str, Any]) -> dict[str, Any]:
+    return when(f"possible outcomes for this step: {_OUTCOMES[step]},", answer)
 
 
-def _word(step: str) -> dict[str, Any]:
+def word(step: str) -> dict[str, Any]:
     return {"text": f"Done.\n\n{json.dumps({'outcome': _OUTCOMES[step]})}"}
 
 
-def _act(action: str, **parameters: Any) -> dict[str, Any]:
+def act(action: str, **parameters: Any) -> dict[str, Any]:
     return {"text": f"```json\n{json.dumps({'action': action, **parameters})}\n```\n"}
 
 
 def _run(command: str) -> dict[str, Any]:
-    return _act("run_command", command=command)
+    return act("run_command", command=command)

@@ -108,7 +108,7 @@ class Person:
                 await self._answer(question)
 
     async def _answer(self, question: Json) -> None:
-        answer = {"approval": "allow", "gate": "yes"}.get(question["kind"])
+        answer = {"approval": "allow", "gate": "yes", "ask": "Yes"}.get(question["kind"])
         if question["kind"] == "recover" and question["step"] == "commit":
             # What a careful person does: looks whether it is done.
             answer = "continue" if self.commits else "retry"
@@ -142,7 +142,8 @@ class Person:
         if self._of("turn.ended"):
             return
         done = "stop.intended" if self._scenario.cancels else "steer.intended"
-        if not self._of(done):
+        said = any(one["text"] == STEER_WORDS for one in self._of("message.received"))
+        if not said and not self._of(done):
             await self._call_out()
         if self._scenario.cancels:
             model.release(STEER_GATE)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from podiumd.tools import failpoints
 from tests.faults.native_scenario import NativeScenario
+from tests.faults.phases_scenario import NativePhases, PhasesScenario
 from tests.faults.scenario import ALL_STEPS, Scenario
 
 Kind = Literal["daemon", "agent", "both"]
@@ -18,6 +19,9 @@ MOMENTS, MOMENTS_SHORT = 200, 10
 NATIVE_MOMENTS, NATIVE_MOMENTS_SHORT = 40, 3
 NATIVE_PARTS = (0.05, 0.35)
 """When a run of the native agent's goes on, as parts of the time that the other run takes."""
+TALK_MOMENTS, TALK_MOMENTS_SHORT = 20, 2
+TALK_PARTS = (0.05, 0.45)
+"""The same for a conversation."""
 ABSENCES = 20
 
 # Points that stand where an agent lives, with the hits that are tried. Each turn of the six steps
@@ -76,6 +80,35 @@ _NATIVE: dict[str, tuple[int, ...]] = {
 }
 
 
+# Points of a conversation, where its agent lives: it uses a shell, asks, saves and goes on.
+_TALKING: dict[str, tuple[int, ...]] = {
+    "handshake.after-write": (1, 2),
+    "handshake.before-write": (1, 2),
+    "hook.after-run": (2,),  # around the tool that saves; the first is at the end of a turn
+    "hook.after-settle": (1,),
+    "hook.before-run": (2,),
+    "hook.before-settle": (1,),
+    "say.after-stored": (1,),
+    "tool.after-recorded": (1, 2, 3),
+    "tool.after-reply": (1, 2, 3),
+    "tool.before-reply": (1, 2, 3),
+}
+# And where none lives: only the daemon can be killed there.
+_TALKED: dict[str, tuple[int, ...]] = {
+    "hook.after-run": (1, 3),
+    "hook.before-run": (1, 3),
+    "say.after-stored": (2,),
+    "write.after-rename": (1, 2),
+    "write.before-rename": (1, 2),
+}
+# Of the native agent's, whose calls are actions, and of one that reaches the tools by itself.
+_NATIVE_TALK: dict[str, tuple[int, ...]] = {
+    "tool.after-answer": (1, 2, 3),
+    "tool.before-call": (1, 2, 3),
+}
+_BY_ITSELF = {"tools.after-issue": (1, 2)}
+
+
 @dataclass(frozen=True)
 class Trial:
     """One run and its kills. ``point`` is a failpoint (``hit`` counts), "moment" or "away".
@@ -117,13 +150,30 @@ def at_failpoints() -> list[Trial]:
             Trial(f"{point}/daemon/{hit}", point, "daemon", hit, scenario=NativeScenario())
             for hit in native
         ]
+    trials += _in_conversations()
     for point in failpoints.names():
-        if point in _NATIVE:
+        if point in _NATIVE or any(trial.point == point for trial in trials):
             continue
         hits = _WITHOUT_AGENT.get(point, () if point in _WITH_AGENT else (1,))
         trials += [_at(point, "daemon", hit) for hit in hits]
         trials += [_at(point, kind, hit) for kind in KINDS for hit in _WITH_AGENT.get(point, ())]
     return trials
+
+
+def _in_conversations() -> list[Trial]:
+    """The points that only a conversation passes."""
+    real, native, apart = PhasesScenario(), NativePhases(), PhasesScenario(tools="stdio")
+    with_agent = [(p, k, h, real) for p, hits in _TALKING.items() for h in hits for k in KINDS]
+    alone: list[tuple[str, Kind, int, Scenario]] = [
+        (point, "daemon", hit, scenario)
+        for points, scenario in ((_TALKED, real), (_NATIVE_TALK, native), (_BY_ITSELF, apart))
+        for point, hits in points.items()
+        for hit in hits
+    ]
+    return [
+        Trial(f"{point}/{kind}/{hit}", point, kind, hit, scenario=scenario)
+        for point, kind, hit, scenario in [*with_agent, *alone]
+    ]
 
 
 def at_failpoints_once(seed: int) -> list[Trial]:
@@ -164,6 +214,19 @@ def at_native_moments(seed: int, count: int) -> list[Trial]:
     return trials
 
 
+def at_talk_moments(seed: int, count: int) -> list[Trial]:
+    """Kills at random moments of a conversation."""
+    trials = []
+    for number in range(count):
+        chance = random.Random(f"{seed}/talk-moment/{number}")
+        kind = KINDS[number % len(KINDS)]
+        first, last = TALK_PARTS
+        part = first + (last - first) * (number + chance.random()) / count
+        name = f"talk-moment/{number}"
+        trials.append(Trial(name, "moment", kind, scenario=PhasesScenario(), part=part))
+    return trials
+
+
 def absences(count: int) -> list[Trial]:
     """The daemon is killed in the middle of an answer and comes back when the agent is done."""
     steps = ALL_STEPS
@@ -180,8 +243,8 @@ def absences(count: int) -> list[Trial]:
 
 def every(seed: int) -> list[Trial]:
     """The whole campaign, mixed: one that is cut short has seen something of everything."""
-    native = at_native_moments(seed, NATIVE_MOMENTS)
-    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *native, *absences(ABSENCES)]
+    others = [*at_native_moments(seed, NATIVE_MOMENTS), *at_talk_moments(seed, TALK_MOMENTS)]
+    trials = [*at_failpoints(), *at_moments(seed, MOMENTS), *others, *absences(ABSENCES)]
     random.Random(f"{seed}/order").shuffle(trials)
     return trials
 
@@ -191,6 +254,7 @@ def short(seed: int) -> list[Trial]:
     moments = [
         *at_moments(seed, MOMENTS_SHORT),
         *at_native_moments(seed, NATIVE_MOMENTS_SHORT),
+        *at_talk_moments(seed, TALK_MOMENTS_SHORT),
     ]
     return [*at_failpoints_once(seed), *moments, *absences(1)]
 

@@ -27,7 +27,7 @@ initial = "survey"
 max_step_visits = 2
 max_total_steps = 9
 """
-_BODY = {
+BODY = {
     "survey": 'prompt = "Survey the project."\ntools = ["Bash"]\nallow = ["Bash"]\n',
     "build": (
         'gate = "Build it now?"\nprompt = "Build it."\ntools = ["Bash"]\n'
@@ -52,13 +52,13 @@ _OUTCOMES = {
     "document": "documented",
     "commit": "committed",
 }
-ALL_STEPS = tuple(_BODY)
+ALL_STEPS = tuple(BODY)
 TWO_STEPS = ("survey", "commit")
 
 _COMMIT = f"git add --all && git commit --quiet --allow-empty --message='{SUBJECT}'"
 # In a session of its own: nothing but a search for the turn's marker finds it.
 _LEFT_BEHIND = "{ setsid sleep 600 < /dev/null > /dev/null 2>&1 & }"
-_CUT_OFF = r"^(You were interrupted|Go on with this step)"
+CUT_OFF = r"^(You were interrupted|Go on with this step)"
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,16 @@ class Scenario:
     native: bool = False
 
     @property
+    def documents(self) -> dict[str, Any]:
+        """What the run's own document has to say; empty where it writes none."""
+        return {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the real agent."""
+        return {}
+
+    @property
     def subject(self) -> str:
         """The subject of the commit that the run makes."""
         return SUBJECT
@@ -94,7 +104,7 @@ class Scenario:
         on = f"{_OUTCOMES[name]} = {edge}\n"
         if name == "measure":
             on += 'failed = { exit = "cannot-measure", class = "error" }\n'
-        return f"\n[steps.{name}]\n{_BODY[name]}\n[steps.{name}.on]\n{on}"
+        return f"\n[steps.{name}]\n{BODY[name]}\n[steps.{name}.on]\n{on}"
 
     @property
     def exit_reason(self) -> str:
@@ -114,7 +124,7 @@ class Scenario:
         outcome = {"structured": {"outcome": _OUTCOMES["survey"]}}
         steer = [
             {"when": {"prompt": STEER_WORDS, "result": "noted survey"}, **outcome},
-            {"when": {"prompt": STEER_WORDS}, **_bash(_once("survey"))},
+            {"when": {"prompt": STEER_WORDS}, **bash(once("survey"))},
         ]
         return {"rules": [*rules, *steer], "default": {"text": "I was not told what to say."}}
 
@@ -126,30 +136,30 @@ class Scenario:
         if name == "review":
             # A word that only another step knows: it is asked again.
             wrong = {"structured": {"outcome": _OUTCOMES["build"]}}
-            again = {"when": {"prompt": f"^(Please respond again|{_CUT_OFF[2:]}.*{asked}"}, **right}
+            again = {"when": {"prompt": f"^(Please respond again|{CUT_OFF[2:]}.*{asked}"}, **right}
             return [again, {"when": {"prompt": asked}, **wrong}]
-        tool = _bash(_plainly(name))
+        tool = bash(plainly(name))
         if name == "survey" and (self.steered or self.cancels):
             tool["hold"] = STEER_GATE
         return [
             {"when": {"prompt": asked, "result": f"noted {name}"}, **right},
-            {"when": {"prompt": f"{_CUT_OFF}.*{asked}"}, **_bash(_once(name))},
+            {"when": {"prompt": f"{CUT_OFF}.*{asked}"}, **bash(once(name))},
             {"when": {"prompt": asked}, **tool},
         ]
 
 
-def _bash(command: str) -> dict[str, Any]:
+def bash(command: str) -> dict[str, Any]:
     call = {"name": "Bash", "input": {"command": command, "description": "Note it"}}
     return {"tools": [call]}
 
 
-def _plainly(name: str) -> str:
+def plainly(name: str) -> str:
     """What the model does at first: blindly, so that doing it twice shows."""
     act = _COMMIT if name == "commit" else f"echo {name} >> {LEDGER} && {_LEFT_BEHIND}"
     return f"{act} && echo noted {name}"
 
 
-def _once(name: str) -> str:
+def once(name: str) -> str:
     """What it does after an interruption: it looks, as it is told to."""
     if name == "commit":
         look = f"git log --format=%s | grep -qx {json.dumps(SUBJECT)}"

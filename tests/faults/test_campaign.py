@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -13,6 +14,8 @@ from podiumd.tools import failpoints
 from tests.e2e.rpc_client import Json
 from tests.faults import audit, plan, report
 from tests.faults.audit import Findings
+from tests.faults.native_scenario import NativeScenario
+from tests.faults.phases_scenario import GOAL, PhasesScenario
 from tests.faults.plan import Trial
 from tests.faults.scenario import LEDGER, TWO_STEPS, Scenario
 from tests.faults.trial import Result, run_trial
@@ -23,6 +26,7 @@ HANDFUL = [
     Trial("begun", "turn.tool-begun", "both", 2, scenario=QUIET),
     Trial("written", "steer.after-write", "agent", 1, scenario=BRIEF),
     Trial("away", "away", "daemon", scenario=Scenario(TWO_STEPS, steered=False, away="commit")),
+    Trial("talked", "tool.after-recorded", "both", 2, scenario=PhasesScenario()),
     Trial("never", "worktree.after-make", "daemon", 1, scenario=QUIET),
 ]
 
@@ -32,7 +36,8 @@ HANDFUL = [
 async def test_runs_survive_kills_and_a_point_that_is_never_reached_fails(
     claude_binary: Path,
 ) -> None:
-    """Both die in the irreversible step, the agent with a steer, the daemon during an answer."""
+    """Both die in the irreversible step and in a talk, the agent with a steer, the daemon during an
+    answer."""
     results: dict[str, Result] = {}
 
     async def work(*trials: Trial) -> None:
@@ -45,7 +50,7 @@ async def test_runs_survive_kills_and_a_point_that_is_never_reached_fails(
     never = results.pop("never")
     failed = [result for result in results.values() if not result.findings.good]
     assert [report.failure(result, seed=0) for result in failed] == []
-    assert len(results) == 3
+    assert len(results) == 4
     assert never.findings.lines() == ["ended: worktree.after-make was not reached 1 times"]
     assert never.directory is not None
     shutil.rmtree(never.directory)
@@ -55,8 +60,8 @@ def test_the_plan_tries_every_failpoint_and_as_many_moments_as_it_says() -> None
     trials = plan.every(seed=1)
     assert plan.not_tried(trials) == set()
     assert plan.not_tried(plan.short(seed=1)) == set()
-    moments = Counter(trial.scenario.native for trial in trials if trial.point == "moment")
-    assert moments == {False: 200, True: 40}
+    moments = Counter(type(trial.scenario) for trial in trials if trial.point == "moment")
+    assert moments == {Scenario: 200, NativeScenario: 40, PhasesScenario: 20}
     assert Counter(trial.point for trial in trials)["away"] == 20
     assert {trial.kind for trial in trials if trial.point == "turn.tool-begun"} == set(plan.KINDS)
     assert len({trial.name for trial in trials}) == len(trials)
@@ -132,6 +137,44 @@ def test_a_doubled_effect_and_a_second_commit_are_found(tmp_path: Path) -> None:
     (tmp_path / LEDGER).write_text("survey\n")
     findings = Findings()
     audit.check_effects(findings, BRIEF, tmp_path, commits=1)
+    assert findings.good
+
+
+def test_words_that_were_heard_twice_or_never_and_a_call_done_twice_are_found() -> None:
+    words = {"type": "message.received", "data": {"uuid": "w", "text": "Mind it"}}
+    call = {"type": "tool.used", "data": {"turn_id": "t", "call_id": "c"}}
+    for said, facts, good in (
+        (Counter({"w": 1}), [words], True),
+        (Counter({"p1": 1}), [words, intended("talk", "p1", "Mind it")], True),
+        (Counter[str](), [words, intended("talk", "p1", "Mind it")], False),
+        (Counter({"w": 1, "p1": 1}), [words, intended("talk", "p1", "Mind it")], False),
+        (Counter[str](), [call], True),
+        (Counter[str](), [call, call], False),
+    ):
+        findings = Findings()
+        audit.check_words(findings, facts, said)
+        assert findings.good is good
+
+
+def test_a_document_that_is_wrong_or_torn_or_missing_is_found(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    right = {"phase": "talk", "goal": GOAL}
+    for names, text, good in (
+        (("plan.json", "plan.md"), right, True),
+        (("plan.json", "plan.md"), {**right, "goal": "x"}, False),
+        (("plan.json", "plan.md", ".podium-1.draft"), right, False),
+        (("plan.md",), right, False),
+    ):
+        for left in docs.iterdir():
+            left.unlink()
+        for name in names:
+            (docs / name).write_text(json.dumps(text))
+        findings = Findings()
+        audit.check_documents(findings, PhasesScenario(), tmp_path)
+        assert findings.good is good
+    findings = Findings()
+    audit.check_documents(findings, BRIEF, tmp_path)
     assert findings.good
 
 

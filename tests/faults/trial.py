@@ -82,7 +82,7 @@ class Case:
         root = root.resolve()
         machine = Machine(root, root / "home", claude, model)
         machine.set_up()
-        machine.configure()
+        machine.configure(**trial.scenario.settings)
         if trial.scenario.native:
             native_rig.configure(machine, "anthropic")
         machine.recipe(RECIPE, trial.scenario.recipe)
@@ -213,8 +213,10 @@ class Case:
         audit.check_end(findings, facts, self._trial.scenario)
         audit.check_prompts(findings, facts, said)
         audit.check_steers(findings, facts, said)
+        audit.check_words(findings, facts, said)
         worked_in = Path(facts[0]["data"]["working_directory"])
         audit.check_effects(findings, self._trial.scenario, worked_in, self._person.commits)
+        audit.check_documents(findings, self._trial.scenario, worked_in)
         if self._told is not None:
             audit.check_notifications(findings, facts, self._told)
 

@@ -165,6 +165,8 @@ def test_an_interrupts_answer_lists_what_it_withdrew() -> None:
     assert answer.cancelled == ("22222222-2222-4222-8222-222222222222",)
     failed = decode(b'{"type":"control_response","response":{"subtype":"error","error":"no"}}')
     assert failed == ControlResponse("", "no", ())
+    line = b'{"type":"control_response","response":{"response":{"hooks_applied":false}}}'
+    assert decode(line) == ControlResponse("", None, (), hooks_applied=False)
 
 
 def test_lifecycle_and_state_are_told_in_order() -> None:

@@ -12,7 +12,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Close, Frame, Opcode
 from websockets.uri import parse_uri
 
-from podiumd.gateway.http import Request, Response
+from podiumd.gateway.http import Answer, Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
@@ -43,7 +43,7 @@ class Apps:
 
     def __init__(self) -> None:
         self.phone: Callable[[WebSocket], Awaitable[None]] = echo
-        self.http: Callable[[Request], Awaitable[Response]] = self._fine
+        self.http: Callable[[Request], Awaitable[Answer]] = self._fine
         self.delays: dict[str, float] = {}
 
     async def _fine(self, request: Request) -> Response:
@@ -53,7 +53,7 @@ class Apps:
     async def serve(self, socket: WebSocket) -> None:
         await self.phone(socket)
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: Request) -> Answer:
         return await self.http(request)
 
     def delay(self, address: str) -> float:

@@ -132,6 +132,29 @@ async def test_lists_recipes_commands_and_questions() -> None:
     assert done.stdout.endswith("No open questions.\n")
 
 
+async def test_a_question_says_whether_it_takes_several_choices_rows_or_words() -> None:
+    asked = {**QUESTION, "kind": "ask", "multi": True, "free_text": True, "columns": []}
+    columns = [{"name": "room", "type": "text"}, {"name": "beds", "type": "number"}]
+    table = {**asked, "question_id": "7ab1e", "choices": [], "multi": False, "columns": columns}
+    async with fake_gateway() as gateway:
+        gateway.answers |= {
+            "refresh_sessions": lambda _: [asked, table],
+            "answer_question": lambda frame: [
+                {"type": "question_closed", "by": "phone", **_answer(frame)}
+            ],
+        }
+        script = 'sessions\nquestions\nanswer 9e57 allow,deny\nanswer 7ab [{"room": "red"}]\n'
+        done = await played(gateway, script)
+
+    assert done.returncode == 0, done.stderr
+    assert "    or several of them, joined by commas\n    or your own words\n" in done.stdout
+    assert "    rows as a JSON list of objects with room, beds\n    in your own words\n" in (
+        done.stdout
+    )
+    assert "closed: allow,deny by phone" in done.stdout
+    assert 'closed: [{"room": "red"}] by phone' in done.stdout
+
+
 def _answer(frame: Json) -> Json:
     return {"question_id": frame["question_id"], "answer": frame["answer"]}
 

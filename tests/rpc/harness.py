@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import trio
 
-from podiumd.rpc.context import DaemonInfo, NoGateway
+from podiumd.rpc.context import DaemonInfo, NoGateway, no_tools
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime.api import GatewayControl, Service
+from podiumd.runtime.tool_access import Reply
 from podiumd.runtime.voice import Voice
 from podiumd.speech.service import Speech
 from podiumd.speech.speaker import Speaker
@@ -104,6 +105,7 @@ async def served(
     gateway: GatewayControl | None = None,
     speech: Speech | None = None,
     speaker: Speaker | None = None,
+    tools: Callable[[str, str, str | None], Awaitable[Reply]] = no_tools,
 ) -> AsyncIterator[Harness]:
     """Serve a fake on a socket in ``directory`` and stop in order at the end."""
     service = FakeService()
@@ -116,6 +118,7 @@ async def served(
         socket=str(path),
         request_shutdown=shutdowns.append,
         gateway=gateway or NoGateway(),
+        tools=tools,
         voice=None
         if speech is None or speaker is None
         else Voice(speech, speaker, cast("Service", service), {}),

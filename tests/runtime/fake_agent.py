@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import trio
 
@@ -16,11 +16,13 @@ from podiumd.drivers.base import (
     ApprovalRequested,
     Capabilities,
     Decision,
+    HookRaised,
     Output,
     PendingTurn,
     PromptState,
     Settled,
     Started,
+    ToolCalled,
     TurnEvent,
     TurnRequest,
 )
@@ -43,6 +45,8 @@ class FakeTurn:
         self.vanishes = False
         self.steers: dict[str, str] = {}
         self.answers: dict[str, Decision] = {}
+        self.told: dict[str, tuple[bool, str]] = {}
+        self.settled: dict[str, str | None] = {}
         self.left = False
         self.attached = 0
         self._asked: dict[str, ApprovalRequested] = {}
@@ -93,6 +97,18 @@ class FakeTurn:
         self._change()
         return True
 
+    async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
+        await trio.lowlevel.checkpoint()
+        self.told[call_id] = (success, text)
+        self._change()
+        return True
+
+    async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
+        await trio.lowlevel.checkpoint()
+        self.settled[hook_id] = refusal
+        self._change()
+        return True
+
     async def leave(self) -> None:
         self.left = True
         self._send.close()
@@ -118,6 +134,27 @@ class FakeTurn:
         )
         self._asked[request_id] = asked
         self.says(asked)
+
+    async def calls(
+        self, tool: str, call_id: str | None = None, /, **args: Any
+    ) -> tuple[bool, str]:
+        """The agent calls one of Podium's tools: whether it was done, and what it was told."""
+        call_id = call_id or f"call-{len(self.told) + 1}"
+        self.told.pop(call_id, None)
+        self.says(ToolCalled(call_id, tool, args))
+        while call_id not in self.told:
+            await self._changed.wait()
+        return self.told[call_id]
+
+    async def uses(
+        self, tool: str, event: Literal["before-tool", "after-tool"] = "before-tool", **input: Any
+    ) -> str | None:
+        """The agent is about to use a tool of its own, or has: why it may not."""
+        hook_id = f"hook-{len(self.settled) + 1}"
+        self.says(HookRaised(hook_id, event, tool, input, "its output"))
+        while hook_id not in self.settled:
+            await self._changed.wait()
+        return self.settled[hook_id]
 
     def waits_no_more(self) -> None:
         """Answers come too late from now on."""
@@ -173,6 +210,12 @@ class FakeTurn:
                 self.says(asked)
         if self.gone.is_set():
             self._send.close()
+        self._change()
+
+    async def taken_up(self) -> None:
+        """Wait until a new daemon follows the turn."""
+        while not self.attached:
+            await self._changed.wait()
 
     def _change(self) -> None:
         self._changed.set()
@@ -205,6 +248,9 @@ class FakeDriver:
             resume=True,
             fork=True,
             survives_daemon=survives,
+            tools=True,
+            hooks=True,
+            system_text=True,
         )
         self.problem: str | None = None
         self.turns: list[FakeTurn] = []

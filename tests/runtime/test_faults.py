@@ -13,13 +13,15 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core.report import TurnReport
-from podiumd.core.state import RunState
+from podiumd.core.state import ActiveTurn, RunState
 from podiumd.drivers.base import TurnRequest
 from podiumd.runtime import actor as acting
+from podiumd.runtime import turn_task
+from podiumd.runtime.actor import RunActor
 from podiumd.runtime.context import Agent
 from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import AlreadyEnded, NotFound
-from podiumd.runtime.turn_task import TurnTask
+from podiumd.runtime.turn_request import turn_request
 from podiumd.store.errors import StoreError
 from podiumd.tools import failpoints
 from tests.runtime.harness import Daemon, Machine, fields_of, running
@@ -182,16 +184,15 @@ async def test_a_command_that_cannot_be_stored_fails_and_changes_nothing(
 async def test_a_turn_begins_when_the_full_disk_has_room_for_its_files(
     machine: Machine, one: str, at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = TurnTask._request
     tries: list[int] = []
 
-    def full(self: TurnTask, agent: Agent) -> TurnRequest:
+    def full(actor: RunActor, agent: Agent, active: ActiveTurn) -> TurnRequest:
         tries.append(1)
         if len(tries) < 4:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return usual(self, agent)
+        return turn_request(actor, agent, active)
 
-    monkeypatch.setattr(TurnTask, "_request", full)
+    monkeypatch.setattr(turn_task, "turn_request", full)
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         (await daemon.turn()).complete()
@@ -202,10 +203,10 @@ async def test_a_turn_begins_when_the_full_disk_has_room_for_its_files(
 async def test_a_run_that_waits_for_room_can_be_cancelled(
     machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: TurnTask, agent: Agent) -> TurnRequest:
+    def full(actor: RunActor, agent: Agent, active: ActiveTurn) -> TurnRequest:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(TurnTask, "_request", full)
+    monkeypatch.setattr(turn_task, "turn_request", full)
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         await daemon.hears("Disk full")
@@ -236,10 +237,10 @@ async def test_a_check_begins_when_the_full_disk_has_room_for_its_log(
 async def test_any_other_error_of_the_system_is_a_fault(
     machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(self: TurnTask, agent: Agent) -> TurnRequest:
+    def refused(actor: RunActor, agent: Agent, active: ActiveTurn) -> TurnRequest:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(TurnTask, "_request", refused)
+    monkeypatch.setattr(turn_task, "turn_request", refused)
     async with running(machine) as daemon:
         await ends_internally(daemon, await daemon.start(one))
 

@@ -134,6 +134,24 @@ async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, o
         assert not {"seq", "pos"} & event.keys()
 
 
+async def test_a_follower_from_now_on_has_words_that_were_said_before_it_first_looked(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon, daemon.service.subscribe(None, None) as feed:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        turn.says_text("Hello")
+        turn.complete()
+        await daemon.ended(run_id)
+        types = []
+        async for event in feed:
+            types.append(event["type"])
+            if event["type"] == "run.ended":
+                break
+    assert types.index("turn.started") < types.index("turn.output") < types.index("turn.ended")
+    assert types[0] == "run.started" and types.count("turn.output") == 1
+
+
 async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
     machine: Machine, one: str
 ) -> None:

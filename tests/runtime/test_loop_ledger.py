@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Literal
 
 import pytest
@@ -13,7 +15,7 @@ from podiumd.core.actions import NAMES
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Ledger, LedgerClosed, Settled
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
-from tests.runtime.harness import Machine, running
+from tests.runtime.harness import Daemon, Json, Machine, running
 
 BEGIN = lc.Begin(settings=lf.LoopSettings(max_iterations=5, tools=NAMES))
 READ_AND_WRITE = (
@@ -21,6 +23,7 @@ READ_AND_WRITE = (
     ' {"action": "write_file", "path": "a.py", "content": "x"}]\n```'
 )
 READ = lf.Result(action="read_file", success=True, message="1 line")
+WRITTEN = lf.Result(action="write_file", success=True, message="created")
 CHANGE = lf.FileChange("a.py", None, "b" * 64)
 
 
@@ -47,10 +50,23 @@ def mortal(machine: Machine) -> Machine:
     return machine
 
 
-def died(machine: Machine, turn: FakeTurn, state: Literal["absent", "broken"] = "absent") -> None:
-    """The turn went on inside the last daemon, and ended with it."""
+@asynccontextmanager
+async def cut_off(
+    machine: Machine, recipe: str, state: Literal["absent", "broken"] = "absent"
+) -> AsyncIterator[tuple[Daemon, str, FakeTurn]]:
+    """A daemon, a run and its turn that is half done and ends with that daemon."""
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(recipe)
+        await half_done(turn)
+        yield daemon, run_id, turn
     turn.end(TurnReport(kind="interrupted"))
     machine.agent.settled[turn.request.turn_id] = Settled(state=state)
+
+
+async def completed(daemon: Daemon, run_id: str, turn: FakeTurn) -> Json:
+    """The run, once its last turn is over."""
+    turn.complete()
+    return await daemon.ended(run_id)
 
 
 async def test_what_is_recorded_is_stored_and_answers_with_what_is_next(
@@ -67,8 +83,7 @@ async def test_what_is_recorded_is_stored_and_answers_with_what_is_next(
         assert (await ledger.record(lc.ActionOver(index=1, result=READ))).next == ls.Act(0)
 
         assert (await daemon.types(run_id))[-2:] == ["loop.started", "reply.received"]
-        turn.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, turn)
 
 
 async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
@@ -85,8 +100,7 @@ async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
         assert ledger.loop.next == ls.Act(1)
         assert ledger.words == ()
         assert ledger_of(retry).loop == ls.LoopState()
-        retry.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, retry)
         with pytest.raises(LedgerClosed):
             await ledger_of(retry).record(BEGIN)
 
@@ -94,10 +108,8 @@ async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
 async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
     mortal: Machine, one: str
 ) -> None:
-    async with running(mortal) as daemon:
-        run_id, turn = await daemon.begun(one)
-        await half_done(turn)
-    died(mortal, turn)
+    async with cut_off(mortal, one) as (_, run_id, turn):
+        pass
     async with running(mortal) as daemon:
         again = await daemon.turn()
         assert again.request.turn_id == turn.request.turn_id
@@ -108,11 +120,8 @@ async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
         assert [a.result for a in loop.rounds[0].actions] == [READ, None]
         assert loop.rounds[0].actions[1].intended is not None
 
-        written = lf.Result(action="write_file", success=True, message="created")
-        ledger = ledger_of(again)
-        await ledger.record(lc.ActionOver(index=1, result=written, changes=(CHANGE,)))
-        again.complete()
-        run = await daemon.ended(run_id)
+        await ledger_of(again).record(lc.ActionOver(index=1, result=WRITTEN, changes=(CHANGE,)))
+        run = await completed(daemon, run_id, again)
         assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
         assert run["cost_usd"] == 0.5
 
@@ -120,12 +129,9 @@ async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
 async def test_a_question_that_was_open_is_superseded_and_asked_anew(
     mortal: Machine, one: str
 ) -> None:
-    async with running(mortal) as daemon:
-        run_id, turn = await daemon.begun(one)
-        await half_done(turn)
+    async with cut_off(mortal, one) as (daemon, run_id, turn):
         turn.asks("r1", "write_file", input={"path": "a.py"})
         first = await daemon.question(run_id)
-    died(mortal, turn)
     async with running(mortal) as daemon:
         again = await daemon.turn()
         again.asks("r2", "write_file", input={"path": "a.py"})
@@ -134,40 +140,32 @@ async def test_a_question_that_was_open_is_superseded_and_asked_anew(
 
         await daemon.answer(run_id, "allow")
         assert (await again.answered("r2")).behavior == "allow"
-        again.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, again)
 
 
 async def test_an_answer_that_the_turn_did_not_get_any_more_serves_when_it_asks_again(
     mortal: Machine, one: str
 ) -> None:
-    async with running(mortal) as daemon:
-        run_id, turn = await daemon.begun(one)
-        await half_done(turn)
+    async with cut_off(mortal, one) as (daemon, run_id, turn):
         turn.asks("r1", "write_file", input={"path": "a.py"})
         await daemon.question(run_id)
         turn.waits_no_more()
         await daemon.answer(run_id, "deny", note="not now")
-    died(mortal, turn)
     async with running(mortal) as daemon:
         again = await daemon.turn()
         again.asks("r2", "write_file", input={"path": "a.py"})
 
         decision = await again.answered("r2")
         assert (decision.behavior, decision.message) == ("deny", "not now")
-        again.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, again)
 
 
 async def test_words_that_the_turn_took_and_did_not_begin_with_wait_in_the_ledger(
     mortal: Machine, one: str
 ) -> None:
-    async with running(mortal) as daemon:
-        run_id, turn = await daemon.begun(one)
-        await half_done(turn)
+    async with cut_off(mortal, one) as (daemon, run_id, turn):
         assert await daemon.service.steer(run_id, "And b.py.") == {"state": "queued"}
         assert [words.text for words in ledger_of(turn).words] == ["And b.py."]
-    died(mortal, turn)
     async with running(mortal) as daemon:
         again = await daemon.turn()
         ledger = ledger_of(again)
@@ -177,24 +175,18 @@ async def test_words_that_the_turn_took_and_did_not_begin_with_wait_in_the_ledge
         again.begins_with(ledger.words[0].uuid)
         await daemon.until(run_id, lambda state: not state.steers)
         assert ledger.words == ()
-        again.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, again)
 
 
 async def test_a_turn_that_somebody_has_the_session_of_tells_what_it_had_done(
     mortal: Machine, one: str
 ) -> None:
     """The next daemon cannot go on with it: whatever it reports, the facts know more."""
-    async with running(mortal) as daemon:
-        run_id, turn = await daemon.begun(one)
-        ledger = await half_done(turn)
-        written = lf.Result(action="write_file", success=True, message="created")
-        await ledger.record(lc.ActionOver(index=1, result=written, changes=(CHANGE,)))
-    died(mortal, turn, "broken")
+    async with cut_off(mortal, one, "broken") as (_, run_id, turn):
+        await ledger_of(turn).record(lc.ActionOver(index=1, result=WRITTEN, changes=(CHANGE,)))
     async with running(mortal) as daemon:
         turn = await daemon.turn()
         ended, *_ = await daemon.events(run_id, "turn.ended")
-        turn.complete()
-        await daemon.ended(run_id)
+        await completed(daemon, run_id, turn)
 
     assert (ended["report"]["files"], ended["cost_usd"]) == ([["a.py", "created"]], 0.5)

@@ -13,7 +13,9 @@ import pytest
 import trio
 
 from podiumd.runtime.notifications import notify
+from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Json, Machine, fields_of, running
+from tests.runtime.phases import begun, talk
 
 TELL = "import sys; open({!r}, 'w').write(sys.stdin.read()); sys.exit({!r})"
 
@@ -141,3 +143,21 @@ async def test_a_program_that_is_not_there_is_told_in_the_log(machine: Machine, 
         await daemon.hears("Notification failed")
 
     assert "/no/such/program" in fields_of(daemon.logged, "Notification failed")[0]["reason"]
+
+
+async def test_what_an_agent_in_a_conversation_notifies_of_is_told_and_no_other_tool(
+    machine: Machine, program: Program
+) -> None:
+    async with running(machine) as daemon, notifying(daemon, program.command()):
+        held = await begun(daemon, talk(machine))
+        turn = await held.answers("A shop")
+        await turn.calls("save", key="goal", value="A shop")
+        assert not (await turn.calls("notify", message=""))[0]
+        assert (await turn.calls("notify", message="Come and look"))[0]
+        event = await program.event()
+        assert (event["type"], event["run_id"]) == ("tool.used", held.run_id)
+        assert event["data"]["tool"] == "notify" and event["data"]["success"]
+        assert event["data"]["args"] == {"message": "Come and look"}
+        await turn.calls("ask", question="Which?", options=["Big", "Small"])
+        turn.end(done())
+        assert (await program.event())["type"] == "question.opened"

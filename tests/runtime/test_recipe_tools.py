@@ -102,7 +102,10 @@ async def test_every_recipe_that_ships_checks_clean_with_the_agents_that_are_her
     async with running(machine) as daemon:
         answer = await check(daemon, recipe_id=name, working_directory=str(machine.project))
         assert (answer["ok"], answer["findings"]) == (True, [])
-        assert answer["worst_case"]["turns"] and answer["worst_case"]["minutes"]
+        assert answer["worst_case"]["minutes"]
+        # Nobody can say how often people will speak in a conversation.
+        talks = name == "guided-design"
+        assert (answer["worst_case"]["turns"] is None) == talks
 
 
 async def test_a_fault_is_told_with_file_line_step_and_what_to_do(machine: Machine) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, NotFound, RecipeRefused
 from tests.core.recipe_files import AGENTS, FAULTY, SOUND, WARNINGS, load, marks
@@ -162,13 +163,15 @@ async def test_what_the_agent_cannot_do_refuses_the_start_and_another_agent_may_
         (await able.next_turn()).complete("good")
 
 
-async def test_a_conversation_is_refused_with_its_place(machine: Machine) -> None:
+async def test_a_conversation_is_refused_for_an_agent_that_takes_no_tools(
+    machine: Machine,
+) -> None:
+    machine.agent.capabilities = replace(machine.agent.capabilities, tools=False)
     recipe = loop(machine, "talk = true", 'good = { exit = "task-committed" }')
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
         [finding] = said.data["findings"]
-        assert (finding["step"], finding["line"]) == ("work", 7)
-        assert "which this release reads but does not run" in finding["message"]
+        assert (finding["code"], finding["step"]) == ("agent-capability", "work")
 
 
 # -- the whole collection: a start and a check are of one mind -------------------------------------
@@ -215,14 +218,11 @@ async def test_no_recipe_with_an_error_is_begun(machine: Machine, path: Path) ->
 
 @pytest.mark.parametrize("path", SOUND, ids=lambda path: path.stem)
 async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None:
-    """But for conversations, and for parameters that nobody gave."""
+    """But for parameters that nobody gave."""
     [name, _] = provide(machine, path)
     recipe = load(path)
     async with running(machine) as daemon:
-        if any(step.kind == "talk" for step in recipe.steps.values()):
-            with pytest.raises(RecipeRefused, match="is a conversation"):
-                await daemon.start(name)
-        elif any(param.default is None for param in recipe.params.values()):
+        if any(param.default is None for param in recipe.params.values()):
             with pytest.raises(InvalidParameter, match="param"):
                 await daemon.start(name)
         else:

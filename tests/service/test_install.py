@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 from pathlib import Path
 
@@ -151,14 +152,24 @@ def test_restart_lets_the_next_daemon_take_over(somebody: Person) -> None:
     assert somebody.status()["pid"] != first
 
 
+def free_port() -> int:
+    """A port of loopback that nothing listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
 def test_the_gateways_port_can_be_held_as_well(somebody: Person) -> None:
-    somebody.configure("[gateway]\nport = 18734\n")
+    port = free_port()
+    somebody.configure(f"[gateway]\nport = {port}\n")
 
     done = somebody.podium("service", "install", "--gateway-socket")
 
     assert done.returncode == 0, done.stderr + somebody.log()
-    assert somebody.status()["gateway"]["url"] == "ws://127.0.0.1:18734"
-    assert "ListenStream=127.0.0.1:18734" in (somebody.units / "podiumd-gateway.socket").read_text()
+    assert somebody.status()["gateway"]["url"] == f"ws://127.0.0.1:{port}"
+    unit = somebody.units / "podiumd-gateway.socket"
+    assert f"ListenStream=127.0.0.1:{port}" in unit.read_text()
     assert somebody.podium("service", "install").returncode == 0
     assert not (somebody.units / "podiumd-gateway.socket").exists()
 

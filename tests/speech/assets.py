@@ -182,8 +182,9 @@ def _take(source: Path, target: Path, sha256: str) -> None:
     found = _digest(source)
     if found != sha256:
         raise AssetError(f"{source.name} is not the recording we know (SHA-256 {found}).")
-    shutil.copyfile(source, target.with_suffix(".part"))
-    target.with_suffix(".part").replace(target)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")  # two may fetch at once
+    shutil.copyfile(source, part)
+    part.replace(target)
 
 
 def _digest(path: Path) -> str:

@@ -4,8 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import trio
 
 from podiumd.core.loop_facts import FileChange
+from podiumd.tools.process import identity_of, wait_gone
 from tests.tools.git_repository import commit
 from tests.tools.turn_repository import TEN, Turn
 
@@ -163,3 +165,29 @@ async def test_a_person_who_signs_gets_signed_commits_or_is_told(turn: Turn) -> 
     assert refused.state == "failed" and "sign" in refused.detail
     assert done.state == "committed"
     assert "gpgsig -----BEGIN PGP SIGNATURE-----" in turn.git("cat-file", "commit", "HEAD")
+
+
+@pytest.mark.slow
+async def test_a_signature_that_nobody_gives_is_not_waited_for_without_end(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signing program asks for a passphrase where nobody sees it."""
+    monkeypatch.setattr("podiumd.tools.commit.SIGNING_SECONDS", 2.0)
+    signer, pid = turn.top.parent / "signer", turn.top.parent / "pid"
+    signer.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
+    signer.chmod(0o755)
+    turn.git("config", "commit.gpgSign", "true")
+    turn.git("config", "gpg.program", str(signer))
+    turn.change("a.py", "x\n")
+
+    with trio.fail_after(30):
+        done = await turn.commit()
+        left = identity_of(int(pid.read_text()))
+        if left is not None:  # told to end, it may take a moment
+            await wait_gone(left)
+
+    assert done.state == "failed"
+    assert done.detail.startswith("nothing was committed: git took more than 2 s")
+    assert "commit.gpgSign" in done.detail
+    assert turn.git("rev-parse", "HEAD") == turn.first and turn.text("a.py") == "x\n"
+    assert turn.git("status", "--porcelain") == "M a.py"

@@ -1,13 +1,21 @@
 """Diffs are what ``patch`` understands, and show what would be hidden."""
 
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.tools.diff import MOST_CHARACTERS, edits_between, lines_of, unified, visible
+from podiumd.tools.diff import (
+    MOST_CHARACTERS,
+    edits_between,
+    from_edits,
+    lines_of,
+    unified,
+    visible,
+)
 
 LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b""]), max_size=30)
 
@@ -16,7 +24,7 @@ LINES = st.lists(st.sampled_from([b"a", b"b", b"c", b""]), max_size=30)
 def test_edits_turn_the_one_into_the_other(old: list[bytes], new: list[bytes]) -> None:
     result = list(old)
     for edit in reversed(edits_between(old, new)):
-        result[edit.first : edit.end] = edit.lines
+        result[edit.first : edit.end] = edit.lines[:]
 
     assert result == new
 
@@ -73,3 +81,40 @@ def test_what_nobody_can_see_is_shown_in_lines_and_in_names() -> None:
     for one in unseen:
         text = unified(f"a{one}.py", None, f"x{one}y\n".encode())
         assert one not in text and text.count(one.encode("unicode_escape").decode()[1:]) == 2, text
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"b", b"\n", b"\r\n"]), max_size=40).map(b"".join), st.data()
+)
+def test_a_diff_of_whole_texts_is_that_of_their_lines(old: bytes, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(old)))
+    new = old[:cut] + data.draw(st.sampled_from([b"", b"x", b"x\n", b"\n"])) + old[cut:]
+
+    text = unified("f", old, new)
+
+    assert text == from_edits("f", lines_of(old), edits_between(lines_of(old), lines_of(new)))
+
+
+@pytest.mark.parametrize("old", [None, b"a\n" * 5, b"\n" * 16 * 1024 * 1024])
+def test_a_file_of_nothing_but_line_ends_costs_no_more_than_its_bytes(old: bytes | None) -> None:
+    new = b"first\n" + b"\n" * 16 * 1024 * 1024 + b"last\n"
+    tracemalloc.start()
+    try:
+        text = unified("f", old, new)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(text) < MOST_CHARACTERS + 200
+    assert text.endswith("[the rest of the diff is not shown: it is too long]\n")
+    assert most < 64 * 1024 * 1024
+
+
+def test_a_line_that_is_too_long_to_be_shown_is_not_read_to_its_end() -> None:
+    text = unified("f", b"short\n", "é".encode() * 8 * 1024 * 1024 + b"\n")
+
+    assert text.splitlines()[2:] == [
+        "@@ -1,1 +1,1 @@",
+        "-short",
+        "[the rest of the diff is not shown: it is too long]",
+    ]

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import trio
 
 from podiumd.core.actions import NAMES, Action
 from podiumd.core.loop_facts import FileChange, Result
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Done, Plan, Tool, Toolbox, ToolContext, unknown_action
-from podiumd.tools.sandbox import Policy, Probe, Sandbox
+from podiumd.tools.sandbox import Enclosed, Policy, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -254,3 +255,34 @@ async def test_more_tools_can_be_added(box: Toolbox) -> None:
 async def test_done_is_said_with_its_summary(box: Toolbox) -> None:
     assert (await do(box, "done", summary="all well")).result.message == "all well"
     assert (await do(box, "done")).result.message == "done"
+
+
+@pytest.mark.parametrize("confined", [True, False])
+async def test_a_command_in_a_sandbox_cannot_let_go_of_the_daemons_locks(
+    tmp_path: Path, confined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One outside keeps them: what outlives a daemon goes on to hold the tree."""
+
+    async def enclose(*_: Path) -> tuple[Enclosed | None, str]:
+        await trio.lowlevel.checkpoint()
+        return (Enclosed(prefix=("/usr/bin/env",), variables={}) if confined else None), ""
+
+    held = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    os.set_inheritable(held, False)
+    box = make_toolbox(tmp_path, inherited=(held,))
+    monkeypatch.setattr(Sandbox, "enclose", enclose)
+    hook = tmp_path / "home/repo/.git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    look = f"if [ -e /dev/fd/{held} ]; then echo held; else echo free; fi"
+    hook.write_text(f"#!/bin/sh\n{look} >&2; exit 1\n")
+    hook.chmod(0o755)
+    try:
+        ran = await do(box, "run_command", command=look)
+        wrote = await do(box, "write_file", path="a.txt", content="x\n")
+        made = await box.commit(wrote.changes, run_id="r")
+    finally:
+        os.close(held)
+
+    word = "free" if confined else "held"
+    assert ran.result.output == f"{word}\n"
+    assert made.state == "refused" and word in made.detail

@@ -66,6 +66,10 @@ OURS: dict[str, tuple[Field, ...]] = {
         Field("text"),
         Field("choices", LIST),
         optional("session_id"),
+        optional("detail"),
+        optional("multi", BOOL),
+        optional("free_text", BOOL),
+        optional("columns", LIST),
     ),
     "question_closed": (Field("question_id"), optional("answer"), optional("by")),
 }

@@ -66,11 +66,18 @@ FRAMES = {
 
 
 def question(one: Json) -> Iterator[str]:
-    """An open question and its choices."""
+    """An open question, its choices, and what else it takes."""
     yield f"? {text.fold(one['question_id'])} ({text.fold(one['kind'])}): {text.clean(one['text'])}"
     for choice in one["choices"]:
         if isinstance(choice, dict):
             yield f"    {text.fold(choice.get('id'))}  {text.fold(choice.get('label') or '')}"
+    if one.get("multi"):
+        yield "    or several of them, joined by commas"
+    if one.get("columns"):
+        named = ", ".join(text.fold(column.get("name")) for column in one["columns"])
+        yield f"    rows as a JSON list of objects with {named}"
+    if one.get("free_text"):
+        yield "    or your own words" if one["choices"] else "    in your own words"
 
 
 def sessions(model: PhoneModel) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from podiumd.core.fences import Fenced, pieces
 
@@ -18,6 +19,12 @@ NAMES = ("read_file", "write_file", "patch", "search", "run_command", "run_tests
 
 ALIAS = "tool_call"
 """An action that names another: ``{"action": "tool_call", "tool": NAME, "args": {...}}``."""
+
+SERVED_PREFIX = "mcp__podium__"
+"""What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
+
+_FILLED = frozenset({"args", "arguments", "input", "parameters"})
+"""What other ways to call a tool name its parameters."""
 
 CUT = "the reply was cut off by the limit of its length: write less at a time"
 
@@ -45,7 +52,13 @@ class _Fault(Exception):
     """What is wrong with a reply, in words for the model."""
 
 
-def parse_reply(text: str, *, cut: bool = False, names: tuple[str, ...] = NAMES) -> Reply:
+def parse_reply(
+    text: str,
+    *,
+    cut: bool = False,
+    names: tuple[str, ...] = NAMES,
+    served: tuple[str, ...] = (),
+) -> Reply:
     """Take a reply apart.
 
     Args:
@@ -53,6 +66,8 @@ def parse_reply(text: str, *, cut: bool = False, names: tuple[str, ...] = NAMES)
         cut: the model was stopped by the limit of its reply's length.
         names: the actions that there are, to tell an action in a block of the wrong kind from an
             example; an unknown name in a block of the right kind is no fault of the reply.
+        served: Podium's own tools, which are actions too. Their names are plain words that any
+            example may hold, so only what is clearly a call of one is told from an example.
     """
     prose: list[str] = []
     actions: list[Action] = []
@@ -67,12 +82,20 @@ def parse_reply(text: str, *, cut: bool = False, names: tuple[str, ...] = NAMES)
             actions += found
             if not found:
                 prose.append(piece.source)
-                doubtful += _doubts(piece, number, names)
+                doubtful += _doubts(piece, number, names, served)
         if doubtful and not actions:
             raise _Fault(doubtful[0])
     except _Fault as fault:
         return Reply(prose=text.strip(), fault=str(fault))
-    return Reply(prose="\n".join(prose).strip(), actions=tuple(actions))
+    return Reply(
+        prose="\n".join(prose).strip(), actions=tuple(_own(action, served) for action in actions)
+    )
+
+
+def _own(action: Action, served: tuple[str, ...]) -> Action:
+    """One of Podium's own tools, called by another agent's name for it, is that tool."""
+    name = action.name.removeprefix(SERVED_PREFIX)
+    return replace(action, name=name) if name in served else action
 
 
 def _actions(piece: Fenced, number: int) -> list[Action]:
@@ -137,7 +160,9 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _doubts(piece: Fenced, number: int, names: tuple[str, ...]) -> list[str]:
+def _doubts(
+    piece: Fenced, number: int, names: tuple[str, ...], served: tuple[str, ...]
+) -> list[str]:
     """Why prose may be an action that was written wrong, of which nothing would be done."""
     if piece.info is None:
         where = "the reply"
@@ -152,10 +177,10 @@ def _doubts(piece: Fenced, number: int, names: tuple[str, ...]) -> list[str]:
     except ValueError:
         return []
     for item in value if isinstance(value, list) else [value]:
-        for name in _said(item):
-            if name in names:
-                right = f'{{"action": "{name}", ...}}'
-                return [f"{where} names '{name}' but is no action: write a ```json block, {right}"]
+        meant = [name for name in _said(item) if name in names] or _called(item, served)
+        if meant:
+            right = f'{{"action": "{meant[0]}", ...}}'
+            return [f"{where} names '{meant[0]}' but is no action: write a ```json block, {right}"]
     return []
 
 
@@ -164,3 +189,16 @@ def _said(item: Any) -> list[str]:
     if not isinstance(item, dict) or "outcome" in item:
         return []
     return [*item, *(value for value in item.values() if isinstance(value, str))]
+
+
+def _called(item: Any, served: tuple[str, ...]) -> list[str]:
+    """The one of Podium's own tools that an object seems to call: ``{"tool": "save", "args":
+    {...}}``, ``{"name": "save", "input": {...}}`` or ``{"save": {...}}``."""
+    if not isinstance(item, dict):
+        return []
+    filled = [key for key, value in item.items() if isinstance(value, dict)]
+    named = filled if len(item) == 1 else []
+    if _FILLED.intersection(filled):
+        named = [item.get("tool"), item.get("name")]
+    plain = [name.removeprefix(SERVED_PREFIX) for name in named if isinstance(name, str)]
+    return [name for name in plain if name in served]

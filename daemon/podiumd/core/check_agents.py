@@ -38,6 +38,16 @@ class Capabilities(Protocol):
         ...
 
     @property
+    def tools(self) -> bool:
+        """It takes the tools that Podium serves."""
+        ...
+
+    @property
+    def hooks(self) -> bool:
+        """It asks before it uses a tool, and tells after."""
+        ...
+
+    @property
     def permission_modes(self) -> Collection[str]:
         """The words that it takes for ``permission_mode``."""
         ...
@@ -74,6 +84,10 @@ def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tupl
         yield "session", 'cannot go on with a conversation: write session = "fresh"'
     if step.tools != "all" and not can.read_only_tools:
         yield "tools", "cannot be limited in its tools: remove 'tools'"
+    if step.kind == "talk" and not (step.final or can.tools):
+        yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
+    if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
+        yield "hooks", "does not ask about each tool: remove the hooks before and after tools"
     if step.allow and not can.approvals:
         yield "allow", "never asks before it uses a tool: remove 'allow'"
     mode = step.permission_mode

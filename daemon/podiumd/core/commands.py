@@ -52,7 +52,8 @@ class Proceed(Command, frozen=True):
     ``tree``: HEAD and digest, for a step that must not be repeated. ``foreign_rows``: rows that
     somebody else wrote into the session since our last turn. ``problem``: why the agent cannot
     be run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why
-    the working tree cannot be looked at.
+    the working tree cannot be looked at. ``gone``: the session has had turns of ours, and its
+    conversation is not there any more.
     """
 
     dirty: tuple[str, ...] | None = None
@@ -62,6 +63,7 @@ class Proceed(Command, frozen=True):
     problem: str | None = None
     locked: str | None = None
     trouble: str | None = None
+    gone: bool = False
 
 
 class TurnStartedSeen(Command, frozen=True):
@@ -111,7 +113,11 @@ class WorkStopped(Command, frozen=True):
 
 
 class EffectOver(Command, frozen=True):
-    """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``."""
+    """Something outside is done: ``answer:ID``, ``steer:UUID``, ``worktree``.
+
+    A steer that was delivered may be ``lost``: the agent died before it had written it down.
+    ``detail`` is its text then.
+    """
 
     effect: str
     state: str
@@ -134,6 +140,33 @@ class ApprovalGone(Command, frozen=True):
     """The agent waits for this answer no more."""
 
     request_id: str
+
+
+class ToolCalled(Command, frozen=True):
+    """The agent calls one of Podium's own tools. ``refused`` is why a hook does not let it."""
+
+    turn_id: str
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    refused: str | None = None
+
+
+class HookOver(Command, frozen=True):
+    """A hook at the end of a conversation's turn came to its end; ``reason`` is what it said."""
+
+    index: int
+    exit_status: int | None = None
+    reason: str = ""
+    seconds: float = 0.0
+
+
+class Say(Command, frozen=True):
+    """A person says something in a conversation."""
+
+    uuid: str
+    text: str
+    by: str = "person"
 
 
 class AskerGone(Command, frozen=True):
@@ -219,6 +252,9 @@ AnyCommand = (
     | EffectOver
     | ApprovalSeen
     | ApprovalGone
+    | ToolCalled
+    | HookOver
+    | Say
     | AskerGone
     | LoopStep
     | Answer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podiumd.core import facts as f
-from podiumd.core import limits, progress
+from podiumd.core import limits, progress, prompts
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
@@ -19,6 +19,8 @@ def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
     assert step is not None and name is not None
     edge = edge_for(step, claim.outcome)
     checked = bool(step.checks) and claim.outcome != OTHER and not _needs_person(edge)
+    arguments = (argument for check in step.checks for argument in check.run)
+    missing = prompts.missing(d.state, arguments) if checked else None
     d.emit(
         f.OutcomeParsed(
             step=name,
@@ -28,11 +30,18 @@ def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
             repaired=repaired,
             detail=claim.detail,
             attempt=attempt,
-            next=f.Move(kind="check", index=0) if checked else None,
+            next=f.Move(kind="check", index=0) if checked and missing is None else None,
         )
     )
-    if not checked:
+    if missing is not None:
+        d.end(classify("error"), detail=no_value(name, missing))
+    elif not checked:
         take(d, edge, claim)
+
+
+def no_value(step: str | None, variable: str) -> str:
+    """Why a run ends whose step needs what nothing has saved."""
+    return f"Step '{step}' needs '{{{{{variable}}}}}', and nothing has saved that."
 
 
 def edge_for(step: Step, outcome: str) -> Edge:

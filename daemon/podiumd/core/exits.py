@@ -50,6 +50,7 @@ _TABLE: Final[dict[str, tuple[ExitClass, str]]] = {
     "user-provided-other": ("needs-user", "Recipe exited by user choice"),
     "gate-declined": ("needs-user", "Recipe stopped: declined at {step}"),
     "turn-complete": ("completed", "Turn complete"),
+    "conversation-complete": ("completed", "Conversation complete"),
     "user-requested": ("cancelled", _STOPPED),
     "orchestration-disabled": ("cancelled", _STOPPED),
     "max-total-steps": ("guardrail", "Recipe stopped: reached maximum step limit ({limit} steps)"),

@@ -10,13 +10,15 @@ like any other, and no edit of the called recipe's file reaches it. The limits a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from podiumd.core.params import ParamError, param_value
+from podiumd.core.phase_context import declared_key
 from podiumd.core.recipe import (
     CHECKS_FAILED,
+    COMPLETE,
     DECLINED,
     OTHER,
     RESTART,
@@ -32,6 +34,7 @@ _UNSAID: Final = {
     OTHER: "user-provided-other",
     CHECKS_FAILED: "checks-failed",
     DECLINED: "gate-declined",
+    COMPLETE: COMPLETE,
 }
 
 
@@ -83,7 +86,7 @@ def _expand(recipe: Recipe, find: Callable[[str], Recipe], chain: tuple[str, ...
             steps[name] = step
             continue
         called = _called(name, step, find, chain)
-        context = {**called.context, **context}
+        context = _both(name, called, context)
         inside = _Inside(name, step, called, room)
         steps |= inside.steps()
         entry = f"{name}.{called.initial}"
@@ -97,6 +100,15 @@ def _expand(recipe: Recipe, find: Callable[[str], Recipe], chain: tuple[str, ...
         context=context,
         steps={name: _led_in(step, entries) for name, step in steps.items()},
     )
+
+
+def _both(name: str, called: Recipe, context: dict[str, Any]) -> dict[str, Any]:
+    """The context of both: what is saved in one of them is there in the other."""
+    for key, value in called.context.items():
+        if key in context and declared_key(context[key]).type != declared_key(value).type:
+            message = f"recipe '{called.id}' declares '{key}' in [context] with another type"
+            raise CallError(name, message)
+    return {**called.context, **context}
 
 
 def _called(name: str, step: Step, find: Callable[[str], Recipe], chain: tuple[str, ...]) -> Recipe:
@@ -221,5 +233,6 @@ def _unsaid(step: Step) -> list[str]:
         OTHER: step.kind == "turn",
         CHECKS_FAILED: bool(step.checks),
         DECLINED: step.gate is not None or (step.kind == "gate" and "no" in step.choices),
+        COMPLETE: step.final,
     }
     return [outcome for outcome, can in possible.items() if can]

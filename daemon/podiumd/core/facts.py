@@ -23,10 +23,12 @@ from podiumd.core.loop_facts import (
     ReplyReceived,
     WordsAdded,
 )
+from podiumd.core.phase_facts import HookEnded, MessageReceived, ToolUsed
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.report import EndKind, TurnReport
 
-__all__ = ["EndKind", "Fact", "Move", "Purpose"]  # with the facts themselves, ``facts`` is all
+# With the facts themselves, ``facts`` is all.
+__all__ = ["EndKind", "Fact", "HookEnded", "MessageReceived", "Move", "Purpose", "ToolUsed"]
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
@@ -81,7 +83,11 @@ class TreeMark(msgspec.Struct, frozen=True):
 
 
 class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
-    """A prompt is about to be sent. Stored before the agent is started."""
+    """A prompt is about to be sent. Stored before the agent is started.
+
+    ``system`` is the system text of a phase, ``served`` names the tools that Podium itself offers
+    in this turn. ``anew``: the agent's conversation is gone, and begins again with a summary.
+    """
 
     turn_id: str
     prompt_uuid: str
@@ -103,6 +109,9 @@ class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
     seconds_left: float | None = None
     tree: TreeMark | None = None
     carried: tuple[str, ...] = ()
+    system: str | None = None
+    served: tuple[str, ...] = ()
+    anew: bool = False
 
 
 class TurnStarted(Fact, frozen=True, kw_only=True, tag="turn.started"):
@@ -210,6 +219,8 @@ class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
     step: str | None = None
     visit: int = 0
     mono: float = 0.0
+    multi: bool = False
+    columns: tuple[dict[str, Any], ...] = ()
 
 
 class QuestionClosed(Fact, frozen=True, kw_only=True, tag="question.closed"):
@@ -331,6 +342,9 @@ AnyFact = (
     | TurnIntended
     | TurnStarted
     | TurnEnded
+    | MessageReceived
+    | ToolUsed
+    | HookEnded
     | OutcomeParsed
     | OutcomeInvalid
     | CheckEnded

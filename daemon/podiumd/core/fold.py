@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state, progress
+from podiumd.core import loop_state, phase_fold, progress
+from podiumd.core.phase_context import initial
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
-from podiumd.core.state import ActiveTurn, Claim, PendingSteer, Question, RunState, Visit
+from podiumd.core.state import Claim, PendingSteer, Question, RunState, Visit
 
 
 def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
@@ -39,12 +40,14 @@ def _started(fact: f.RunStarted, at: str) -> RunState:
         main_session=fact.session_id,
         session_id=fact.session_id,
         fork_from=fact.fork_from,
+        ctx=initial(fact.recipe.context) if fact.recipe is not None else {},
     )
 
 
 def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, Any]:
     return {
         "begun": True,
+        "next": None,
         "step": fact.step,
         "visits": {**state.visits, fact.step: fact.visit},
         "step_count": fact.step_count,
@@ -53,14 +56,15 @@ def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, A
         "attempts": 0,
         "breaks": 0,
         "sends": 0,
+        "left": (),
     }
 
 
 def _turn_intended(state: RunState, fact: f.TurnIntended, _at: str) -> dict[str, Any]:
     return {
+        **phase_fold.turn_intended(state, fact),
         "begun": True,
         "next": None,
-        "turn": ActiveTurn(intent=fact),
         "sends": state.sends + 1,
         "turns": state.turns + 1,
         "accepted_foreign": False,
@@ -75,6 +79,7 @@ def _turn_started(state: RunState, fact: f.TurnStarted, _at: str) -> dict[str, A
 
 def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
     return {
+        **phase_fold.turn_ended(state, fact),
         "turn": None,
         "last_turn": fact,
         "tree": fact.tree,
@@ -82,7 +87,7 @@ def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
         "cost_usd": state.cost_usd + fact.cost_usd,
         "parks": state.parks if fact.report.kind == "usage_limit" else 0,
         "breaks": state.breaks + (fact.report.kind in CUT_OFF and not state.stopping),
-        "steers": tuple(replace(s, turn_id=None, queued=False) for s in state.steers),
+        "steers": tuple(replace(s, turn_id=None, queued=False, late=False) for s in state.steers),
     }
 
 
@@ -126,6 +131,8 @@ def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[s
         tool_use_id=fact.tool_use_id,
         step=fact.step,
         visit=fact.visit,
+        multi=fact.multi,
+        columns=fact.columns,
     )
     changes: dict[str, Any] = {
         "questions": {**state.questions, fact.question_id: question},
@@ -173,8 +180,10 @@ def _answered(state: RunState, question: Question) -> dict[str, Any]:
 
 
 def _steer_intended(state: RunState, fact: f.SteerIntended, _at: str) -> dict[str, Any]:
+    # What was said in a conversation is there already, and now goes to the agent that works.
+    others = tuple(s for s in state.steers if s.uuid != fact.uuid)
     steer = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=fact.turn_id)
-    return {"steers": (*state.steers, steer)}
+    return {"steers": (*others, steer), "heard": state.heard | {fact.uuid}}
 
 
 def _limit_hit(_state: RunState, _fact: f.LimitHit, _at: str) -> dict[str, Any]:
@@ -214,6 +223,8 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
             "fork_from": None,
             "details": {},
             "standings": {},
+            "ctx": initial(state.start.recipe.context) if state.start.recipe is not None else {},
+            "exchanges": (),
         }
     return changes
 
@@ -230,6 +241,9 @@ def _effect_ended(state: RunState, fact: f.EffectEnded, _at: str) -> dict[str, A
         spare = fact.state == "spare"
         question = replace(state.questions[name], delivered=not spare, spare=spare)
         return {"questions": {**state.questions, name: question}}
+    if what == "steer" and fact.state == "lost":
+        words = PendingSteer(uuid=name, text=fact.detail, turn_id=None)
+        return {"steers": (*state.steers, words)}
     if what == "steer":
         return {"steers": tuple(_steer_after(state.steers, name, fact.state))}
     return {"begun": True}
@@ -290,6 +304,9 @@ _CHANGES: dict[type[f.Fact], Any] = {
     f.TurnIntended: _turn_intended,
     f.TurnStarted: _turn_started,
     f.TurnEnded: _turn_ended,
+    f.MessageReceived: phase_fold.message_received,
+    f.ToolUsed: phase_fold.tool_used,
+    f.HookEnded: phase_fold.hook_ended,
     f.OutcomeParsed: _outcome_parsed,
     f.OutcomeInvalid: _outcome_invalid,
     f.CheckEnded: _check_ended,

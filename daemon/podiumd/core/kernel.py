@@ -7,12 +7,13 @@ earlier parts decided.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
+from podiumd.core import phase_ask
 from podiumd.core.exits import Exit, classify
 from podiumd.core.fold import evolve
 from podiumd.core.ids import derive
@@ -45,11 +46,14 @@ class Decision:
         self.facts.append(fact)
         self.state = evolve(self.state, fact, self.at)
 
+    def take_back(self, before: RunState) -> None:
+        """Forget all that was decided; ``before`` is the state it began with."""
+        self.facts.clear()
+        self.state = before
+
     def id(self, kind: str, number: int) -> str:
         """The identifier of a part of the present visit."""
-        state = self.state
-        visit = state.visits.get(state.step or "", 0)
-        return derive(state.start.run_id, state.restart, state.step or "", visit, kind, number)
+        return part_id(self.state, kind, number)
 
     def ask(
         self,
@@ -59,6 +63,9 @@ class Decision:
         about: str = "",
         detail: str = "",
         choices: tuple[tuple[str, str], ...] = (),
+        free_text: bool = False,
+        multi: bool = False,
+        columns: tuple[dict[str, Any], ...] = (),
     ) -> None:
         """Open a question that the run itself waits for; unattended runs end instead.
 
@@ -71,7 +78,10 @@ class Decision:
                 question_id=question_id,
                 kind=kind,
                 text=text,
-                choices=choices or CHOICES[kind],
+                choices=choices or CHOICES.get(kind, ()),
+                free_text=free_text,
+                multi=multi,
+                columns=columns,
                 about=about,
                 detail=detail,
                 step=state.step,
@@ -125,6 +135,12 @@ class Decision:
         )
 
 
+def part_id(state: RunState, kind: str, number: int) -> str:
+    """The identifier of a part of the present visit."""
+    visit = state.visits.get(state.step or "", 0)
+    return derive(state.start.run_id, state.restart, state.step or "", visit, kind, number)
+
+
 def refused_as_ended(state: RunState) -> c.CommandRefused:
     """Why a person can ask nothing more of a run that is over."""
     assert state.exit is not None
@@ -134,8 +150,8 @@ def refused_as_ended(state: RunState) -> c.CommandRefused:
     )
 
 
-def checked_answer(state: RunState, command: c.Answer) -> Question:
-    """The open question that an answer fits.
+def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
+    """The open question that an answer fits, and the answer as it is kept.
 
     Raises:
         CommandRefused: no such question, already closed, or not one of its choices.
@@ -150,16 +166,15 @@ def checked_answer(state: RunState, command: c.Answer) -> Question:
             id=question.question_id,
             by=question.by,
         )
-    allowed = [choice for choice, _label in question.choices]
-    if command.answer not in allowed and not (question.free_text and command.answer.strip()):
-        expected = [*allowed, "a text"] if question.free_text else allowed
+    answer = phase_ask.checked(question, command.answer)
+    if answer is None:
         raise c.CommandRefused(
             "invalid",
             f"'{command.answer[:80]}' is no answer to this question; expected one of: "
-            f"{', '.join(expected)}.",
+            f"{', '.join(phase_ask.expected(question))}.",
             parameter="answer",
         )
-    return question
+    return question, answer
 
 
 def steer(d: Decision, command: c.Steer) -> None:

@@ -89,7 +89,9 @@ def _reply_seen(loop: _Loop, command: lc.ReplySeen) -> None:
     if loop.state.next != ls.Ask():
         return
     text = command.text.encode("utf-8", "replace").decode()  # facts are UTF-8, half characters not
-    reply = parse_reply(text, cut=command.stop == "length")
+    settings = loop.state.settings
+    assert settings is not None
+    reply = parse_reply(text, cut=command.stop == "length", served=settings.served)
     fault, actions = reply.fault, reply.actions
     if len(text) > TEXT_LIMIT:
         fault, actions = f"the reply is longer than {TEXT_LIMIT} characters", ()
@@ -122,6 +124,8 @@ def _go_on(loop: _Loop) -> None:
         action = _action(loop, due.index)
         if action.name == "done":
             _done(loop, due.index)
+        elif action.name in settings.served:  # whoever serves it checks its parameters
+            return
         elif action.name not in settings.tools:
             _fail(loop, due.index, f"unknown action type: {action.name}")
         elif isinstance(problem := checked(action), str):
@@ -209,7 +213,7 @@ def _steered(loop: _Loop, command: lc.Steered) -> None:
     state, settings = loop.state, loop.state.settings
     told = {words.uuid for words in state.words}
     new = tuple(words for words in command.words if words.uuid not in told)
-    if not new or settings is None or _out_of_requests(state, settings):
+    if not new or settings is None or _out_of_requests(state, settings) or state.asked:
         return
     if state.ending is None or (state.ending.kind == "done" and state.commit is None):
         loop.emit(lf.WordsAdded(turn_id=loop.turn_id, words=new))
@@ -242,7 +246,11 @@ def _planned(loop: _Loop, command: lc.ActionPlanned) -> None:
 def _action_over(loop: _Loop, command: lc.ActionOver) -> None:
     if loop.state.next == ls.Act(command.index):
         _over(loop, command.index, command.result, command.changes)
-        _go_on(loop)
+        if loop.state.asked:
+            _skip(loop, "skipped: you have asked a person, which ends your turn")
+            loop.end("done")
+        else:
+            _go_on(loop)
 
 
 def _refused(loop: _Loop, command: lc.ActionRefused) -> None:

@@ -32,8 +32,8 @@ class ReplySeen(msgspec.Struct, frozen=True, kw_only=True):
 class Steered(msgspec.Struct, frozen=True, kw_only=True):
     """A person has said something to the running turn, which the next request is to carry.
 
-    It calls the model back from an end of its own, unless no request is left to the turn: then,
-    and for words that were told already, it changes nothing.
+    It calls the model back from an end of its own, unless no request is left to the turn, or it
+    has ended by asking a person: then, and for words that were told already, it changes nothing.
     """
 
     words: tuple[Words, ...]

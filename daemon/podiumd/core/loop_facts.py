@@ -23,13 +23,14 @@ class LoopSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     ``max_iterations`` counts replies of the model. ``budget_usd`` is what the turn may cost.
     ``commit``: what it has changed becomes a commit at its end. ``tools`` are the names of the
-    actions that there are.
+    actions that there are, ``served`` those of Podium's own tools, which are actions too.
     """
 
     max_iterations: int
     tools: tuple[str, ...]
     commit: bool = False
     budget_usd: float | None = None
+    served: tuple[str, ...] = ()
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

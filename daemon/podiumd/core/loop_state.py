@@ -15,6 +15,9 @@ from podiumd.core.fact import Fact
 
 ChangeKind = Literal["created", "modified", "deleted"]
 
+ASK = "ask"
+"""The one of Podium's own tools with which the turn ends: a person's answer begins the next."""
+
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
     """Tell the settings of the turn."""
@@ -119,6 +122,16 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         return self.rounds[-1] if self.rounds else None
 
     @property
+    def asked(self) -> bool:
+        """Whether the model has asked a person something, with the tool for it."""
+        if self.settings is None or ASK not in self.settings.served or self.present is None:
+            return False
+        return any(
+            one.action.name == ASK and one.result is not None and one.result.success
+            for one in self.present.actions
+        )
+
+    @property
     def files(self) -> tuple[tuple[str, ChangeKind], ...]:
         """What the turn has changed: each file that differs from what it was, and how."""
         whole: dict[str, lf.FileChange] = {}
@@ -210,7 +223,8 @@ def _over(_loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
 
 def _committed(loop: LoopState, fact: f.EffectEnded) -> dict[str, Any]:
     note = CommitNote(state=fact.state, sha=fact.commit, detail=fact.detail)
-    if fact.state == "refused" and loop.ending is not None and loop.ending.kind == "done":
+    done = loop.ending is not None and loop.ending.kind == "done" and not loop.asked
+    if fact.state == "refused" and done:
         present = replace(loop.rounds[-1], commit=note)
         return {"ending": None, "rounds": (*loop.rounds[:-1], present)}
     return {"commit": note}

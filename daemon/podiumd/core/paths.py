@@ -8,7 +8,16 @@ from typing import Final
 import msgspec
 
 from podiumd.core.exits import Exit, ExitClass, classify
-from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, RESTART, Edge, Recipe, Step
+from podiumd.core.recipe import (
+    CHECKS_FAILED,
+    COMPLETE,
+    DECLINED,
+    OTHER,
+    RESTART,
+    Edge,
+    Recipe,
+    Step,
+)
 
 MOST_PATHS: Final = 1000
 _MOST_BRANCHES: Final = 50_000
@@ -19,7 +28,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """One way out of a step: ``to`` a step or ``@restart``, or ``exit`` with a reason.
 
     ``class_`` is the class of the exit, from the edge or the table of reasons. ``implied``: the
-    recipe says nothing about this outcome, a built-in edge takes it.
+    recipe says nothing about this outcome, a built-in edge takes it. (That the last phase of a
+    conversation completes it is said by its having no edges.)
     """
 
     outcome: str
@@ -87,7 +97,7 @@ def _way(step: Step, outcome: str, edge: Edge) -> Way:
     # The answer "no" of a gate step may go by the edge that is written as "declined".
     names = (outcome, DECLINED) if step.kind == "gate" and outcome == "no" else (outcome,)
     class_ = None if edge.exit is None else classify(edge.exit, edge.class_).class_
-    implied = step.on.keys().isdisjoint(names)
+    implied = step.on.keys().isdisjoint(names) and outcome != COMPLETE
     return Way(outcome=outcome, to=edge.to, exit=edge.exit, class_=class_, implied=implied)
 
 

@@ -103,7 +103,7 @@ def _lines(name: str, step: Step) -> tuple[str, ...]:
     if step.agent is not None:
         lines.append(f"agent {step.agent}")
     lines += [f"check: {' '.join(check.run)}" for check in step.checks]
-    marks = [word for word in ("commits", "irreversible") if getattr(step, word)]
+    marks = [word for word in ("auto", "commits", "irreversible") if getattr(step, word)]
     lines += [", ".join(marks)] if marks else []
     return tuple(_short(line) for line in lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from podiumd.core import commands as c
-from podiumd.core import edges, kernel, limits, prompts
+from podiumd.core import edges, kernel, limits, prompts, talk
 from podiumd.core import facts as f
 from podiumd.core.kernel import CHOICES, Decision
 from podiumd.core.recipe import Step
@@ -20,8 +20,10 @@ CHOICE = "choice"
 """What the question of a gate step is about."""
 
 
-def first_move(step: Step) -> f.Move:
-    """What is to be done first in a step."""
+def first_move(state: RunState, step: Step) -> f.Move | None:
+    """What is to be done first in a step; ``None``: a person has the first word."""
+    if step.kind == "talk":
+        return talk.first_move(state, step)
     if step.kind == "command":
         return f.Move(kind="command")
     if step.kind == "gate":

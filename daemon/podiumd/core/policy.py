@@ -7,9 +7,12 @@ for the rest of the run. Nothing that the model says can change it.
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 import msgspec
+
+from podiumd.core.actions import SERVED_PREFIX
 
 Risk = Literal["read", "write", "exec"]
 Mode = Literal["confirm", "allow-all", "read-only"]
@@ -84,6 +87,20 @@ def judge(
     if mode == "allow-all" or any(_allows(rule, name, command) for rule in allow):
         return Allow()
     return Ask()
+
+
+def hooked(match: str | None, tool: str) -> bool:
+    """Whether a hook's ``match`` (a name, or a glob; ``None``: every tool) covers a tool.
+
+    Agents call the same thing differently: ``Bash`` covers ``run_command``, and ``save`` covers
+    ``mcp__podium__save``, and the other way round.
+    """
+    if match is None:
+        return True
+    name = tool.removeprefix(SERVED_PREFIX)
+    names = {name, SERVED_PREFIX + name, *(_NAMED.get(name, ()))}
+    names |= {theirs for theirs, ours in _NAMED.items() if name in ours}
+    return any(fnmatchcase(one, match) for one in names)
 
 
 def _names(tool: str, name: str) -> bool:

@@ -6,9 +6,10 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from podiumd.core import outcome, template
+from podiumd.core.phase_context import as_text
 from podiumd.core.recipe import Step
 from podiumd.core.state import RunState
 
@@ -29,12 +30,32 @@ def step_body(state: RunState, step: Step) -> str:
 
 
 def fill(state: RunState, text: str) -> str:
-    """A text of the recipe with the run's values in it."""
+    """A text of the recipe with the run's values in it.
+
+    Raises:
+        MissingVariable: it uses a key of the context that has no value.
+    """
+    return template.render(text, _values(state))
+
+
+def fill_known(state: RunState, text: str) -> str:
+    """A text of the recipe with the values that there are; the other variables stay."""
+    return template.rewrite(text, _values(state).get)
+
+
+def missing(state: RunState, texts: Iterable[str]) -> str | None:
+    """The first variable of these texts that has no value."""
+    values = _values(state)
+    found = (name for text in texts for name, _ in template.variables(text) if name not in values)
+    return next(found, None)
+
+
+def _values(state: RunState) -> dict[str, str]:
     values = {name: _as_text(value) for name, value in state.start.params.items()}
     recipe = state.recipe
     assert recipe is not None
     values |= {f"last.{name}.detail": state.details.get(name, "") for name in recipe.detailed}
-    return template.render(text, values)
+    return values | {f"ctx.{key}": as_text(value) for key, value in state.ctx.items()}
 
 
 def fill_arguments(state: RunState, arguments: Sequence[str]) -> tuple[str, ...]:

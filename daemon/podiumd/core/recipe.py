@@ -25,6 +25,8 @@ OTHER: Final = "other"
 CHECKS_FAILED: Final = "checks-failed"
 #: What a step ends with when its gate is answered "no".
 DECLINED: Final = "declined"
+#: What the last phase of a conversation ends with, and the run with it.
+COMPLETE: Final = "conversation-complete"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +85,7 @@ _BUILT_IN_EDGES: Final[dict[str, Edge]] = {
     OTHER: Edge(exit="user-provided-other", class_="needs-user"),
     CHECKS_FAILED: Edge(exit="checks-failed"),
     DECLINED: Edge(exit="gate-declined"),
+    COMPLETE: Edge(exit=COMPLETE),
 }
 
 
@@ -120,8 +123,15 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[Hook, ...] = ()
 
     @property
+    def final(self) -> bool:
+        """Whether it is the last phase of a conversation: one from which no way leads on."""
+        return self.kind == "talk" and not self.outcomes
+
+    @property
     def allowed_outcomes(self) -> tuple[str, ...]:
         """The outcomes that the step may end with; an agent's turn may always say ``other``."""
+        if self.final:
+            return (COMPLETE,)
         if self.kind != "turn":
             return self.outcomes
         return (*(name for name in self.outcomes if name != OTHER), OTHER)

@@ -13,10 +13,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from podiumd.core.findings import Finding, Notes, RecipeInvalid, TooManyFindings
 from podiumd.core.params import ParamError, bind_params, param_value
+from podiumd.core.phase_context import DECLARATION, TYPES, declared_key, fits, is_declaration
 from podiumd.core.recipe import Limits, Param, Recipe
-from podiumd.core.recipe_fields import PLAIN, Table, is_name, is_variable_name
+from podiumd.core.recipe_fields import (
+    ANY_TEXT,
+    PLAIN,
+    Table,
+    is_name,
+    is_variable_name,
+    one_of,
+)
 from podiumd.core.recipe_format import (
     LIMIT_FIELDS,
     PARAM_FIELDS,
@@ -194,8 +204,21 @@ def _context(top: Table) -> dict[str, Any]:
     for name in data:
         if not is_variable_name(name):
             _bad_name(top.notes, ("context", name), name)
-    values = {name: table.get(name, PLAIN, "") for name in data}
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+    return {name: _context_value(table, name) for name in data}
+
+
+def _context_value(table: Table, name: str) -> Any:
+    """Read what declares one key: the name of a type, a table with one, or a first value."""
+    value = table.get(name, PLAIN, "")
+    meant = isinstance(value, dict) and "type" in value and {*value} <= {*DECLARATION}
+    if meant or is_declaration(value):
+        inner = table.table(name, DECLARATION)
+        inner.get("type", one_of(*TYPES))
+        inner.get("description", ANY_TEXT)
+        key = declared_key(value)
+        if key.default is not UNSET and not fits(key.type, key.default):
+            inner.bad("default", f"expected {TYPES[key.type]}")
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _digest(text: str, prompt_files: Mapping[str, str]) -> str:

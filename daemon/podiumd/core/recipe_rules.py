@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from podiumd.core.exits import is_known, is_reserved
 from podiumd.core.findings import Notes, nearest
+from podiumd.core.phase_served import served
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, RESTART, Edge, Recipe, Step
 from podiumd.core.recipe_fields import is_name
 from podiumd.core.template import variables
@@ -18,6 +19,10 @@ class PromptSource(Protocol):
 
     prompt_file_of: dict[str, str]
 
+
+BUILT_IN: Final = "podium:"
+#: The checks that a hook may name in the place of a program.
+BUILT_IN_HOOKS: Final = ("podium:saved", "podium:exists", "podium:clean-tree", "podium:write")
 
 _TEXT_FIELDS: Final = ("gate", "ask", "system", "opening")
 
@@ -41,6 +46,8 @@ def check_rules(recipe: Recipe, notes: Notes, source: PromptSource) -> None:
         for outcome, edge in step.on.items():
             _check_edge(("steps", name, "on", outcome), edge, recipe, notes)
         _check_variables(name, step, known, notes, source)
+        if step.kind == "talk":
+            _check_talk(("steps", name), step, recipe, notes)
 
 
 def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
@@ -56,7 +63,7 @@ def _check_outcomes(name: str, step: Step, notes: Notes) -> None:
                 f"'{outcome}' to [steps.{name}.on]",
             )
     handles = step.on if step.kind == "call" else step.outcomes
-    if step.kind in ("turn", "talk", "call") and not handles:
+    if step.kind in ("turn", "call") and not handles:
         notes.add(
             "missing-key",
             path,
@@ -91,6 +98,29 @@ def _dead(name: str, outcome: str, possible: set[str]) -> str:
     if outcome == DECLINED:
         return f"{never}: it has no gate; add 'gate' or remove the edge"
     return f"{never}; {nearest(outcome, sorted(possible))}. Declare it or remove the edge"
+
+
+def _check_talk(path: Path, step: Step, recipe: Recipe, notes: Notes) -> None:
+    """A phase can be left by its own tools, and its hooks are such as there are."""
+    if step.final and step.auto:
+        message = "nothing leads on from this phase, so it cannot go on by itself; remove 'auto'"
+        notes.add("bad-value", (*path, "auto"), message)
+    if "transition" not in served(recipe, step) and not step.final:
+        message = "only the tool 'transition' leads on from here: add \"transition\" to the list"
+        notes.add("bad-value", (*path, "tools"), message)
+    for index, hook in enumerate(step.hooks):
+        where = (*path, "hooks", index, "run")
+        name, *arguments = hook.run or ("",)
+        if not name.startswith(BUILT_IN):
+            continue
+        if name not in BUILT_IN_HOOKS:
+            hint = nearest(name, BUILT_IN_HOOKS)
+            notes.add("bad-value", where, f"there is no built-in check '{name[:80]}'; {hint}")
+        for key in arguments if name == "podium:saved" else ():
+            if key not in recipe.context:
+                hint = nearest(key, recipe.context)
+                message = f"'{key}' is no key of [context]; {hint}. Correct it or declare it there"
+                notes.add("unknown-variable", where, message)
 
 
 def _check_edge(path: Path, edge: Edge, recipe: Recipe, notes: Notes) -> None:

@@ -43,7 +43,8 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "params": "Values given at the start, used as {{name}}",
         "limits": "The bounds of a run; a recipe with a cycle needs max_step_visits or "
         "max_total_steps",
-        "context": "What conversations save, used as {{ctx.name}}: each key with its first value",
+        "context": "What is saved on the way, used as {{ctx.name}}: each key with the name of its "
+        "type, or a table with 'type', 'default' and 'description', or its first value",
         "steps": "The steps of the machine",
     },
     "param": {
@@ -66,9 +67,9 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "prompt_file": "The file beside the recipe that holds the prompt",
         "talk": "Makes the step a conversation: true",
         "system": "The system text of the conversation's agent",
-        "opening": "What the agent says first",
+        "opening": "What the agent is told first, so that it has the first word",
         "auto": "The conversation goes on without waiting for the person",
-        "hooks": "Commands run around the conversation's tools",
+        "hooks": "Commands run around the conversation's tools and at the end of its turns",
         "run": "The command: a program and its arguments, no shell",
         "shell": "The command, read by a shell; takes no variables",
         "ask": "The question to a person",
@@ -79,7 +80,8 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "session": "same: the run's conversation; fresh: a new one each visit; fork: a copy",
         "agent": "The agent that takes the step",
         "model": "The agent's own word for a model",
-        "tools": "What exists in the step: all, read-only, none, or tool names",
+        "tools": "What exists in the step: all, read-only, none, or tool names (then Podium's own "
+        "too: save, ask, transition, report_outcome, notify)",
         "allow": "What the agent may use unasked; for the rest it asks",
         "permission_mode": "The agent's own word",
         "timeout_minutes": "The most minutes of one turn or command",
@@ -87,7 +89,7 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "gate": "A question to a person before the step starts",
         "commits": "The step commits, so the recipe wants a clean tree to start from",
         "irreversible": "Never repeated after a crash without asking",
-        "on": "Where each outcome leads",
+        "on": "Where each outcome leads; a conversation without it is the last phase",
     },
     "edge": {
         "to": f"The next step, or '{RESTART}' to begin again in a fresh session",
@@ -101,9 +103,10 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "timeout_seconds": "The most seconds it may take; default: 600",
     },
     "hook": {
-        "event": "When the command runs",
+        "event": "When the command runs: around a tool, or at the end of each turn",
         "match": "The tool it runs for; default: every tool",
-        "run": "The command: a program and its arguments; exit status 2 refuses",
+        "run": "The command: a program and its arguments, or a built-in check such as "
+        "podium:saved; exit status 2 refuses",
     },
 }
 
@@ -199,9 +202,10 @@ def _step(kind: Kind) -> dict[str, Any]:
     }
     every = {**_schemas(STEP_FIELDS), **tables}
     marks = [mark for mark, its in MARKS.items() if its == kind]
+    required = () if kind == "talk" else ("on",)  # the last phase of a conversation leads nowhere
     return {
         "description": _TITLE[kind],
-        **_table("step", {key: every[key] for key in STEP_KEYS[kind]}, ("on",)),
+        **_table("step", {key: every[key] for key in STEP_KEYS[kind]}, required),
         "oneOf": [{"required": [mark]} for mark in marks],
     }
 

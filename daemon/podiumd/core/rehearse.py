@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from podiumd.core import facts as f
 from podiumd.core.exits import Exit
 from podiumd.core.recipe import Recipe
+from podiumd.core.rehearse_talk import PhasePlay, play_phase
 from podiumd.core.report import TurnReport
 from podiumd.core.walk import SAID, SimulationError, Walk
 
@@ -48,18 +49,22 @@ class StepPlay(msgspec.Struct, frozen=True):
     unused: int
 
 
-def play_step(recipe: Recipe, name: str, replies: Sequence[str]) -> StepPlay:
+def play_step(recipe: Recipe, name: str, replies: Sequence[str]) -> StepPlay | PhasePlay:
     """Play one step with made-up replies, retries included; its checks pass.
+
+    In a conversation the replies may hold tool calls, and a person's messages (``rehearse_talk``).
 
     Raises:
         SimulationError: the step does not prompt an agent.
     """
     step = recipe.steps[name]
-    if step.kind != "turn":
+    if step.kind not in ("turn", "talk"):
         raise SimulationError(name, f"step '{name}' has no prompt, so nobody replies in it")
     alone = replace(step, prompt=SAID, gate=None)
     walk = Walk(replace(recipe, initial=name, steps={**recipe.steps, name: alone}))
     walk.proceed()
+    if step.kind == "talk":
+        return play_phase(walk, replies)
     used = 0
     while used < len(replies) and walk.state.exit is None and not walk.hops:
         walk.proceed()

@@ -18,7 +18,12 @@ NOTHING: Final = "(nothing)"
 
 _SUMMARY_PART: Final = 160
 _WORTH_LEAVING_OUT: Final = 300
-_TARGETS: Final = ("path", "file", "command", "query", "pattern")
+TELLING: Final = (
+    *("path", "file", "command", "query", "pattern"),
+    *("key", "to", "outcome", "question", "message"),  # of Podium's own tools
+)
+"""The parameters that say most of an action, for a line about it."""
+
 # The head of what read_file returns: "src/a.py: lines 1 to 9 of 9, sha256 ...".
 _READ_HEAD: Final = re.compile(r"(?P<path>.+): [^\n]*\bsha256 (?P<digest>[0-9a-f]{64})")
 
@@ -176,7 +181,7 @@ def lines_within(lines: Iterable[str], room: int) -> list[str]:
 
 
 def _target(action: Action) -> str:
-    for name in _TARGETS:
+    for name in TELLING:
         value = action.args.get(name)
         if isinstance(value, str) and value:
             return f"{action.name} {shortened(value, 80)}"

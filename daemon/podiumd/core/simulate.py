@@ -14,7 +14,7 @@ from podiumd.core import edges
 from podiumd.core.exits import Exit
 from podiumd.core.kernel import Decision
 from podiumd.core.paths import Hop, checked_outcomes, outcomes_of
-from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, Recipe, Step
+from podiumd.core.recipe import CHECKS_FAILED, COMPLETE, DECLINED, OTHER, Recipe, Step
 from podiumd.core.report import TurnReport
 from podiumd.core.state import Claim, Question
 from podiumd.core.walk import AT, SAID, SimulationError, Walk
@@ -101,17 +101,19 @@ class _Simulation:
             _RunOut: the list has no outcome for it.
         """
         state = self.walk.state
-        # While a turn runs, nothing is due but its reply.
+        # While a turn runs, nothing is due but its reply; a conversation may wait for words.
         due = state.next.kind if state.next is not None else "reply"
         if state.open_questions:
             self._answer(state.open_questions[0])
+        elif due != "enter" and state.current is not None and state.current.kind == "talk":
+            self._leave()
         elif due == "reply":
             self._end_turn()
         elif due == "check":
             self.walk.end_check(passed=True)
         elif due == "run":
             self.walk.end_command(passed=self._take() == "passed")
-        elif due != "enter" and self._step.kind in ("call", "talk"):
+        elif due != "enter" and self._step.kind == "call":
             self._leave()
         else:
             self._proceed()
@@ -137,6 +139,8 @@ class _Simulation:
                 f"is '{self.walk.state.step}'",
             )
         self.walk.proceed()
+        if self.walk.hops and self.walk.hops[-1].outcome == COMPLETE:
+            self.listed.take_if((COMPLETE,))
 
     def _answer(self, question: Question) -> None:
         step = self._step
@@ -171,7 +175,8 @@ class _Simulation:
     def _leave(self) -> None:
         """A call or a conversation, neither of which is played, is over."""
         d = Decision(self.walk.state, c.Proceed(at=AT))
-        outcome = self._take()
+        final = self._step.final
+        outcome = self.listed.take_if((COMPLETE,)) or COMPLETE if final else self._take()
         edges.take(d, edges.edge_for(self._step, outcome), Claim(outcome=outcome, source="command"))
         self.walk.take(d.facts)
 
@@ -179,7 +184,8 @@ class _Simulation:
 def simulate(recipe: Recipe, outcomes: Sequence[str]) -> Trace:
     """Walk through a recipe.
 
-    Turns, commands and calls end with the next of ``outcomes``. Gates and asks are answered with
+    Turns, conversations, commands and calls end with the next of ``outcomes``; the last phase of a
+    conversation needs none. Gates and asks are answered with
     "yes", unless what is next in the list is an answer to them (``declined``; ``yes`` and ``no``
     where the step has no such outcome itself; the choices of an ask). A limit that asks ends the
     run, unless ``more`` is next. Checks pass, unless ``checks-failed`` is next. With too few

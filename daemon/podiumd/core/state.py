@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -36,25 +37,79 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     closed: str | None = None
     delivered: bool = False
     spare: bool = False
+    multi: bool = False
+    columns: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def of_phase(self) -> bool:
+        """Whether the agent of a conversation asked it and has ended its turn since."""
+        return self.kind == "ask" and self.turn_id is None
+
+
+def _last(tool: str, *several: Iterable[f.ToolUsed]) -> f.ToolUsed | None:
+    """The last successful use of a tool."""
+    found = [used for calls in several for used in calls if used.tool == tool and used.success]
+    return found[-1] if found else None
 
 
 class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn whose end has not been recorded. ``loop`` is how far a native one has come."""
+    """The turn whose end has not been recorded. ``loop`` is how far a native one has come.
+
+    ``calls`` are the uses of Podium's tools by their call ids, ``before`` those of the turn that
+    this one goes on with, as far as they count at its end. ``words`` are what people said that
+    its prompt carries.
+    """
 
     intent: f.TurnIntended
     started: f.TurnStarted | None = None
     asked_seconds: float = 0.0
     asking_since: float | None = None
     loop: LoopState = LoopState()
+    calls: dict[str, f.ToolUsed] = {}
+    before: tuple[f.ToolUsed, ...] = ()
+    words: tuple[str, ...] = ()
+
+    @property
+    def transition(self) -> f.ToolUsed | None:
+        """The transition that takes effect at the turn's end: the last valid one."""
+        return _last("transition", self.before, self.calls.values())
+
+    @property
+    def asked(self) -> f.ToolUsed | None:
+        """The question that is opened at the turn's end."""
+        return _last("ask", self.before, self.calls.values())
+
+    @property
+    def reported(self) -> f.ToolUsed | None:
+        """The outcome that the agent has reported in this turn."""
+        return _last("report_outcome", self.calls.values())
 
 
 class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
-    """Words that no prompt and no turn has taken up yet. ``queued``: the agent has them."""
+    """Words that no prompt and no turn has taken up yet. ``queued``: the agent has them.
+
+    ``late``: they were said while the turn was being stopped, so the run is to go on with them.
+    """
 
     uuid: str
     text: str
     turn_id: str | None
     queued: bool = False
+    late: bool = False
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a person said, and nothing has carried to the agent yet."""
+
+    uuid: str
+    text: str
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """One turn of a conversation, shortened; ``said`` is empty where the agent spoke unasked."""
+
+    said: str
+    answered: str
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +150,11 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
     working tree that the last turn or command left; ``standings`` are where the visits of each
     step left the work, since the last restart.
+
+    ``heard`` are the uuids of all that people said, to a turn or in a conversation. In
+    conversations ``ctx`` is what has been saved and ``exchanges`` are the last turns; ``prompt`` is
+    what the last turn was about, and so is each that goes on with it; ``left`` are those of its
+    tool calls that count when it is over.
     """
 
     start: f.RunStarted
@@ -128,6 +188,11 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, str] = {}
     tree: f.TreeMark | None = None
     standings: dict[str, tuple[Standing, ...]] = {}
+    ctx: dict[str, Any] = {}
+    heard: frozenset[str] = frozenset()
+    exchanges: tuple[Exchange, ...] = ()
+    prompt: str = ""
+    left: tuple[f.ToolUsed, ...] = ()
     history: tuple[Visit, ...] = ()
     seconds: float = 0.0
     cost_usd: float = 0.0
@@ -148,6 +213,27 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         if self.start.recipe is None or self.step is None:
             return None
         return self.start.recipe.steps[self.step]
+
+    @property
+    def messages(self) -> tuple[Said, ...]:
+        """What people said that waits for the next prompt, in the order they said it."""
+        return tuple(Said(s.uuid, s.text) for s in self.steers if s.turn_id is None)
+
+    @property
+    def in_talk(self) -> bool:
+        """Whether the run is in a conversation: what people say is for the agent of its phase."""
+        return self.exit is None and self.current is not None and self.current.kind == "talk"
+
+    @property
+    def waits_for_words(self) -> bool:
+        """Whether nothing is to be done before a person says something (status ``waiting``)."""
+        return (
+            self.in_talk
+            and self.turn is None
+            and self.next is None
+            and not self.paused
+            and not self.open_questions
+        )
 
     @property
     def open_questions(self) -> tuple[Question, ...]:
@@ -176,6 +262,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
             return "paused"
         if self.parked_until is not None:
             return "parked"
+        if self.waits_for_words:
+            return "waiting"
         return "running" if self.begun else "queued"
 
     @property
@@ -185,8 +273,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def at_work(self) -> bool:
-        """Whether a command or check of the run may be going on now."""
-        return self.ready and self.next is not None and self.next.kind in ("check", "run")
+        """Whether a command, check or hook of the run may be going on now."""
+        return self.ready and self.next is not None and self.next.kind in ("check", "run", "hook")
 
     @property
     def ready(self) -> bool:

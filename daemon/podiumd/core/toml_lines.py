@@ -10,10 +10,11 @@ from typing import Final
 
 Path = tuple[str | int, ...]
 
+# No group repeats possessively: Pythons before 3.11.5 lose matches of one that holds alternatives.
 _TOKEN: Final = re.compile(
-    r'(?P<string>"""(?:[^"\\]|\\.|"(?!""))*+"{3,5}'
-    r"|'''(?:[^']|'(?!''))*+'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*+"'
+    r'(?P<string>"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*"{3,5}'
+    r"|'''[^']*+(?:'(?!'')[^']*+)*'{3,5}"
+    r'|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"'
     r"|'[^'\n]*+')"
     r"|(?P<comment>#[^\n]*+)"
     r"|(?P<newline>\n)"

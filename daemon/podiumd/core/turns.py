@@ -7,15 +7,23 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core import edges, kernel, limits, prompts
+from podiumd.core import (
+    edges,
+    kernel,
+    limits,
+    phase_fold,
+    phase_tools,
+    prompts,
+    talk,
+    talk_prompts,
+)
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
 from podiumd.core.kernel import Decision
-from podiumd.core.loop_state import LoopState
 from podiumd.core.outcome import OutcomeError, extract, prose
 from podiumd.core.recipe import Step
 from podiumd.core.report import CUT_OFF, TurnReport
-from podiumd.core.state import Claim, RunState
+from podiumd.core.state import ActiveTurn, Claim, RunState
 
 PLAIN = Step(kind="turn")
 """What holds for a plain prompt: the agent's defaults."""
@@ -47,13 +55,16 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     own_agent = step.agent or state.start.agent
     agent = state.start.agent_override or own_agent
     native = agent == own_agent  # a model's name means nothing to another agent
-    outcomes = step.allowed_outcomes if state.step is not None else ()
-    body = _body(state, move, step, outcomes)
-    if not body:
+    anew = seen.gone and state.in_talk
+    outcomes = step.allowed_outcomes if step.kind == "turn" and state.step is not None else ()
+    # A person's own prompt, and what opens a phase, go out as they are; words wait for the next.
+    waiting = state.messages if move.purpose not in ("prompt", "opening") else ()
+    if state.in_talk:
+        waiting = talk_prompts.fitting(waiting)
+    prompt = _prompt(state, move, step, outcomes, [words.text for words in waiting], gone=anew)
+    if not prompt:
         d.end(classify("no-prompt"), detail=f"Step '{state.step}' has nothing to say.")
         return
-    # A person's own prompt goes out as it is; what was added waits for the next one.
-    waiting = [s for s in state.steers if s.turn_id is None and move.purpose != "prompt"]
     d.emit(
         f.TurnIntended(
             turn_id=d.id("turn", state.sends + 1),
@@ -62,8 +73,8 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             session_id=state.session_id,
             fork_from=state.fork_from,
             agent=agent,
-            prompt=prompts.compose(body, [s.text for s in waiting], outcomes),
-            attempt=state.attempts + 1,
+            prompt=prompt,
+            attempt=1 if move.purpose in ("opening", "say") else state.attempts + 1,
             step=state.step,
             visit=state.visits.get(state.step or "", 0),
             model=step.model if native else None,
@@ -76,8 +87,27 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             carried=tuple(s.uuid for s in waiting),
             budget_usd=limits.budget_left(state),
             seconds_left=limits.seconds_left(state),
+            system=talk_prompts.system(state, step),
+            served=phase_tools.served(state.recipe, step) if state.recipe is not None else (),
+            anew=anew,
         )
     )
+
+
+def _prompt(
+    state: RunState,
+    move: f.Move,
+    step: Step,
+    outcomes: tuple[str, ...],
+    words: list[str],
+    *,
+    gone: bool,
+) -> str:
+    """The whole prompt; empty where there is nothing to say."""
+    if state.in_talk:
+        return talk_prompts.prompt(state, move, step, words, gone=gone)
+    body = _body(state, move, step, outcomes)
+    return prompts.compose(body, words, outcomes) if body else ""
 
 
 def _body(state: RunState, move: f.Move, step: Step, outcomes: tuple[str, ...]) -> str:
@@ -98,12 +128,14 @@ def over(d: Decision, command: c.TurnOver) -> None:
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id:
         return
-    report = _with_loop(turn.loop, command.report)
+    report = _with_tools(turn, command.report)
     command = replace(command, report=report)
     d.close_all("superseded", [q for q in d.state.open_questions if q.turn_id == command.turn_id])
     for steer in d.state.steers:
         if steer.uuid in command.delivered:
             d.emit(f.EffectEnded(effect=f"steer:{steer.uuid}", state="delivered"))
+    settled = d.state.in_talk and talk.is_over(turn, report)
+    late = any(words.late for words in d.state.steers)
     d.emit(
         f.TurnEnded(
             turn_id=command.turn_id,
@@ -112,15 +144,20 @@ def over(d: Decision, command: c.TurnOver) -> None:
             seconds=_active_seconds(d, report),
             cost_usd=report.cost_usd,
             tree=command.tree,
-            next=_taken_up(d, turn.intent, report),
+            next=talk.after_turn(d.state, turn) if settled else _taken_up(d, turn.intent, report),
         )
     )
-    _judge(d, turn.intent, command)
+    _judge(d, turn.intent, command, settled=settled)
     kernel.hold(d)
+    if late and d.state.in_talk and d.state.paused:
+        d.emit(f.RunResumed(why="message"))
 
 
-def _with_loop(loop: LoopState, report: TurnReport) -> TurnReport:
-    """What a native turn did stands in facts, whoever reports its end and after what."""
+def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:
+    """What a turn did by Podium's means stands in facts, whoever reports its end and after what."""
+    if turn.reported is not None:
+        report = replace(report, tool_outcome=turn.reported.args)
+    loop = turn.loop
     if loop.settings is None:
         return report
     commit = loop.commit.sha if loop.commit is not None else None
@@ -136,7 +173,7 @@ def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move
     return f.Move(
         kind="turn",
         purpose="interrupted" if cut_off else "go-on",
-        original="" if report.prompt_recorded else intent.prompt,
+        original="" if report.prompt_recorded else phase_fold.asked_for(intent),
     )
 
 
@@ -158,10 +195,12 @@ def _active_seconds(d: Decision, report: TurnReport) -> float:
     return max(0.0, length - asked)
 
 
-def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
+def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver, *, settled: bool) -> None:
     stop, report = d.state.stop, command.report
     if stop is not None and stop.how in ("cancel", "end"):
         d.end(classify(stop.reason), detail=stop.detail)
+    elif settled:
+        talk.over(d)
     elif stop is not None and stop.how == "interrupt":
         kernel.hold(d)
     elif report.kind == "done":

@@ -36,6 +36,7 @@ def run_view(state: RunState) -> Json:
         "visits": state.visits,
         "history": [msgspec.to_builtins(visit) for visit in state.history],
         "questions": [question_view(state, q) for q in state.open_questions],
+        "ctx": state.ctx,
         "turns": state.turns,
         "cost_usd": round(state.cost_usd, 6),
         "seconds": round(state.seconds, 3),
@@ -45,6 +46,19 @@ def run_view(state: RunState) -> Json:
         "started_at": state.started_at,
         "ended_at": state.ended_at,
         "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
+    }
+
+
+def snapshot_view(state: RunState) -> Json:
+    """Where a conversation stands: its phase, what has been saved, and what it waits for."""
+    asked = state.open_questions
+    return {
+        "run_id": state.start.run_id,
+        "session_id": state.session_id,
+        "phase": state.step,
+        "ctx": state.ctx,
+        "question": question_view(state, asked[0]) if asked else None,
+        "run": run_view(state),
     }
 
 
@@ -58,6 +72,8 @@ def question_view(state: RunState, question: Question) -> Json:
         "text": question.text,
         "choices": [{"id": choice, "label": label} for choice, label in question.choices],
         "free_text": question.free_text,
+        "multi": question.multi,
+        "columns": list(question.columns),
         "detail": question.detail,
         "tool": question.tool,
         "input": question.input,
@@ -123,4 +139,4 @@ def event_data(fact: f.AnyFact) -> Json:
 
 def _first_prompt(fact: f.RunStarted, recipe: Recipe) -> str:
     """The text that the run begins with, its values filled in."""
-    return prompts.fill(evolve(None, fact, ""), recipe.first_prompt).strip()
+    return prompts.fill_known(evolve(None, fact, ""), recipe.first_prompt).strip()

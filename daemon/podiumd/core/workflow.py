@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podiumd.core import asking, edges, kernel, limits, loop, plain_steps, prompts, turns
+from podiumd.core import asking, edges, kernel, limits, loop, plain_steps, prompts, talk, turns
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.exits import classify
@@ -18,6 +18,7 @@ from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, Recipe, Step
 from podiumd.core.state import Claim, Question, RunState
+from podiumd.core.template import MissingVariable
 
 
 def decide(state: RunState | None, command: c.AnyCommand) -> list[f.AnyFact]:
@@ -41,11 +42,13 @@ def _refuse_after_end(state: RunState, command: c.AnyCommand) -> None:
     """What people want of a run that is over is refused; what still comes in is dropped."""
     if isinstance(command, c.Answer):
         kernel.checked_answer(state, command)
+    elif isinstance(command, c.Say) and command.uuid in state.heard:
+        return
     elif isinstance(command, _FROM_PEOPLE):
         raise kernel.refused_as_ended(state)
 
 
-_FROM_PEOPLE = (c.Pause, c.Resume, c.Interrupt, c.Cancel, c.Steer, c.NoteAside)
+_FROM_PEOPLE = (c.Pause, c.Resume, c.Interrupt, c.Cancel, c.Say, c.Steer, c.NoteAside)
 
 
 def _first_work(recipe: Recipe | None) -> f.Move:
@@ -89,12 +92,23 @@ def _proceed(d: Decision, seen: c.Proceed) -> None:
         _hindered(d, "session-locked", LOCKED, seen.locked)
     elif seen.trouble is not None:
         _hindered(d, "error", TROUBLE, seen.trouble)
-    elif move.kind == "enter":
-        _enter(d, move, seen)
-    elif move.kind == "turn":
-        turns.intend(d, move, seen)
-    elif move.kind == "command":
-        plain_steps.intend_command(d)
+    else:
+        _do(d, move, seen)
+
+
+def _do(d: Decision, move: f.Move, seen: c.Proceed) -> None:
+    """Do what is next; where a text of the step lacks a value of the context, the run is over."""
+    before = d.state
+    try:
+        if move.kind == "enter":
+            _enter(d, move, seen)
+        elif move.kind == "turn":
+            turns.intend(d, move, seen)
+        elif move.kind == "command":
+            plain_steps.intend_command(d)
+    except MissingVariable as missing:
+        d.take_back(before)
+        d.end(classify("error"), detail=edges.no_value(move.step or before.step, missing.name))
 
 
 LOCKED = "Somebody else has this run's session or working tree."
@@ -135,13 +149,15 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             step_count=state.step_count + 1,
             session_id=session_id,
             fork_from=fork_from,
-            next=plain_steps.first_move(step),
+            next=plain_steps.first_move(state, step),
         )
     )
     if step.kind == "gate":
         plain_steps.ask(d, step)
     elif step.gate is not None:
         d.ask("gate", prompts.fill(d.state, step.gate), about="step")
+    else:
+        talk.entered(d)
 
 
 def _session_for(d: Decision, name: str, step: Step) -> tuple[str, str | None]:
@@ -216,8 +232,13 @@ def _effect_over(d: Decision, command: c.EffectOver) -> None:
     elif what == "answer":
         if name in state.questions and not state.questions[name].delivered:
             d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+    elif command.state == "lost":
+        if all(s.uuid != name for s in state.steers):  # they wait already
+            lost = f.EffectEnded(effect=command.effect, state="lost", detail=command.detail)
+            d.emit(lost)
     elif any(
-        s.uuid == name and (command.state, s.queued) != ("queued", True) for s in state.steers
+        s.uuid == name and s.turn_id is not None and (command.state, s.queued) != ("queued", True)
+        for s in state.steers
     ):
         d.emit(f.EffectEnded(effect=command.effect, state=command.state))
 
@@ -239,7 +260,10 @@ def _worktree_over(d: Decision, command: c.EffectOver) -> None:
 
 
 def _answer(d: Decision, command: c.Answer) -> None:
-    question = kernel.checked_answer(d.state, command)
+    question, answer = kernel.checked_answer(d.state, command)
+    if question.of_phase:
+        talk.answered(d, question, answer, command)
+        return
     if question.kind in ("approval", "ask"):
         d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
         return
@@ -253,6 +277,7 @@ def _gate_answered(d: Decision, question: Question, command: c.Answer) -> None:
         plain_steps.chosen(d, step, command)
         return
     if command.answer == "yes":
+        talk.entered(d)
         return
     if step is None:  # the tree was dirty, nothing has begun
         recipe = d.state.recipe
@@ -292,6 +317,8 @@ def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move 
         or question.about in ("foreign-rows", HINDERED)
         or state.turn is not None
         or (move is not None and move.kind != "turn")
+        # In a conversation nothing, or something that no turn has tried yet, is next.
+        or (state.in_talk and (move is None or move.purpose in ("opening", "say", "retry")))
     ):
         return None
     if answer == "retry":
@@ -329,6 +356,14 @@ def _ask_recovery(d: Decision, command: c.AskRecovery) -> None:
         d.ask("recover", command.text, about=command.about, detail=command.detail)
 
 
+def _steer(d: Decision, command: c.Steer) -> None:
+    """Words for the running turn; in a conversation they are a message like any other."""
+    if d.state.in_talk:
+        talk.say(d, c.Say(at=command.at, mono=command.mono, uuid=command.uuid, text=command.text))
+    else:
+        kernel.steer(d, command)
+
+
 def _fault(d: Decision, command: c.Fault) -> None:
     d.end(classify("internal-error"), detail=command.detail)
 
@@ -343,6 +378,8 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.EffectOver: _effect_over,
     c.ApprovalSeen: asking.approval,
     c.ApprovalGone: _approval_gone,
+    c.ToolCalled: talk.tool_called,
+    c.HookOver: talk.hook_over,
     c.AskerGone: asking.asker_gone,
     c.LoopStep: loop.step,
     c.Answer: _answer,
@@ -351,7 +388,8 @@ _HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
     c.LimitReset: _limit_reset,
     c.Interrupt: lambda d, _command: kernel.interrupt(d),
     c.Cancel: kernel.cancel,
-    c.Steer: kernel.steer,
+    c.Say: talk.say,
+    c.Steer: _steer,
     c.NoteAside: _note_aside,
     c.AskRecovery: _ask_recovery,
     c.Fault: _fault,

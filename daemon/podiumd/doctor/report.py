@@ -58,7 +58,7 @@ def _line(one: Check, width: int, *, colours: bool) -> str:
     state = f"{one.state:<6}"
     if colours:
         state = f"\x1b[{_COLOURS[one.state]}m{state}\x1b[0m"
-    fix = f". Fix: {one.fix}" if one.fix else ""
+    fix = f". Fix: {one.fix.removeprefix('Run: ')}" if one.fix else ""
     return f"{state}  {one.check:<{width}}  {escape(one.message + fix)}"
 
 

@@ -61,8 +61,8 @@ class AgentProcess:
         send_signal(self.identity, number)
 
 
-async def spawn(request: TurnRequest, argv: list[str], prompt: bytes) -> AgentProcess:
-    """Start the agent with ``prompt`` waiting in its stdin.
+async def spawn(request: TurnRequest, argv: list[str], *lines: bytes) -> AgentProcess:
+    """Start the agent with ``lines``, the prompt the last of them, waiting in its stdin.
 
     Its stdin is a pipe on disk that it holds open itself, its output goes to files: it can lose
     its daemon at any moment. It has a session of its own, inherits the lease and carries the
@@ -78,7 +78,7 @@ async def spawn(request: TurnRequest, argv: list[str], prompt: bytes) -> AgentPr
     descriptors = [create_fifo(directory / PIPE)]
     try:
         descriptors += [_create(directory / SPOOL), _create(directory / ERRORS)]
-        await Fifo(directory / PIPE).send(prompt)
+        await Fifo(directory / PIPE).send(*lines)
         failpoint("turn.fifo-written")
         # Not trio's run_process, whose cancellation would end the agent; nor its open_process,
         # whose object must be waited for and so cannot be let go. Started on a thread, not

@@ -17,13 +17,16 @@ import msgspec
 from podiumd.core.loop_commands import LoopCommand
 from podiumd.core.loop_facts import Words
 from podiumd.core.loop_state import LoopState
+from podiumd.core.phase_tools import ToolSpec
 from podiumd.core.report import TurnReport
 
 
 class Capabilities(msgspec.Struct, frozen=True):
     """What an agent can do; a recipe's demands are checked against it before a run starts.
 
-    ``permission_modes`` are the agent's own words for how much it may do unasked.
+    ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
+    takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
+    ``system_text``: its system text may be another in each turn.
     """
 
     structured_output: bool = False
@@ -35,7 +38,26 @@ class Capabilities(msgspec.Struct, frozen=True):
     cost: bool = False
     read_only_tools: bool = False
     survives_daemon: bool = False
+    tools: bool = False
+    hooks: bool = False
+    system_text: bool = False
     permission_modes: tuple[str, ...] = ()
+
+
+class HookPoint(msgspec.Struct, frozen=True):
+    """Where an agent is to stop and ask: before or after the tools that ``match`` (a glob; every
+    tool without one)."""
+
+    event: Literal["before-tool", "after-tool"]
+    match: str | None = None
+
+
+class ToolsServer(msgspec.Struct, frozen=True):
+    """How an agent starts the server of Podium's tools as a program of its own (MCP over its
+    standard streams). ``environment`` holds the turn's token, which belongs into no argument."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
 
 
 class LedgerClosed(Exception):
@@ -79,6 +101,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
     ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
     ``commits``: an agent that makes commits itself may commit what this turn has changed.
+    ``served`` are the tools that Podium serves in this turn, and ``hooks`` where it wants to be
+    asked; with a ``tools_server`` the agent is to reach these tools by that, not through the
+    driver. ``system_prompt`` is added to the agent's own system text.
     """
 
     turn_id: str
@@ -106,6 +131,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     script: dict[str, Any] | None = None
     ledger: Ledger | None = None
     commits: bool = False
+    served: tuple[ToolSpec, ...] = ()
+    hooks: tuple[HookPoint, ...] = ()
+    tools_server: ToolsServer | None = None
 
     @property
     def inherited(self) -> tuple[int, ...]:
@@ -120,7 +148,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     ``denied_tool_uses`` are calls that a person denied. ``offset`` is up to where in its output
     people have been told what the agent does; ``None`` leaves that to the driver's own notes.
     ``loop`` is how far a native turn has come; ``irreversible``: nothing of it may be repeated
-    unseen.
+    unseen. ``served`` and ``hooks`` are as in its request.
     """
 
     turn_id: str
@@ -138,6 +166,8 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     loop: LoopState = LoopState()
     irreversible: bool = False
+    served: tuple[ToolSpec, ...] = ()
+    hooks: tuple[HookPoint, ...] = ()
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -213,7 +243,31 @@ class PromptState(msgspec.Struct, frozen=True, tag=True):
     state: PromptPhase
 
 
-TurnEvent = Started | Output | ApprovalRequested | ApprovalWithdrawn | PromptState
+class ToolCalled(msgspec.Struct, frozen=True, tag=True):
+    """The agent calls one of the tools that Podium serves, and waits (``Turn.reply_tool``).
+
+    The same call may be told again, by a turn that was taken up or entered once more: under the
+    same ``call_id``.
+    """
+
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+
+
+class HookRaised(msgspec.Struct, frozen=True, tag=True):
+    """The agent is about to use a tool, or has used one, and waits (``Turn.settle_hook``)."""
+
+    hook_id: str
+    event: Literal["before-tool", "after-tool"]
+    tool: str
+    input: dict[str, Any]
+    output: str = ""
+
+
+TurnEvent = (
+    Started | Output | ApprovalRequested | ApprovalWithdrawn | PromptState | ToolCalled | HookRaised
+)
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -253,6 +307,14 @@ class Turn(Protocol):
 
     async def answer(self, request_id: str, decision: Decision) -> bool:
         """Answer an approval; sending the same answer again is harmless. ``False``: too late."""
+        ...
+
+    async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
+        """Tell the agent what came of its call; again is harmless. ``False``: nobody waits."""
+        ...
+
+    async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
+        """Let the agent go on, or tell it why not; again is harmless. ``False``: nobody waits."""
         ...
 
     async def leave(self) -> None:

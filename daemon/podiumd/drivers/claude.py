@@ -17,10 +17,12 @@ from msgspec.structs import replace
 from podiumd.core.report import TurnReport
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import Capabilities, PendingTurn, Settled, Turn, TurnRequest
-from podiumd.drivers.claude_args import ENVIRONMENT, claude_arguments
+from podiumd.drivers.claude_args import claude_arguments, claude_environment
 from podiumd.drivers.claude_dialect import ClaudeDialect
 from podiumd.drivers.claude_files import find_transcript, look_back, size_of
+from podiumd.drivers.claude_servers import write_servers
 from podiumd.drivers.claude_settle import find_agent, settle
+from podiumd.drivers.claude_tools import hooks_line
 from podiumd.drivers.dialect import Aftermath
 from podiumd.drivers.fifo import FifoError
 from podiumd.drivers.spool import SpoolWatch
@@ -48,6 +50,9 @@ class ClaudeDriver:
         cost=True,
         read_only_tools=True,
         survives_daemon=True,
+        tools=True,
+        hooks=True,
+        system_text=True,
         permission_modes=(
             "default",
             "acceptEdits",
@@ -73,17 +78,21 @@ class ClaudeDriver:
         turn that was interrupted reports ``interrupted``, whatever the agent had done by then. An
         agent that cannot be started at all is a turn without events whose report is ``failed``.
         """
-        dialect = ClaudeDialect([request.prompt_uuid])
+        dialect = ClaudeDialect([request.prompt_uuid], request.served)
+        # Before the prompt, so that no tool is used unasked.
+        hooks = hooks_line(request.hooks)
+        prompt = dialect.prompt(request.prompt, request.prompt_uuid)
         directory = Path(request.directory)
         since = size_of(self._transcript_of(request))
         failure = ""
         process: AgentProcess | None = None
         with self._watch.follow(directory) as bell:
             try:
+                write_servers(request)
                 process = await spawn(
-                    replace(request, environment={**request.environment, **ENVIRONMENT}),
+                    replace(request, environment=claude_environment(request)),
                     claude_arguments(request),
-                    dialect.prompt(request.prompt, request.prompt_uuid),
+                    *((prompt,) if hooks is None else (hooks, prompt)),
                 )
             except (OSError, FifoError, ValueError) as error:
                 if is_full(error):
@@ -111,12 +120,14 @@ class ClaudeDriver:
     async def take_up(self, pending: PendingTurn) -> AsyncIterator[SpooledTurn]:
         """Attach to the turn of an earlier daemon; also where it has ended in the meantime.
 
-        Events of lines before ``pending.offset`` are not told again; approvals still open are.
+        Events of lines before ``pending.offset`` are not told again; what the agent still waits
+        for is: approvals, calls of Podium's tools, hooks.
 
         Raises ``LookupError`` where no process of the turn is known or found: ``settle`` it.
         """
         process = self._found(pending)
-        dialect = ClaudeDialect((pending.prompt_uuid, *pending.sent_uuids))
+        sent = (pending.prompt_uuid, *pending.sent_uuids)
+        dialect = ClaudeDialect(sent, pending.served)
         directory = Path(pending.directory)
         with self._watch.follow(directory) as bell:
             turn = SpooledTurn(

@@ -6,15 +6,28 @@ import json
 from typing import Final
 
 from podiumd.drivers.base import TurnRequest
+from podiumd.drivers.claude_servers import servers_file
+from podiumd.formats import mcp
 
 READ_ONLY_TOOLS: Final = ("Read", "Grep", "Glob", "WebFetch", "WebSearch")
 """Those of the CLI's tools that can change no file. Bash is not among them."""
+
+SERVERS: Final = json.dumps({"mcpServers": {mcp.NAME: {"type": "sdk", "name": mcp.NAME}}})
+"""The tool server that the daemon is itself, reached over the control protocol. It goes before a
+person's own server of that name."""
 
 ENVIRONMENT: Final = {
     # Says when the agent is idle, which is how the end of a turn is known.
     "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
     # The agent's version is the person's to choose, not to change in the middle of a run.
     "DISABLE_AUTOUPDATER": "1",
+}
+
+_SERVED_ENVIRONMENT: Final = {
+    # How long, in milliseconds, the agent waits for the greeting of the daemon's tool server,
+    # which may have to start again first. After 30 s it would begin without Podium's tools. For a
+    # person's own servers it waits 2 s, whatever stands here.
+    "MCP_TIMEOUT": "86400000",
 }
 
 _ALWAYS = (
@@ -31,6 +44,12 @@ _ALWAYS = (
 )
 
 
+def claude_environment(request: TurnRequest) -> dict[str, str]:
+    """Return the agent's whole environment."""
+    served = _SERVED_ENVIRONMENT if request.served else {}
+    return {**request.environment, **ENVIRONMENT, **served}
+
+
 def claude_arguments(request: TurnRequest) -> list[str]:
     """Return the argument list; the prompt is not in it, it comes over stdin.
 
@@ -38,21 +57,29 @@ def claude_arguments(request: TurnRequest) -> list[str]:
 
     Raises ``ValueError`` for a fork of nothing and an unknown word in ``tools``.
     """
-    argv = [*request.command, *_ALWAYS, *_session(request), *_tools(request.tools)]
+    argv = [*request.command, *_ALWAYS, *_session(request), *_tools(request)]
+    if request.tools_server is not None:
+        argv += ["--mcp-config", str(servers_file(request))]
+    elif request.served:
+        argv += ["--mcp-config", SERVERS]
     if request.schema is not None:
         argv += ["--json-schema", json.dumps(request.schema, ensure_ascii=False)]
     if request.model:
         argv += ["--model", request.model]
     if request.max_budget_usd is not None:
         argv += ["--max-budget-usd", f"{max(request.max_budget_usd, 0.000001):.6f}"]
+    if request.system_prompt or request.served:
+        # A session otherwise goes on with the system text and the tools of its first turn.
+        argv += ["--system-prompt-snapshot", "off"]
     if request.system_prompt:
         # In one word: a text may begin with a dash.
         argv += [f"--append-system-prompt={request.system_prompt}"]
     if request.permission_mode:
         argv += ["--permission-mode", request.permission_mode]
-    if request.allow:
+    allow = (*request.allow, *(mcp.PREFIX + spec.name for spec in request.served))
+    if allow:
         # Takes any number of words, so it comes last.
-        argv += ["--allowedTools", *request.allow]
+        argv += ["--allowedTools", *dict.fromkeys(allow)]
     return argv
 
 
@@ -69,20 +96,23 @@ def _session(request: TurnRequest) -> list[str]:
             return [*forked, "--session-id", request.session_id]
 
 
-def _tools(tools: str | tuple[str, ...]) -> list[str]:
+def _tools(request: TurnRequest) -> list[str]:
     """Which tools exist. Tools of MCP servers are no part of ``--tools``: where the list must
     hold, the servers a person has configured are left out."""
-    match tools:
+    match request.tools:
         case "all":
             return []
         case "none":
             names: tuple[str, ...] = ()
         case "read-only":
             names = READ_ONLY_TOOLS
-        case str():
-            raise ValueError(f"tools is {tools!r}, expected all, read-only, none or a list")
+        case str() as word:
+            raise ValueError(f"tools is {word!r}, expected all, read-only, none or a list")
         case _:
-            names = tools
+            names = request.tools
+    # Podium's own come with its server, where the turn is served them.
+    served = {spec.name for spec in request.served}
+    names = tuple(n for n in names if not n.startswith(mcp.PREFIX) and n not in served)
     built_in = [name for name in names if not name.startswith("mcp__")]
     strict = ["--strict-mcp-config"] if len(built_in) == len(names) else []
     return ["--tools", ",".join(built_in), *strict]

@@ -7,18 +7,22 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from podiumd.core.phase_tools import ToolSpec
 from podiumd.core.report import EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
     ApprovalWithdrawn,
     Decision,
+    HookRaised,
     Output,
     PromptPhase,
     PromptState,
+    ToolCalled,
     TurnEvent,
 )
+from podiumd.drivers.claude_tools import ServedTools
 from podiumd.drivers.dialect import Ending
-from podiumd.formats import claude_control
+from podiumd.formats import claude_control, mcp
 from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
@@ -26,6 +30,7 @@ from podiumd.formats.claude_events import (
     ControlCancel,
     ControlRequest,
     Event,
+    Init,
     Lifecycle,
     StreamDelta,
     UserMessage,
@@ -42,10 +47,14 @@ _PROMPT_STATES: dict[str, PromptPhase] = {state: state for state in get_args(Pro
 
 
 class ClaudeDialect:
-    """One turn's conversation with ``claude``. ``sent`` are the uuids handed over so far."""
+    """One turn's conversation with ``claude``.
 
-    def __init__(self, sent: Iterable[str]) -> None:
+    ``sent`` are the uuids handed over so far, ``specs`` the tools that Podium serves in it.
+    """
+
+    def __init__(self, sent: Iterable[str], specs: Sequence[ToolSpec] = ()) -> None:
         self.reader = TurnReader(sent)
+        self._served = ServedTools(specs)
         self._heard = False
         self._streamed: set[tuple[str, str]] = set()
         self._answers: dict[str, bytes] = {}
@@ -63,11 +72,11 @@ class ClaudeDialect:
 
     @property
     def hopeless(self) -> str:
-        return self.reader.wants_stop or ""
+        return self._served.unasked or self.reader.wants_stop or ""
 
     @property
-    def waits_for_person(self) -> bool:
-        return bool(self.reader.approvals)
+    def waits_for_answer(self) -> bool:
+        return bool(self.reader.approvals) or bool(self._served.waiting)
 
     @property
     def tool_begun(self) -> bool:
@@ -77,12 +86,19 @@ class ClaudeDialect:
         """Take one line of stdout."""
         self._heard = True
         event = decode(line)
+        raised = self._served.feed(event, len(line))
+        if isinstance(event, ControlRequest) and self._served.allows(event):
+            return []
         closed = self._closed_by(event)
         self.reader.feed(event)
-        return [*closed, *self._events(event)]
+        return [*closed, *self._events(event), *raised]
 
-    def open_approvals(self) -> Sequence[ApprovalRequested]:
-        return [_approval(request) for request in self.reader.approvals.values()]
+    def open_requests(self) -> Sequence[ApprovalRequested | ToolCalled | HookRaised]:
+        asked = [_approval(request) for request in self.reader.approvals.values()]
+        return [*asked, *self._served.waiting]
+
+    def replies(self) -> Sequence[bytes]:
+        return self._served.due()
 
     def prompt(self, text: str, uuid: str) -> bytes:
         return claude_control.user_message(text, uuid)
@@ -103,6 +119,12 @@ class ClaudeDialect:
             self._answers[request_id] = _answer_line(request, decision)
         return self._answers.get(request_id)
 
+    def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
+        return self._served.reply(call_id, text, success)
+
+    def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
+        return self._served.settle(hook_id, refusal)
+
     def interrupt(self) -> bytes:
         return claude_control.interrupt(self._request_id("interrupt"))
 
@@ -115,6 +137,8 @@ class ClaudeDialect:
         if ending.torn and not self.over:
             self.reader.feed(BadLine("cut at the end", 0))
         forced = None if ending.kind is None else (ending.kind, ending.detail)
+        if forced is None and self._served.unasked:
+            forced = ("failed", self._served.unasked)
         if forced is None and not self._heard:
             status = ending.exit_status
             how = "" if status is None else f" with status {status}"
@@ -177,6 +201,9 @@ class ClaudeDialect:
                 return [Output("", "status", f"{said}: trying again in {seconds:.1f} s")]
             case ControlRequest(subtype="can_use_tool"):
                 return [_approval(event)]
+            case Init() if missing := self._served.missing(event):
+                names = ", ".join(missing)
+                return [Output("", "status", f"the agent began without {names} of Podium's tools")]
             case Lifecycle(uuid, state):
                 known = _PROMPT_STATES.get(state)
                 return [] if known is None else [PromptState(uuid, known)]
@@ -220,5 +247,6 @@ def _tool_line(block: ToolUse) -> str:
     """One line that says what a tool is called for: its name and its most telling argument."""
     words = [value for value in block.input.values() if isinstance(value, str)]
     first = " ".join(words[0].split()) if words else ""
-    line = f"{block.name}: {first}" if first else block.name
+    name = block.name.removeprefix(mcp.PREFIX)
+    line = f"{name}: {first}" if first else name
     return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 1] + "…"

@@ -68,7 +68,7 @@ def _verdict(
         unknown = [
             denial.tool
             for denial in report.denials
-            if denial.tool_use_id not in pending.denied_tool_uses
+            if denial.tool_use_id not in pending.denied_tool_uses | dialect.reader.hook_refusals
         ]
         if unknown:
             return "broken", f"{', '.join(unknown)} was denied, and no person had denied it"

@@ -8,7 +8,13 @@ from typing import Any, Protocol
 import msgspec
 
 from podiumd.core.report import EndKind, TurnReport
-from podiumd.drivers.base import ApprovalRequested, Decision, TurnEvent
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    Decision,
+    HookRaised,
+    ToolCalled,
+    TurnEvent,
+)
 
 
 class Aftermath(msgspec.Struct, frozen=True):
@@ -58,8 +64,8 @@ class Dialect(Protocol):
         ...
 
     @property
-    def waits_for_person(self) -> bool:
-        """An approval is open: silence is no sign of trouble."""
+    def waits_for_answer(self) -> bool:
+        """A person or Podium has to say something first: silence is no sign of trouble."""
         ...
 
     @property
@@ -71,8 +77,12 @@ class Dialect(Protocol):
         """Take one line of the agent and return what it says."""
         ...
 
-    def open_approvals(self) -> Sequence[ApprovalRequested]:
-        """The approvals the agent still waits for, oldest first."""
+    def open_requests(self) -> Sequence[ApprovalRequested | ToolCalled | HookRaised]:
+        """What the agent waits for and was not answered, as far as the lines tell."""
+        ...
+
+    def replies(self) -> Sequence[bytes]:
+        """The lines that are due to the agent and need nobody's decision; handed out once."""
         ...
 
     def prompt(self, text: str, uuid: str) -> bytes:
@@ -89,6 +99,14 @@ class Dialect(Protocol):
 
     def answer(self, request_id: str, decision: Decision) -> bytes | None:
         """The line that answers an approval; ``None`` where nobody waits for it."""
+        ...
+
+    def reply_tool(self, call_id: str, text: str, success: bool) -> bytes | None:
+        """The line that answers a call of a tool; ``None`` where nobody waits for it."""
+        ...
+
+    def settle_hook(self, hook_id: str, refusal: str | None) -> bytes | None:
+        """The line that lets the agent go on, or not; ``None`` where nobody waits for it."""
         ...
 
     def interrupt(self) -> bytes:

@@ -71,15 +71,16 @@ class Fifo:
         self.poisoned = False
         """Part of a line went in: the turn is to be ended."""
 
-    async def send(self, line: bytes) -> None:
-        """Write one line (its newline included) whole.
+    async def send(self, *lines: bytes) -> None:
+        """Write lines (each with its newline) whole, and all of them or none.
 
         Waits while the agent does not read; cancelling that wait leaves nothing written.
 
         Raises ``LineTooLong``, ``TurnOver`` or ``Poisoned``.
         """
-        if line.count(b"\n") != 1 or not line.endswith(b"\n"):
+        if any(line.count(b"\n") != 1 or not line.endswith(b"\n") for line in lines):
             raise ValueError("a line must hold exactly one newline, at its end")
+        line = b"".join(lines)
         async with self._lock:
             if self.poisoned:
                 raise Poisoned(f"{self._path}: a line was cut; nothing more is sent")

@@ -1,7 +1,7 @@
 """What a scripted turn notes down while it plays, one JSON line at a time.
 
 The lines are ``started`` (run and the turn's place in the script), ``acting`` before each file or
-command, and ``finished`` with the report.
+command, ``calling`` before each call of one of Podium's own tools, ``finished`` with the report.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What a journal tells: ``acted`` is true from the first file or command on."""
+    """What a journal tells: ``acted`` is true from the first file or command on, ``called`` from
+    the first call of one of Podium's own tools on."""
 
     started: bool
     acted: bool
+    called: bool
     report: TurnReport | None
 
 
@@ -49,6 +51,10 @@ class Journal:
     def acting(self, action: str) -> None:
         """A file is about to be written, or a command to be run."""
         self._append(Entry("acting", action=action))
+
+    def calling(self, call_id: str) -> None:
+        """One of Podium's own tools is about to be called."""
+        self._append(Entry("calling", action=call_id))
 
     def finished(self, report: TurnReport) -> None:
         """The turn is over; nothing of it is repeated from here on."""
@@ -70,6 +76,7 @@ def read_journal(directory: Path) -> Played:
     return Played(
         started=bool(entries),
         acted=any(entry.event == "acting" for entry in entries),
+        called=any(entry.event == "calling" for entry in entries),
         report=reports[-1] if reports else None,
     )
 

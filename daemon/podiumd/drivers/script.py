@@ -12,9 +12,14 @@ A script is TOML (``.toml``) or JSON and holds an ordered list ``turns``::
     write = [{ path = "src/a.py", content = "x = 1\n" }]  # below the working directory
     run = [["git", "add", "src/a.py"]]                  # argument lists, run in order
     otherwise = { status = 1, text = "Nothing to do.", outcome = { outcome = "other" } }
+    tools = [{ tool = "save", args = { key = "goal", value = "a shop" } }]  # Podium's own, last
     cost_usd = 0.01
     error = "the model is overloaded" # ends as an API error
     usage_limit = "2030-01-01T00:00:00Z"                # ends at the account's limit, until then
+
+Of ``tools`` each waits for what came of the one before. ``expect = "refused"`` says that a call is
+to be refused; a call that comes to anything else than expected ends the turn as failed. A file or
+command that a hook refuses is passed over.
 
 The first turn in file order that matches the prompt and is not used up answers it. A command of
 ``run`` that ends with another status than 0 ends the turn as failed, unless ``otherwise`` names
@@ -29,7 +34,7 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -52,6 +57,14 @@ class Write(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: str
 
 
+class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call of one of the tools that Podium serves, and what is to come of it."""
+
+    tool: str
+    args: dict[str, Any] = {}
+    expect: Literal["done", "refused"] = "done"
+
+
 class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the turn says when a command ended with this status."""
 
@@ -72,6 +85,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     write: tuple[Write, ...] = ()
     run: tuple[tuple[str, ...], ...] = ()
     otherwise: Otherwise | None = None
+    tools: tuple[Call, ...] = ()
     cost_usd: float = 0.0
     error: str = ""
     usage_limit: str = ""

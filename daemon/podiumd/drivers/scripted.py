@@ -11,17 +11,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-import trio
-
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.inside import played
 from podiumd.drivers.journal import Journal, read_journal, turns_played
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted_turn import ScriptedTurnRun
-from podiumd.drivers.tasks import helpers
 from podiumd.tools.process import sweep
 
 ENDING_SECONDS = 15.0
+"""Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s."""
 
 
 class ScriptedDriver:
@@ -38,6 +37,9 @@ class ScriptedDriver:
         cost=True,
         read_only_tools=True,
         survives_daemon=False,
+        tools=True,
+        hooks=True,
+        system_text=True,
     )
 
     def __init__(self, script: Script) -> None:
@@ -58,16 +60,8 @@ class ScriptedDriver:
             request, None if index is None else script.turns[index], Journal(directory)
         )
         run.journal.started(request.run_id, index)
-        async with helpers() as nursery:
-            nursery.start_soon(run.play)
-            try:
-                yield run
-            finally:
-                run.stop()
-                # Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s.
-                with trio.move_on_after(ENDING_SECONDS, shield=True):
-                    await run.finished.wait()
-                    run.close(tuple(await sweep(request.turn_id)))
+        async with played(run, request.turn_id, ENDING_SECONDS):
+            yield run
 
     def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
         """Not possible: a scripted turn ends with its daemon. Raises ``RuntimeError``."""
@@ -81,6 +75,10 @@ class ScriptedDriver:
             return Settled(state="finished", report=found.report, prompt_recorded=True)
         if not found.started:
             return Settled(state="absent", detail="the turn was never begun")
+        if found.called and not found.acted:
+            # Played from its beginning it makes the same calls, under the same names: those that
+            # are stored are answered, not done again.
+            return Settled(state="absent", detail="it had called tools of Podium's own alone")
         detail = "the daemon ended while it played this turn"
         return Settled(
             state="broken",

@@ -1,10 +1,11 @@
-"""One scripted turn while it plays: says its text, asks, writes files, runs commands."""
+"""One scripted turn while it plays: says its text, asks, writes files, runs commands, calls."""
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal
 
 import trio
 from msgspec.structs import replace
@@ -12,17 +13,18 @@ from msgspec.structs import replace
 from podiumd.core.report import Denial, EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
-    Decision,
     Output,
+    OutputKind,
     PromptState,
-    TurnEvent,
+    ToolCalled,
     TurnRequest,
 )
+from podiumd.drivers.dealings import Dealings
+from podiumd.drivers.inside import InsideTurn
 from podiumd.drivers.journal import Journal
-from podiumd.drivers.script import ScriptedTurn, Write
+from podiumd.drivers.script import Call, ScriptedTurn, Write
 from podiumd.tools.failpoints import failpoint
 
-EVENTS_AHEAD = 16
 COMMAND_END_SECONDS = 2.0
 
 
@@ -34,104 +36,59 @@ class _Ended(Exception):
         self.report = report
 
 
-class ScriptedTurnRun:
-    """Implements ``podiumd.drivers.base.Turn``; ``play`` is run by the driver's nursery."""
+class ScriptedTurnRun(InsideTurn):
+    """Implements ``podiumd.drivers.base.Turn``; ``run`` is run by the driver's nursery."""
 
     def __init__(self, request: TurnRequest, turn: ScriptedTurn | None, journal: Journal) -> None:
+        super().__init__(Dealings(request.hooks))
         self.journal = journal
-        self.finished = trio.Event()
         self._request = request
         self._turn = turn
-        self._send, self._receive = trio.open_memory_channel[TurnEvent](EVENTS_AHEAD)
-        self._scope = trio.CancelScope()
-        self._left = False
-        self._report: TurnReport | None = None
-        self._answers: dict[str, Decision] = {}
-        self._asked: dict[str, trio.Event] = {}
         self._waiting_steers: list[str] = []
         self._taken: list[str] = []
         self._denials: list[Denial] = []
         self._acted = False
+        self._uses = 0
         self._began = trio.current_time()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> TurnEvent:
-        return await anext(self._receive)
-
-    @property
-    def report(self) -> TurnReport:
-        """The end of the turn, once its context was left."""
-        if self._report is None:
-            raise RuntimeError("the turn has no report: it was let go, or is not over")
-        return self._report
-
-    async def interrupt(self) -> None:
-        """Stop playing; what was done stays done."""
-        await trio.lowlevel.checkpoint()
-        self._scope.cancel()
 
     async def steer(self, text: str, uuid: str) -> bool:
         """Accept a message; it is taken at the next boundary between actions."""
         failpoint("steer.before-write")
         await trio.lowlevel.checkpoint()
-        if self.finished.is_set() or self._scope.cancel_called:
+        if self._stopped:
             return False
         if uuid not in (*self._waiting_steers, *self._taken):
             self._waiting_steers.append(uuid)
         failpoint("steer.after-write")
         return True
 
-    async def answer(self, request_id: str, decision: Decision) -> bool:
-        """Answer an approval; the first answer holds."""
-        failpoint("answer.before-write")
-        await trio.lowlevel.checkpoint()
-        if self.finished.is_set() or request_id not in self._asked:
-            return False
-        self._answers.setdefault(request_id, decision)
-        self._asked[request_id].set()
-        failpoint("answer.after-write")
-        return True
-
-    async def leave(self) -> None:
-        """Let go. A scripted turn cannot go on without its daemon: it stops where it is."""
-        self._left = True
-        await self.interrupt()
-
-    def stop(self) -> None:
-        """End the playing, if it goes on."""
-        self._scope.cancel()
-
     def close(self, stopped: tuple[str, ...]) -> None:
-        """Drop unread events and complete the report with what a sweep had to end."""
-        self._receive.close()
-        if self._left or self._report is None:
-            self._report = None
-            return
-        self._report = replace(self._report, background_stopped=stopped)
-        self.journal.finished(self._report)
+        """See ``InsideTurn.close``; the report goes into the journal."""
+        super().close(stopped)
+        if self._report is not None:
+            self.journal.finished(self._report)
 
-    async def play(self) -> None:
+    async def run(self) -> None:
         """Play the turn to its end; never raises but for faults of this module."""
         report: TurnReport | None = None
         try:
-            with self._scope, self._send:
+            with self._scope:
                 report = await self._played()
         finally:
             report = report or self._ending("interrupted", "stopped on request")
             self._report = replace(report, undelivered=tuple(self._waiting_steers))
+            self._dealings.end()
             self.finished.set()
 
     async def _played(self) -> TurnReport:
-        await self._send.send(PromptState(self._request.prompt_uuid, "started"))
+        await self._dealings.tell(PromptState(self._request.prompt_uuid, "started"))
         try:
             report = await self._steps()
         except _Ended as ended:
             report = ended.report
         await self._take_steers()
         for uuid in (self._request.prompt_uuid, *self._taken):
-            await self._send.send(
+            await self._dealings.tell(
                 PromptState(uuid, "completed" if report.kind == "done" else "cancelled")
             )
         return report
@@ -153,18 +110,20 @@ class ScriptedTurnRun:
             if status and turn.otherwise is not None:
                 text, outcome = turn.otherwise.text, turn.otherwise.outcome
                 await self._say(text)
+        for number, call in enumerate(turn.tools):
+            await self._call(number, call)
         report = self._ending("done", "")
         return replace(report, texts=(text,), result_text=text, structured=outcome)
 
     async def _say(self, text: str) -> None:
-        await self._send.send(Output(self._request.prompt_uuid, "text", text))
+        await self._show("text", text)
         await self._take_steers()
 
     async def _take_steers(self) -> None:
         for uuid in tuple(self._waiting_steers):
             self._waiting_steers.remove(uuid)
             self._taken.append(uuid)
-            await self._send.send(PromptState(uuid, "started"))
+            await self._dealings.tell(PromptState(uuid, "started"))
 
     async def _quiet(self, seconds: float) -> None:
         limit = self._request.idle_timeout_seconds
@@ -177,12 +136,10 @@ class ScriptedTurnRun:
         if ask is None or ask.tool in self._request.allow:
             return True
         request_id = f"{self._request.turn_id}/1"
-        self._asked[request_id] = trio.Event()
-        await self._send.send(
+        decision = await self._dealings.approve(
             ApprovalRequested(request_id, ask.tool, ask.input, tool_use_id=request_id)
         )
-        await self._asked[request_id].wait()
-        allowed = self._answers[request_id].behavior == "allow"
+        allowed = decision.behavior == "allow"
         if not allowed:
             self._denials.append(Denial(ask.tool, request_id))
         return allowed
@@ -190,12 +147,20 @@ class ScriptedTurnRun:
     async def _act(self, turn: ScriptedTurn) -> int:
         """Write and run; returns the status of the command that ``otherwise`` speaks of, or 0."""
         for write in turn.write:
+            given = {"file_path": write.path, "content": write.content}
+            if await self._hooked("before-tool", "Write", given):
+                continue
             self._acting(f"write {write.path}")
             self._write(write)
-            await self._send.send(Output(self._request.prompt_uuid, "tool", f"write {write.path}"))
+            await self._show("tool", f"write {write.path}")
+            await self._hooked("after-tool", "Write", given)
             await self._take_steers()
         for command in turn.run:
+            given = {"command": shlex.join(command)}
+            if await self._hooked("before-tool", "Bash", given):
+                continue
             status, output = await self._run(command)
+            await self._hooked("after-tool", "Bash", given, output)
             if turn.otherwise is not None and status == turn.otherwise.status:
                 return status
             if status != 0:
@@ -219,7 +184,7 @@ class ScriptedTurnRun:
     async def _run(self, command: tuple[str, ...]) -> tuple[int, str]:
         line = " ".join(command)
         self._acting(f"run {line}")
-        await self._send.send(Output(self._request.prompt_uuid, "tool", line))
+        await self._show("tool", line)
         try:
             with trio.fail_after(self._request.idle_timeout_seconds):
                 done = await trio.run_process(
@@ -240,9 +205,41 @@ class ScriptedTurnRun:
             limit = self._request.idle_timeout_seconds
             raise _Ended(self._ending("timeout", f"{line}: silent for {limit:g} s")) from None
         output = done.stdout.decode(errors="replace")
-        await self._send.send(Output(self._request.prompt_uuid, "tool_result", output[-2000:]))
+        await self._show("tool_result", output[-2000:])
         await self._take_steers()
         return done.returncode, output
+
+    async def _call(self, number: int, call: Call) -> None:
+        """Call one of Podium's own tools; what comes of it must be what the script expects."""
+        call_id = f"1:{number}"
+        self.journal.calling(call_id)
+        await self._show("tool", call.tool)
+        failpoint("tool.before-call")
+        reply = await self._dealings.call(ToolCalled(call_id, call.tool, call.args))
+        failpoint("tool.after-answer")
+        await self._show("tool_result", reply.text)
+        await self._take_steers()
+        if reply.success is (call.expect == "refused"):
+            came = "was not refused" if reply.success else "was refused"
+            detail = f"tools[{number}]: {call.tool} {came}: {reply.text}"
+            raise _Ended(self._ending("failed", detail))
+
+    async def _hooked(
+        self,
+        event: Literal["before-tool", "after-tool"],
+        tool: str,
+        given: dict[str, Any],
+        output: str = "",
+    ) -> bool:
+        """Let the hooks speak; returns whether one refuses. The script goes on all the same."""
+        self._uses += event == "before-tool"
+        refusal = await self._dealings.hook(f"{self._uses}", event, tool, given, output)
+        if refusal is not None:
+            await self._show("tool_result", f"refused by a hook: {refusal}")
+        return refusal is not None
+
+    async def _show(self, kind: OutputKind, delta: str) -> None:
+        await self._dealings.tell(Output(self._request.prompt_uuid, kind, delta))
 
     def _acting(self, action: str) -> None:
         self.journal.acting(action)

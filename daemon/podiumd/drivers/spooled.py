@@ -25,7 +25,14 @@ from podiumd.drivers.agent_process import (
     end_leftovers,
     error_tail,
 )
-from podiumd.drivers.base import ApprovalRequested, Decision, PromptState, TurnEvent
+from podiumd.drivers.base import (
+    ApprovalRequested,
+    Decision,
+    HookRaised,
+    PromptState,
+    ToolCalled,
+    TurnEvent,
+)
 from podiumd.drivers.dialect import Aftermath, Dialect, Ending
 from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
 from podiumd.drivers.spool import Bell, SpoolReader
@@ -39,6 +46,8 @@ MEBIBYTE = 1 << 20
 SPOOL_MEGABYTES = 1024
 
 Look = Callable[[], Awaitable[Aftermath]]
+
+_REQUESTS = (ApprovalRequested, ToolCalled, HookRaised)
 
 
 class SpooledTurn:
@@ -66,6 +75,7 @@ class SpooledTurn:
         self._fifo = Fifo(directory / PIPE)
         self._spool = SpoolReader(directory / SPOOL)
         self._pending: deque[TurnEvent] = deque([process.started])
+        self._replies: deque[bytes] = deque()
         self._began = self._last_output = trio.current_time()
         self._stop_at: float | None = None
         self._ended: tuple[EndKind | None, str] | None = None
@@ -102,7 +112,7 @@ class SpooledTurn:
 
         ``None``: where that daemon noted that it stopped; if it could not, what is there now.
         What the agent said up to ``offset`` is not told again. What became of messages is, and
-        approvals that are still open are raised again, wherever they stand.
+        what the agent still waits for is raised again, or answered again, wherever it stands.
         """
         if offset is None:
             offset = _told(self._directory)
@@ -111,20 +121,26 @@ class SpooledTurn:
             for line in self._spool.read():
                 for one in self._dialect.feed(line.data):
                     told = line.end <= offset and not isinstance(one, PromptState)
-                    if not told and not isinstance(one, ApprovalRequested):
+                    if not told and not isinstance(one, _REQUESTS):
                         events.append(one)
             await trio.lowlevel.checkpoint()
         self._first_output = True
         self._tool_begun = self._dialect.tool_begun
-        self._pending.extend([*events, *self._dialect.open_approvals()])
+        self._pending.extend([*events, *self._dialect.open_requests()])
+        self._replies.extend(self._dialect.replies())
         self._judge()
 
     async def _advance(self) -> None:
         """Read what is there, or wait for more; decide whether that was the end."""
         gone = self._process.gone.is_set()  # asked first: what is read now is then all there is
-        if self._read(keep=True) or not self._spool.at_end:
+        if self._read(keep=True) or self._replies or not self._spool.at_end:
             await trio.lowlevel.checkpoint()
             self._judge()
+            at, kind, detail = self._patience()
+            with trio.move_on_at(at) as scope:
+                await self._reply()
+            if scope.cancelled_caught:
+                self._end(kind, detail)
         elif gone:
             self._end(None, "")
         else:
@@ -133,6 +149,17 @@ class SpooledTurn:
                 self._end(kind, detail)
             else:
                 await self._bell.wait(at - trio.current_time())
+
+    async def _reply(self) -> None:
+        """Say what the agent waits for and nobody has to decide; what is not said is kept."""
+        while self._replies and not self._left:
+            failpoint("handshake.before-write")
+            try:
+                await self._send(self._replies[0])
+            except LineTooLong as error:
+                self._end("failed", f"the agent cannot be told its tools: {error}")
+            failpoint("handshake.after-write")
+            self._replies.popleft()
 
     def _read(self, *, keep: bool) -> bool:
         lines = self._spool.read()
@@ -143,6 +170,7 @@ class SpooledTurn:
             events = self._dialect.feed(line.data)
             if keep:
                 self._pending.extend(events)
+            self._replies.extend(self._dialect.replies())
             if self._dialect.tool_begun and not self._tool_begun:
                 self._tool_begun = True
                 failpoint("turn.tool-begun")
@@ -168,7 +196,7 @@ class SpooledTurn:
         if self._dialect.lingering:
             at = self._last_output + STEP_SECONDS
             ends.append((at, "broken", "the agent is idle and never said what became of a message"))
-        elif not self._dialect.waits_for_person:
+        elif not self._dialect.waits_for_answer:
             at = self._last_output + self._idle_timeout
             ends.append((at, "timeout", f"no output for {self._idle_timeout:g} s"))
         return min(ends, key=lambda end: end[0])
@@ -216,12 +244,25 @@ class SpooledTurn:
     async def answer(self, request_id: str, decision: Decision) -> bool:
         """Answer an approval; ``False``: nobody waits for it any more."""
         line = None if self._left else self._dialect.answer(request_id, decision)
+        return await self._say(line, "answer.before-write", "answer.after-write")
+
+    async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
+        """Say what came of a call; ``False``: nobody waits for it any more."""
+        line = None if self._left else self._dialect.reply_tool(call_id, text, success)
+        return await self._say(line, "tool.before-reply", "tool.after-reply")
+
+    async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
+        """Let the agent go on, or not; ``False``: nobody waits for it any more."""
+        line = None if self._left else self._dialect.settle_hook(hook_id, refusal)
+        return await self._say(line, "hook.before-settle", "hook.after-settle")
+
+    async def _say(self, line: bytes | None, before: str, after: str) -> bool:
         if line is None or self._process.gone.is_set():
             await trio.lowlevel.checkpoint()
             return False
-        failpoint("answer.before-write")
+        failpoint(before)
         sent = await self._send(line)
-        failpoint("answer.after-write")
+        failpoint(after)
         self._last_output = trio.current_time()
         return sent
 
@@ -285,8 +326,9 @@ class SpooledTurn:
 
     async def _until(self, done: Callable[[], bool]) -> None:
         while not done():
-            if self._read(keep=False) or not self._spool.at_end:
+            if self._read(keep=False) or self._replies or not self._spool.at_end:
                 await trio.lowlevel.checkpoint()
+                await self._reply()
             else:
                 await self._bell.wait()
 

@@ -34,5 +34,13 @@ class StillbornTurn:
         await trio.lowlevel.checkpoint()
         return False
 
+    async def reply_tool(self, call_id: str, text: str, success: bool) -> bool:
+        await trio.lowlevel.checkpoint()
+        return False
+
+    async def settle_hook(self, hook_id: str, refusal: str | None) -> bool:
+        await trio.lowlevel.checkpoint()
+        return False
+
     async def leave(self) -> None:
         await trio.lowlevel.checkpoint()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from podiumd.formats.claude_json import mapping, string
 from podiumd.formats.message import (
     Block,
@@ -48,6 +50,13 @@ def blocks_of_record(raw: dict[str, Any]) -> tuple[Block, ...]:
             return (tool_result(result.tool_use_id, words, is_error=result.is_error),)
         case _:
             return blocks
+
+
+def words_of_view(view: object) -> str:
+    """Return what the agent's own view of a tool's result says, as JSON where that is no words."""
+    if isinstance(view, dict) and not any(name in view for name in VIEW_FIELDS):
+        return msgspec.json.encode(view).decode()
+    return _viewed(view)
 
 
 def _viewed(view: object) -> str:

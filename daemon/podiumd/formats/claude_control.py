@@ -7,11 +7,21 @@ a line has to fit the pipe); half a surrogate pair, which UTF-8 cannot hold, bec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final, Literal
 
 import msgspec
 
 from podiumd.formats.claude_json import whole_text
+
+HookMoment = Literal["before", "after"]
+
+_HOOK_EVENTS: Final[dict[HookMoment, tuple[str, ...]]] = {
+    "before": ("PreToolUse",),
+    "after": ("PostToolUse", "PostToolUseFailure"),
+}
+_HOOK_SECONDS: Final = 86_400
+"""How long the CLI waits for a hook's answer. What comes later counts for nothing; before a tool
+the CLI then refuses it."""
 
 
 def user_message(text: str, uuid: str) -> bytes:
@@ -50,6 +60,45 @@ def deny(request_id: str, message: str, *, interrupt: bool = False) -> bytes:
     if interrupt:
         answer["interrupt"] = True
     return _answer(request_id, answer)
+
+
+def initialize(request_id: str, hooks: Iterable[HookMoment], matcher: str) -> bytes:
+    """Return the request to be asked before, or told after, the use of a tool.
+
+    It stands before the prompt: what the CLI does before it reads this is not asked about.
+
+    Parameters:
+        matcher: an expression of JavaScript's that the names of the tools match.
+    """
+    events = {
+        event: [{"matcher": matcher, "hookCallbackIds": [moment], "timeout": _HOOK_SECONDS}]
+        for moment in hooks
+        for event in _HOOK_EVENTS[moment]
+    }
+    return _request(request_id, {"subtype": "initialize", "hooks": events})
+
+
+def hook_answer(request_id: str, event: str, refusal: str | None) -> bytes:
+    """Return our word at a hook: ``None`` lets the agent go on, else the model is told why not."""
+    if refusal is None:
+        return _answer(request_id, {})
+    if event in _HOOK_EVENTS["after"]:
+        return _answer(request_id, {"decision": "block", "reason": refusal})
+    denied = {
+        "hookEventName": event,
+        "permissionDecision": "deny",
+        "permissionDecisionReason": refusal,
+    }
+    return _answer(request_id, {"hookSpecificOutput": denied})
+
+
+def server_reply(request_id: str, reply: dict[str, Any] | None) -> bytes:
+    """Return what the host's tool server says to a message.
+
+    ``None``: it was a notification. The CLI waits also then, and takes any reply at all.
+    """
+    said = {"jsonrpc": "2.0", "id": 0, "result": {}} if reply is None else reply
+    return _answer(request_id, {"mcp_response": said})
 
 
 def interrupt(request_id: str, *, cancel_queued: bool = True) -> bytes:

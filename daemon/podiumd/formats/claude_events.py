@@ -40,13 +40,17 @@ class AssistantMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """Tool results, or words that the CLI puts into the conversation itself."""
+    """Tool results, or words that the CLI puts into the conversation itself.
+
+    ``refused_by_hook`` are the ids of those calls among them that a hook did not let happen.
+    """
 
     uuid: str
     results: tuple[ToolResult, ...]
     text: str
     parent_tool_use_id: str | None
     synthetic: bool
+    refused_by_hook: tuple[str, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +94,27 @@ class ControlRequest(msgspec.Struct, frozen=True, kw_only=True):
     asks_person: bool
 
 
+class ServerMessage(msgspec.Struct, frozen=True):
+    """A message to the tool server that lives in the host; the CLI waits for ``request_id``.
+
+    Also where the message itself is a notification, to which no server replies.
+    """
+
+    request_id: str
+    message: dict[str, Any]
+
+
+class HookCallback(msgspec.Struct, frozen=True, kw_only=True):
+    """The CLI waits for the host's word before or after a tool; ``output`` is what came of it."""
+
+    request_id: str
+    event: str
+    tool: str
+    input: dict[str, Any]
+    tool_use_id: str
+    output: str
+
+
 class ControlCancel(msgspec.Struct, frozen=True):
     """The CLI no longer waits for the answer to this request."""
 
@@ -97,11 +122,15 @@ class ControlCancel(msgspec.Struct, frozen=True):
 
 
 class ControlResponse(msgspec.Struct, frozen=True):
-    """The answer to a request of ours; ``cancelled`` are uuids an interrupt withdrew."""
+    """The answer to a request of ours; ``cancelled`` are uuids an interrupt withdrew.
+
+    ``hooks_applied`` is false where a request to be asked at hooks was heard and is not followed.
+    """
 
     request_id: str
     error: str | None
     cancelled: tuple[str, ...]
+    hooks_applied: bool = True
 
 
 class Lifecycle(msgspec.Struct, frozen=True):
@@ -189,6 +218,8 @@ Event = (
     | UserMessage
     | Result
     | ControlRequest
+    | ServerMessage
+    | HookCallback
     | ControlCancel
     | ControlResponse
     | Lifecycle

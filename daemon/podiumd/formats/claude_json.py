@@ -27,15 +27,26 @@ def read_object(
             ``replace``, they are replaced, as is right for a file that stays as it is.
     """
     try:
-        value = _decoder.decode(line)
-    except (ValueError, RecursionError):
-        try:
-            value = whole_text(_lenient(line, errors))
-        except (ValueError, RecursionError) as error:
-            return f"not JSON: {type(error).__name__}"
+        value = read_value(line, errors=errors)
+    except ValueError as error:
+        return f"not JSON: {error}"
     if not isinstance(value, dict):
         return f"a JSON {type(value).__name__}, no object"
     return value
+
+
+def read_value(line: bytes, *, errors: Literal["strict", "replace"] = "strict") -> Any:
+    """Return a line's JSON value, whatever its type; as lenient as ``read_object``.
+
+    Raises ``ValueError`` with the kind of fault as its text: no JSON, or too deeply nested.
+    """
+    try:
+        return _decoder.decode(line)
+    except (ValueError, RecursionError):
+        try:
+            return whole_text(_lenient(line, errors))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(type(error).__name__) from None
 
 
 def _lenient(line: bytes, errors: str) -> Any:

@@ -12,8 +12,17 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from podiumd.core.report import Denial
-from podiumd.formats.claude_content import blocks_of
-from podiumd.formats.claude_control import allow, deny, end_session, interrupt, user_message
+from podiumd.formats.claude_content import blocks_of, words_of_view
+from podiumd.formats.claude_control import (
+    allow,
+    deny,
+    end_session,
+    hook_answer,
+    initialize,
+    interrupt,
+    server_reply,
+    user_message,
+)
 from podiumd.formats.claude_events import (
     SYNTHETIC_MODEL,
     ApiRetry,
@@ -25,12 +34,14 @@ from podiumd.formats.claude_events import (
     ControlRequest,
     ControlResponse,
     Event,
+    HookCallback,
     Informational,
     Init,
     Lifecycle,
     Other,
     RateLimit,
     Result,
+    ServerMessage,
     StateChanged,
     StreamDelta,
     UserMessage,
@@ -58,12 +69,14 @@ __all__ = [
     "ControlRequest",
     "ControlResponse",
     "Event",
+    "HookCallback",
     "Informational",
     "Init",
     "Lifecycle",
     "Other",
     "RateLimit",
     "Result",
+    "ServerMessage",
     "StateChanged",
     "StreamDelta",
     "UserMessage",
@@ -71,7 +84,10 @@ __all__ = [
     "decode",
     "deny",
     "end_session",
+    "hook_answer",
+    "initialize",
     "interrupt",
+    "server_reply",
     "user_message",
 ]
 
@@ -122,6 +138,12 @@ def _user(raw: dict[str, Any]) -> Event:
         text=text_of(blocks),
         parent_tool_use_id=optional(raw, "parent_tool_use_id"),
         synthetic=raw.get("isSynthetic") is True,
+        refused_by_hook=tuple(
+            string(meta, "id")
+            for meta in objects(raw, "tool_result_meta")
+            if mapping(meta, "permission_decision").get("source") == "hook"
+            and mapping(meta, "permission_decision").get("decision") == "reject"
+        ),
     )
 
 
@@ -152,9 +174,14 @@ def _result(raw: dict[str, Any]) -> Event:
 
 def _control_request(raw: dict[str, Any]) -> Event:
     request = mapping(raw, "request")
+    request_id, subtype = string(raw, "request_id"), string(request, "subtype")
+    if subtype == "mcp_message":
+        return ServerMessage(request_id, mapping(request, "message"))
+    if subtype == "hook_callback":
+        return _hook_callback(request_id, mapping(request, "input"))
     return ControlRequest(
-        request_id=string(raw, "request_id"),
-        subtype=string(request, "subtype"),
+        request_id=request_id,
+        subtype=subtype,
         tool=string(request, "tool_name"),
         input=mapping(request, "input"),
         tool_use_id=string(request, "tool_use_id"),
@@ -163,13 +190,26 @@ def _control_request(raw: dict[str, Any]) -> Event:
     )
 
 
+def _hook_callback(request_id: str, told: dict[str, Any]) -> Event:
+    return HookCallback(
+        request_id=request_id,
+        event=string(told, "hook_event_name"),
+        tool=string(told, "tool_name"),
+        input=mapping(told, "tool_input"),
+        tool_use_id=string(told, "tool_use_id"),
+        output=string(told, "error") or words_of_view(told.get("tool_response")),
+    )
+
+
 def _control_response(raw: dict[str, Any]) -> Event:
     response = mapping(raw, "response")
     failed = string(response, "subtype") == "error"
+    found = mapping(response, "response")
     return ControlResponse(
         string(response, "request_id"),
         string(response, "error", "unknown error") if failed else None,
-        strings(mapping(response, "response"), "cancelled"),
+        strings(found, "cancelled"),
+        found.get("hooks_applied") is not False,
     )
 
 

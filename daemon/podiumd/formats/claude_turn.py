@@ -67,6 +67,8 @@ class TurnReader:
         """Why going on is pointless (bad credentials), for the driver to cut the turn short."""
         self.approvals: dict[str, ControlRequest] = {}
         """Open approval requests by request id. An answer of ours closes one: ``answered``."""
+        self.hook_refusals: set[str] = set()
+        """Calls that a hook refused: they are listed as denials too, and nobody denied them."""
 
     def sent(self, uuid: str) -> None:
         """Note that a message was handed to the process; again for the same uuid is harmless."""
@@ -100,6 +102,7 @@ class TurnReader:
             case AssistantMessage():
                 self._assistant(event)
             case UserMessage():
+                self.hook_refusals.update(event.refused_by_hook)
                 if any(APPROVAL_ABORTED in result.text for result in event.results):
                     self._approval_aborted = True
             case Result():

@@ -70,9 +70,18 @@ class ClientGone(Exception):
     """The client ended the connection within its request: nobody waits for an answer."""
 
 
+class Streamed:
+    """What a handler returns that has sent its answer itself, through ``Request.stream``."""
+
+
+STREAMED: Final = Streamed()
+Answer = Response | Streamed
+
+
 class Request:
     """One request. ``path`` is decoded, ``headers`` have lower-case names, ``peer`` is the
-    client's address, ``secure`` says whether it came over TLS."""
+    client's address, ``secure`` says whether it came over TLS. ``stopping`` is set when the gateway
+    stops: an answer that is still being streamed is to come to its end, at once."""
 
     def __init__(
         self,
@@ -81,6 +90,7 @@ class Request:
         peer: str,
         secure: bool,
         authenticated: Callable[[], None] = lambda: None,
+        stopping: trio.Event | None = None,
     ) -> None:
         self.method: str = head.method
         self.path: str = head.path
@@ -89,7 +99,21 @@ class Request:
         self.peer = peer
         self.secure = secure
         self.authenticated = authenticated
+        self.stopping = trio.Event() if stopping is None else stopping
+        self.pieces: Pieces | None = None
         self._body = body
+
+    async def stream(self, response: Response) -> Pieces:
+        """Begin to answer with a body that is sent piece by piece; ``response`` is its head.
+
+        To be called once, when the request's body has been read. The handler then returns
+        ``STREAMED``: whatever else comes of it cuts the connection, for it is too late to say
+        why. Raises ``ClientGone``.
+        """
+        assert self.pieces is None and self._body.over and not response.body
+        self.pieces = self._body.answer_in_pieces()
+        await self.pieces.begin(response)
+        return self.pieces
 
     async def body(self, limit: int) -> bytes:
         """The whole body, of at most ``limit`` bytes; raises as ``chunks`` does."""
@@ -211,6 +235,10 @@ class Body:
             self._broken = True
             raise Problem(408, detail="The body does not arrive, or too slowly.")
 
+    def answer_in_pieces(self) -> Pieces:
+        """The way for an answer that is streamed."""
+        return Pieces(self._stream, self._protocol)
+
     async def hung_up(self) -> None:
         """Return once the client has ended the connection, or its half of it.
 
@@ -240,7 +268,38 @@ class Body:
         return self.over
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+class Pieces:
+    """An answer that is under way, piece by piece: chunked, or (HTTP/1.0) up to the connection's
+    end. Tasks may send at the same time."""
+
+    def __init__(self, stream: OutboxStream, protocol: h11.Connection) -> None:
+        self._stream = stream
+        self._protocol = protocol
+
+    async def begin(self, response: Response) -> None:
+        """Send the head. Raises ``ClientGone``."""
+        headers = [*_always(), ("Content-Type", response.content_type), *response.headers]
+        await self._send(h11.Response(status_code=response.status, headers=headers, reason=b"OK"))
+
+    async def send(self, data: bytes) -> None:
+        """Send a piece that is not empty, and wait until the transport has taken it: a client that
+        does not read holds up whoever sends. Cancelled meanwhile, it has been sent all the same,
+        and whole. Raises ``ClientGone``."""
+        await self._send(h11.Data(data=data))
+
+    async def end(self) -> None:
+        """Send that this was all. Raises ``ClientGone``."""
+        await self._send(h11.EndOfMessage())
+
+    async def _send(self, event: h11.Response | h11.Data | h11.EndOfMessage) -> None:
+        try:
+            self._stream.put(self._protocol.send(event) or b"")
+            await self._stream.send_all(b"")  # wait for what was put
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            raise ClientGone from None
+
+
+Handler = Callable[[Request], Awaitable[Answer]]
 
 
 async def exchange(
@@ -254,11 +313,17 @@ async def exchange(
     """Answer one request; returns whether the connection can carry another.
 
     ``going_on`` says, once the answer is known, whether the gateway wants another. A fault of
-    the handler is logged under an id and answered with that id alone. Raises ``ClientGone``, and
-    what sending raises.
+    the handler is logged under an id and answered with that id alone; where its answer was being
+    streamed, that breaks off. Raises ``ClientGone``, and what sending raises.
     """
-    response = await _answer(request, handler)
-    await _send(stream, head, response, keep=body.can_be_drained and going_on())
+    answer = await _answer(request, handler)
+    if request.pieces is not None:
+        if not isinstance(answer, Streamed):
+            return False
+        await request.pieces.end()
+    else:
+        assert isinstance(answer, Response), "what is streamed has been begun"
+        await _send(stream, head, answer, keep=body.can_be_drained and going_on())
     protocol = head.protocol
     if protocol.our_state is not h11.DONE or not await body.drain():
         stream.unread_input = not body.over
@@ -269,7 +334,7 @@ async def exchange(
     return True
 
 
-async def _answer(request: Request, handler: Handler) -> Response:
+async def _answer(request: Request, handler: Handler) -> Answer:
     try:
         return await handler(request)
     except Problem as problem:
@@ -303,9 +368,13 @@ async def _send(stream: OutboxStream, head: Head, response: Response, keep: bool
     await stream.send_all(data)
 
 
-def _start(response: Response, keep: bool) -> h11.Response:
+def _always() -> list[tuple[str, str]]:
     headers = [("Date", formatdate(usegmt=True)), ("Cache-Control", "no-store")]
-    headers.append(("X-Content-Type-Options", "nosniff"))
+    return [*headers, ("X-Content-Type-Options", "nosniff")]
+
+
+def _start(response: Response, keep: bool) -> h11.Response:
+    headers = _always()
     if response.status not in _NO_BODY:
         headers.append(("Content-Length", str(len(response.body))))
         if response.body:

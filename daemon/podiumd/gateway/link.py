@@ -15,7 +15,7 @@ import trio
 from podiumd.gateway.admission import Place
 from podiumd.gateway.head import BadHead, Head, NotHttp, check_upgrade, read_head
 from podiumd.gateway.hosts import HostRules, is_own_origin
-from podiumd.gateway.http import Body, Handler, Problem, Request, Response, exchange, refuse
+from podiumd.gateway.http import Answer, Body, Handler, Problem, Request, exchange, refuse
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.notices import Notices
 from podiumd.gateway.outbox import OutboxStream
@@ -66,10 +66,12 @@ class Link:
         self._waiting: trio.CancelScope | None = None
         self._working: trio.CancelScope | None = None
         self._answer_by = float("inf")
+        self._stopping = trio.Event()
 
     def stop(self, nursery: trio.Nursery) -> None:
         """Say goodbye to a phone; stop to wait for another request. One in hand goes on within the
         drain time."""
+        self._stopping.set()
         self._answer_by = trio.current_time() + self._limits.drain_seconds
         if self._working is not None:
             self._working.deadline = self._answer_by
@@ -212,10 +214,11 @@ class Link:
 
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:
         body = Body(stream, head, self._limits)
-        request = Request(head, body, self.peer, self._secure, self._place.trust)
+        trust, stopping = self._place.trust, self._stopping
+        request = Request(head, body, self.peer, self._secure, trust, stopping)
         return await exchange(stream, request, body, head, self._handle, self._goes_on)
 
-    async def _handle(self, request: Request) -> Response:
+    async def _handle(self, request: Request) -> Answer:
         """Raises ``Problem`` when the gateway stops before there is an answer."""
         with trio.CancelScope(deadline=self._answer_by) as self._working:
             return await self._house.http(request)

@@ -15,7 +15,7 @@ import trio
 
 from podiumd.gateway.admission import Admission
 from podiumd.gateway.hosts import HostRules, canonical
-from podiumd.gateway.http import ClientGone, Request, Response
+from podiumd.gateway.http import Answer, ClientGone, Request
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.link import Doorkeeper, House, Link
 from podiumd.gateway.listener import accept, open_sockets
@@ -38,7 +38,7 @@ class PhoneApp(Protocol):
 class HttpApp(Protocol):
     """Who answers everything that is no WebSocket."""
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: Request) -> Answer:
         """The answer; or a ``Problem`` raised."""
 
 

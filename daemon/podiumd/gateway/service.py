@@ -30,6 +30,7 @@ from podiumd.gateway.guard import Guard
 from podiumd.gateway.listener import CannotListen
 from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
+from podiumd.gateway.routes.agui import AguiRoute
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.metrics import MetricsRoute
 from podiumd.gateway.routes.prompt import PromptRoute, Tokens
@@ -113,7 +114,7 @@ async def open_gateway(
 
 @asynccontextmanager
 async def _running(
-    around: Surroundings, service: Service, tokens: Tokens, devices: Devices, control: Control
+    around: Surroundings, service: Service, store: Store, devices: Devices, control: Control
 ) -> AsyncIterator[None]:
     guard, home = Guard(trio.current_time), around.home
     listeners: list[Callable[[CommandEvent], None]] = []
@@ -138,11 +139,11 @@ async def _running(
             infer_name=around.infer_name,
             home=str(home),
         )
-        hub = Hub(service, devices, guard, workshop, around.voice, tokens)
+        hub = Hub(service, devices, guard, workshop, around.voice, store)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)
         routes = Routes(
-            Door(devices, guard), _routes(around.voice, service, tokens, workshop, around.meters)
+            Door(devices, guard), _routes(around.voice, service, store, workshop, around.meters)
         )
         try:
             tls = await trio.to_thread.run_sync(_tls, around)
@@ -171,11 +172,12 @@ def _command_book(
 
 
 def _routes(
-    voice: Voice, service: Service, tokens: Tokens, workshop: Workshop, meters: Meters
+    voice: Voice, service: Service, store: Store, workshop: Workshop, meters: Meters
 ) -> dict[tuple[str, str], Handler]:
     recordings = Recordings(voice)
     return {
-        ("POST", "/v1/prompt"): PromptRoute(service, tokens, recordings),
+        ("POST", "/agui"): AguiRoute(service, store, store),
+        ("POST", "/v1/prompt"): PromptRoute(service, store, recordings),
         ("POST", "/v1/audio/transcriptions"): TranscriptionRoute(recordings),
         ("POST", "/upload"): UploadRoute(workshop.resources),
         ("GET", "/metrics"): MetricsRoute(service, meters),

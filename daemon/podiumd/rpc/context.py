@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
@@ -11,6 +11,7 @@ import trio
 
 from podiumd.runtime.api import GatewayControl, Json, Service, Subscription
 from podiumd.runtime.errors import NotFound, Refused
+from podiumd.runtime.tool_access import REFUSED, Reply
 from podiumd.runtime.voice import Voice
 
 S = TypeVar("S", bound=Subscription)
@@ -71,12 +72,19 @@ def _nothing() -> None:
     pass
 
 
+async def no_tools(token: str, text: str, delivery: str | None) -> Reply:
+    """The ``tools`` of a daemon whose turns serve none. Raises Refused."""
+    raise Refused(REFUSED)
+
+
 @dataclass(frozen=True, kw_only=True)
 class DaemonInfo:
     """What ``daemon.status`` says beside the service, and how the daemon is asked to stop.
 
     ``started_at`` is RFC 3339; ``request_shutdown`` returns at once, its caller gets its answer.
-    ``voice`` makes text of speech. ``on_request`` is told of every line that a client sends.
+    ``voice`` makes text of speech. ``tools`` answers agents
+    (``podiumd.runtime.tool_access.ToolAccess.message``). ``on_request`` is told of every line that
+    a client sends.
     ``service`` is the service manager that runs the daemon: ``systemd``, ``launchd`` or none.
     """
 
@@ -88,6 +96,7 @@ class DaemonInfo:
     gateway: GatewayControl = field(default_factory=NoGateway)
     voice: Voice | None = None
     settings: SettingsControl = field(default_factory=NoSettings)
+    tools: Callable[[str, str, str | None], Awaitable[Reply]] = field(default=no_tools)
     on_request: Callable[[], None] = field(default=_nothing)
     service: str | None = None
 

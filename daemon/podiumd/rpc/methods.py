@@ -11,8 +11,8 @@ import msgspec
 
 from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
+from podiumd.rpc import mcp_methods, voice_methods
 from podiumd.rpc import params as p
-from podiumd.rpc import voice_methods
 from podiumd.rpc.adapter import Method
 from podiumd.rpc.context import RequestContext
 from podiumd.runtime.api import Json, SendPrompt, StartRun
@@ -248,6 +248,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("gateway.devices", p.Nothing, _gateway_devices, "The paired devices."),
     Method("gateway.pair", p.Pair, _gateway_pair, "A key for one more device, told once."),
     Method("gateway.revoke", p.Revoke, _gateway_revoke, "Take a device's key back."),
+    *mcp_methods.MCP_METHODS,
     Method("questions.answer", p.Answer, _questions_answer, "Answer an open question."),
     Method("questions.list", p.Nothing, _questions_list, "The open questions."),
     Method("recipes.check", p.CheckRecipe, _recipes_check, "The faults of a recipe."),

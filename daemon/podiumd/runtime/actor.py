@@ -21,7 +21,7 @@ from podiumd.core import views
 from podiumd.core.fold import evolve
 from podiumd.core.state import RunState
 from podiumd.core.workflow import decide
-from podiumd.runtime import fact_log
+from podiumd.runtime import fact_log, snapshots
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.store.errors import StoreError
@@ -40,9 +40,11 @@ _AFTER: dict[str, str] = {
     "action.intended": "action.after-intended",
     "reply.received": "reply.after-received",
     "run.started": "run.after-started",
+    "tool.used": "tool.after-recorded",
     "turn.intended": "turn.after-intended",
     "turn.started": "turn.after-started",
     "turn.ended": "turn.after-ended",
+    "message.received": "say.after-stored",
     "outcome.parsed": "outcome.after-parsed",
     "question.opened": "gate.after-opened",
     "question.closed": "question.after-closed",
@@ -108,6 +110,9 @@ class RunActor:
                     self.context, self.state, facts, command.at, mark=mark, token=token
                 )
                 self.poke()
+                snapshot = snapshots.after(self.state, facts, command.at)
+                if snapshot is not None:
+                    self.context.bus.publish_transient(self.run_id, snapshot)
             return self.state
 
     async def report(

@@ -38,7 +38,9 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     agent's own. ``if_busy = "deliver"``: words for a recipe go into its turn or its next prompt,
     words for a session that a prompt holds wait in line. An agent that does
     not take words into its turn is waited for briefly: they are stored, and ``delivery`` is
-    "next prompt". ``permission_mode`` is the agent's own word for how much a prompt of its own may
+    "next prompt". Words for a session whose run is in a conversation go to the agent of its
+    phase, whatever ``if_busy`` says: ``delivery`` is "phase" or "steered", and ``uuid`` theirs.
+    ``permission_mode`` is the agent's own word for how much a prompt of its own may
     do unasked; ``None``: as the agent is configured.
     """
 
@@ -69,7 +71,7 @@ class Subscription(Protocol):
     names the one thing it tells of, where a client can end the feed by that name, else is empty.
 
     The iteration ends by itself after ``run.ended`` (a run's feed) or when the daemon stops.
-    Transient ``turn.output`` events come in between, without ``seq`` and ``pos``.
+    Transient ``turn.output`` and ``snapshot`` events come in between, without ``seq`` and ``pos``.
     """
 
     start: int
@@ -188,8 +190,9 @@ class Service(Protocol):
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json: ...
 
     async def prompt(self, request: SendPrompt) -> Json: ...
-    async def ended_turn(self, run_id: str) -> Json:
-        """The turn of a plain prompt, once it is over. Raises ``NotFound``."""
+    async def ended_turn(self, run_id: str, words: str | None = None) -> Json:
+        """The turn of a plain prompt, once it is over; of a run with conversations the one that
+        had these ``words`` (their uuid). Raises ``NotFound``."""
         ...
 
     async def interrupt_session(self, session_id: str) -> None: ...

@@ -22,19 +22,24 @@ QUEUE_EVENTS = 1024
 
 
 class Output(msgspec.Struct, frozen=True):
-    """Words of an agent while it works."""
+    """What is told once and never stored: words of an agent while it works, where a conversation
+    stands."""
 
     run_id: str
     event: Json
 
 
 class Follower:
-    """One follower's bounded queue."""
+    """One follower's bounded queue.
+
+    ``lagged``: it is to go on from the store. ``missed``: something transient may have been lost.
+    """
 
     def __init__(self, wants: Callable[[StoredFact | Output], bool]) -> None:
         self.wants = wants
         self.queue: deque[StoredFact | Output] = deque()
         self.lagged = False
+        self.missed = False
         self.closed = False
         self._wake = trio.Event()
 
@@ -43,9 +48,11 @@ class Follower:
             return
         if len(self.queue) >= QUEUE_EVENTS:
             self.queue.clear()
-            self.lagged = True
+            self.lagged = self.missed = True
         if not self.lagged:
             self.queue.append(item)
+        elif isinstance(item, Output):
+            self.missed = True
         self._wake.set()
 
     def close(self) -> None:
@@ -74,7 +81,7 @@ class Bus:
             for follower in self._followers:
                 follower.put(fact)
 
-    def publish_output(self, run_id: str, event: Json) -> None:
+    def publish_transient(self, run_id: str, event: Json) -> None:
         item = Output(run_id, event)
         for follower in self._followers:
             follower.put(item)

@@ -1,4 +1,4 @@
-"""The commands that the daemon runs itself: checks, and the steps that are commands."""
+"""What the daemon runs itself: checks, hooks at the end of turns, and steps that are commands."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from podiumd.core import commands as c
 from podiumd.core import limits, plain_steps, prompts
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
+from podiumd.runtime import hooks
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.world import look, round_mark
 from podiumd.tools.commands import CommandResult, run_command
@@ -20,7 +21,7 @@ OUTPUT_CAP_BYTES = 16 * 1024 * 1024
 
 
 async def run_next(actor: RunActor) -> None:
-    """Run the check or command that is next, if the working tree is the run's.
+    """Run the check, hook or command that is next, if the working tree is the run's.
 
     One that a crash cut off is ended first, then run again; whether that is allowed was asked
     before (``recovery.ask_about_command``).
@@ -33,12 +34,11 @@ async def run_next(actor: RunActor) -> None:
     if seen.locked or seen.trouble:
         await actor.report(seen)
         return
-    run = _run_check if move.kind == "check" else _run_step
-    await run(actor)
+    await _RUN[move.kind](actor)
 
 
 async def end_leftovers(actor: RunActor) -> None:
-    """End what a crash left of the check or command that is next."""
+    """End what a crash left of the check, hook or command that is next."""
     await sweep(_marker(actor.state))
 
 
@@ -62,6 +62,32 @@ async def _run_check(actor: RunActor) -> None:
         seconds=result.seconds,
         tail=_tail(result),
         log=str(log_file),
+    )
+    await actor.report(over)
+
+
+async def _run_hook(actor: RunActor) -> None:
+    """Run a hook at the end of a conversation's turn; ``output`` is what the agent said in it."""
+    state = actor.state
+    assert state.next is not None
+    index = state.next.index
+    said = state.last_turn.text if state.last_turn is not None else ""
+    hook = hooks.hooks_of(state, "turn-end")[index]
+    try:
+        about = {"event": "turn-end", "output": said}
+        result = await hooks.run(actor, hook.run, about, _marker(state))
+    finally:
+        tree = actor.desk.tree(actor.run_id)
+        if tree is not None and tree.held:
+            tree.heir_ended()
+    at, mono = actor.stamp()
+    over = c.HookOver(
+        at=at,
+        mono=mono,
+        index=index,
+        exit_status=result.exit_status,
+        reason=result.reason,
+        seconds=result.seconds,
     )
     await actor.report(over)
 
@@ -95,11 +121,11 @@ async def _run_step(actor: RunActor) -> None:
 
 
 def _marker(state: RunState) -> str:
-    """What the processes of the check or command that is next carry, so that they are known
+    """What the processes of the check, hook or command that is next carry, so that they are known
     after a crash."""
     move, step = state.next, state.step or ""
     assert move is not None
-    kind, index = ("check", move.index) if move.kind == "check" else ("command", 0)
+    kind, index = (move.kind, move.index) if move.kind in ("check", "hook") else ("command", 0)
     run_id = state.start.run_id
     return derive(run_id, state.restart, step, state.visits[step], kind, index, state.turns)
 
@@ -139,6 +165,9 @@ async def _run(
             await sweep(marker)
             tree.heir_ended()
     return result, log_file
+
+
+_RUN = {"check": _run_check, "hook": _run_hook, "run": _run_step}
 
 
 def _tail(result: CommandResult) -> str:

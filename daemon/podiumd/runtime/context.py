@@ -14,6 +14,7 @@ from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
 from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.slots import Slots
+from podiumd.runtime.tool_access import ToolAccess
 from podiumd.store.facts import Store
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -30,7 +31,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     ``environment`` makes a child's whole environment from the marker that it is to carry.
     ``config_directory`` holds the agent's own records of its live sessions, where it has any.
-    ``fix`` is what to do where it cannot be run.
+    ``fix`` is what to do where it cannot be run. ``tools_over``: how it reaches Podium's tools,
+    if its driver serves them.
     """
 
     driver: Driver
@@ -41,13 +43,15 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None
     fix: str = ""
+    tools_over: Literal["in-process", "stdio"] = "in-process"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime's surroundings.
 
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
-    directory, ``retention`` tells what is kept at this moment.
+    directory, ``retention`` tells what is kept at this moment. ``tool_access`` lets agents reach
+    the tools of their turn from outside.
     """
 
     store: Store
@@ -60,6 +64,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     log: LogEvent
     command_environment: Callable[[str], dict[str, str]]
     retention: Callable[[], RetentionSettings] = RetentionSettings
+    tool_access: ToolAccess = msgspec.field(default_factory=ToolAccess)
 
     def turn_directory(self, turn_id: str) -> Path:
         """Where the files of a turn are: its FIFO, spool and error output."""

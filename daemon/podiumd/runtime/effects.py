@@ -106,7 +106,7 @@ class Effects:
         assert state.next is not None
         if state.next.kind == "worktree":
             self._start(nursery, "worktree", self._make_worktree)
-        elif state.next.kind in ("check", "run"):
+        elif state.next.kind in ("check", "run", "hook"):
             self._start(nursery, "command", self._command)
         else:
             self._start(nursery, "proceed", self._proceed)

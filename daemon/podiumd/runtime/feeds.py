@@ -1,13 +1,15 @@
 """Feeds of events: what is stored comes first, then what happens, without hole or repeat.
 
 A follower may be as slow as it likes: when its queue overflows it is sent back to the store and
-reads on from its cursor. Only the transient words of agents (``turn.output``) are lost then.
+reads on from its cursor. Only what is transient is lost then: words of agents (``turn.output``)
+for good, and of snapshots there are new ones.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Self
 
 import trio
@@ -61,14 +63,26 @@ class Feed(ABC):
 
     about = ""
 
-    def __init__(self, store: Store, follower: Follower, start: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        follower: Follower,
+        start: int,
+        present: Callable[[], list[Json]],
+        *,
+        behind: bool = True,
+    ) -> None:
+        """``present`` makes the snapshots that come first, and again after a follower lagged.
+        ``behind``: there may be events after ``start`` that were before the follower."""
         self.start = start
+        self._present = present
+        self._snapshots: deque[Json] = deque(present())
         self._store = store
         self._follower = follower
         self._at = start
         self._page: deque[StoredFact] = deque()
         self._over = False
-        follower.lagged = True  # what is stored already comes first
+        follower.lagged |= behind  # what is stored already comes first
 
     def __aiter__(self) -> Self:
         return self
@@ -85,6 +99,8 @@ class Feed(ABC):
     async def _advance(self) -> Json | None:
         """One step: the next event if there is one, else a look for more."""
         follower = self._follower
+        if self._snapshots:
+            return self._snapshots.popleft()
         if self._page:
             return await self._tell(self._page.popleft())
         if follower.lagged:
@@ -96,6 +112,9 @@ class Feed(ABC):
                 follower.lagged = True  # what was in the queue has to be read once more
                 raise
             follower.lagged |= bool(self._page)  # there may be more than a page
+            if follower.missed and not follower.lagged:
+                follower.missed = False
+                self._snapshots.extend(self._present())
         elif follower.queue:
             item = follower.queue.popleft()
             if isinstance(item, Output):
@@ -129,8 +148,15 @@ class Feed(ABC):
 class RunFeed(Feed):
     """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``."""
 
-    def __init__(self, store: Store, follower: Follower, run_id: str, start: int) -> None:
-        super().__init__(store, follower, start)
+    def __init__(
+        self,
+        store: Store,
+        follower: Follower,
+        run_id: str,
+        start: int,
+        present: Callable[[], list[Json]] = list,
+    ) -> None:
+        super().__init__(store, follower, start, present)
         self._run_id = run_id
 
     async def _read(self) -> list[StoredFact]:
@@ -151,9 +177,16 @@ class GlobalFeed(Feed):
     """Every event of the daemon after ``start`` (its ``pos``), of the wanted types."""
 
     def __init__(
-        self, store: Store, follower: Follower, types: frozenset[str] | None, start: int
+        self,
+        store: Store,
+        follower: Follower,
+        types: frozenset[str] | None,
+        start: int,
+        present: Callable[[], list[Json]] = list,
+        *,
+        behind: bool = True,
     ) -> None:
-        super().__init__(store, follower, start)
+        super().__init__(store, follower, start, present, behind=behind)
         self._types = types
 
     async def _read(self) -> list[StoredFact]:

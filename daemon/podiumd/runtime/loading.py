@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
 from podiumd.core import facts as f
@@ -24,15 +26,33 @@ async def load(store: Store, run_id: str) -> Loaded | None:
     """Fold a run from the store; ``None`` when not even its beginning can be read."""
     stored, damaged = await _read(store, run_id)
     state: RunState | None = None
+    for row, folded in _folded(stored):
+        if folded is not None:
+            state = folded[1]
+        elif state is not None:
+            damaged.append(f"fact {row.seq} does not follow from what can be read")
+    return None if state is None else Loaded(state, "; ".join(damaged))
+
+
+async def history(store: Store, run_id: str) -> list[tuple[f.AnyFact, RunState]]:
+    """Each fact of a run and the state after it, as far as its log can be read."""
+    stored, _damaged = await _read(store, run_id)
+    return [folded for _row, folded in _folded(stored) if folded is not None]
+
+
+def _folded(
+    stored: Iterable[StoredFact],
+) -> Iterator[tuple[StoredFact, tuple[f.AnyFact, RunState] | None]]:
+    """Fold facts one by one; the last has nothing where it does not follow from those before."""
+    state: RunState | None = None
     for row in stored:
         try:
-            state = evolve(state, f.decode(bytes(row.data)), row.at)
+            fact = f.decode(bytes(row.data))
+            state = evolve(state, fact, row.at)
         except (AssertionError, LookupError, msgspec.ValidationError):
-            if state is None:
-                return None
-            damaged.append(f"fact {row.seq} does not follow from what can be read")
-            break
-    return None if state is None else Loaded(state, "; ".join(damaged))
+            yield row, None
+            return
+        yield row, (fact, state)
 
 
 async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]:

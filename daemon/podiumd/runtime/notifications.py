@@ -24,7 +24,9 @@ from podiumd.tools.failpoints import failpoint
 
 Json = dict[str, Any]
 
-TYPES: Final = frozenset({"question.opened", "run.parked", "run.ended"})
+TYPES: Final = frozenset({"question.opened", "run.parked", "run.ended", "tool.used"})
+"""Of the tools that agents use, ``notify`` alone is news."""
+
 SECONDS: Final = 30.0
 """How long the program may take; it is ended then."""
 
@@ -67,6 +69,8 @@ async def notify(
 
 
 async def _see_to(context: Context, argv: tuple[str, ...], event: Json) -> None:
+    if event["type"] == "tool.used" and not _notifies(event):
+        return  # many a one: not each is worth a note of how far everything was told
     if _is_news(event, context.clock.wall()):
         await _tell(context, argv, event)
     with suppress(StoreError):  # the disk is full: the next daemon may tell it once more
@@ -90,6 +94,10 @@ def _is_news(event: Json, now: datetime) -> bool:
     # Who sends a prompt waits for its end, and sees it.
     run = event["data"].get("run")
     return event["type"] != "run.ended" or run is None or run["kind"] == "recipe"
+
+
+def _notifies(event: Json) -> bool:
+    return bool(event["data"]["tool"] == "notify" and event["data"]["success"])
 
 
 async def _tell(context: Context, argv: tuple[str, ...], event: Json) -> None:

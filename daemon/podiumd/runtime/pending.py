@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from podiumd.core import facts as f
 from podiumd.core.report import TurnReport
 from podiumd.drivers import base
+from podiumd.runtime import hooks
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.loading import facts_of
+from podiumd.runtime.turn_request import served_tools
 
 
 def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.PendingTurn:
@@ -42,7 +46,34 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
         idle_timeout_seconds=agent.idle_timeout_seconds,
         loop=active.loop,
         irreversible=state.current is not None and state.current.irreversible,
+        served=served_tools(state, intent),
+        hooks=hooks.points(state, intent),
     )
+
+
+async def lost_words(actor: RunActor) -> dict[str, str]:
+    """What the agent of the active turn had taken up, and its record lacks: its process died before
+    it wrote that down, so whoever goes on with the session has never heard it."""
+    turn = actor.state.turn
+    agent = None if turn is None else actor.context.agents.get(turn.intent.agent)
+    if turn is None or agent is None or not agent.driver.capabilities.survives_daemon:
+        return {}
+    facts = await facts_of(actor.context.store, actor.run_id)
+    said = {
+        fact.uuid: fact.text
+        for fact in facts
+        if isinstance(fact, f.SteerIntended) and fact.turn_id == turn.intent.turn_id
+    }
+    taken = [
+        uuid for uuid in said if f.EffectEnded(effect=f"steer:{uuid}", state="delivered") in facts
+    ]
+    if not taken:
+        return {}
+    pending = replace(pending_turn(actor), sent_uuids=(turn.intent.prompt_uuid, *taken))
+    settled = await agent.driver.settle(pending)
+    if settled.state not in ("absent", "broken"):
+        return {}
+    return {uuid: said[uuid] for uuid in taken if uuid not in settled.delivered_steers}
 
 
 def with_report(settled: base.Settled) -> base.Settled:

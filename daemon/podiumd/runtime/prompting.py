@@ -14,6 +14,7 @@ from podiumd.core.facts import EffectEnded, SteerIntended
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.core.views import turn_view
+from podiumd.runtime import phase_words
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import Json, SendPrompt
 from podiumd.runtime.context import Agent, Context
@@ -42,6 +43,15 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     fork_from: str | None = None
 
 
+class Sent(msgspec.Struct, frozen=True):
+    """Where a prompt went (the result of ``sessions.prompt``). ``actor`` is the run of its own,
+    ``None`` where it went into another. ``words``: a conversation heard it, under this uuid."""
+
+    went: Json
+    actor: RunActor | None = None
+    words: str | None = None
+
+
 class Prompting:
     """Sends plain prompts."""
 
@@ -54,12 +64,15 @@ class Prompting:
         self._sessions = sessions
         self._default_agent = default_agent
 
-    async def send(self, request: SendPrompt, token: Token | None) -> tuple[Json, RunActor | None]:
-        """Send a prompt; returns where it went, and its run (``None``: steered into another).
+    async def send(self, request: SendPrompt, token: Token | None) -> Sent:
+        """Send a prompt.
 
         Raises:
             PodiumError: it cannot be sent; nothing was.
         """
+        talks = self._in_talk(request)
+        if talks is not None and (sent := await self._say(talks, request.text, token)) is not None:
+            return sent
         plan = await self._plan(request)
         agent = await require_agent(self._context, plan.agent)
         _require_mode(plan.agent, agent, request.permission_mode)
@@ -72,13 +85,13 @@ class Prompting:
 
     async def _send(
         self, request: SendPrompt, plan: _Plan, run_id: str, token: Token | None
-    ) -> tuple[Json, RunActor | None]:
+    ) -> Sent:
         aside_of = None
         if plan.fork_from is None and request.session_id is not None:
             owner = await self._owner(request, run_id)
             if owner is not None and _is_for_its_turn(owner, request.if_busy):
                 patience = DELIVER_SECONDS if request.if_busy == "deliver" else None
-                return await self._steer(owner, request.text, token, patience), None
+                return Sent(await self._steer(owner, request.text, token, patience))
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
         else:
             hold_session(self._context, self._desk, run_id, plan.session_id, "prompt")
@@ -98,7 +111,55 @@ class Prompting:
         )
         waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
-        return where_it_went(actor.state) | {"delivery": "queued" if waits else "sent"}, actor
+        went = where_it_went(actor.state) | {"delivery": "queued" if waits else "sent"}
+        return Sent(went, actor)
+
+    def _in_talk(self, request: SendPrompt) -> RunActor | None:
+        """The run whose conversation a prompt is a part of."""
+        if request.session_id is None or request.fork or request.take_over:
+            return None
+        actor = self._runs.get(self._desk.owner(request.session_id) or "")
+        return actor if actor is not None and actor.state.in_talk else None
+
+    async def _say(self, owner: RunActor, text: str, token: Token | None) -> Sent | None:
+        """Words for the phase of a conversation; ``None`` if that has just ended: whoever speaks
+        then sends a prompt of their own."""
+        name = _words_uuid(owner.run_id, token)
+        try:
+            return Sent(await phase_words.say(owner, text, name, token), None, name)
+        except c.CommandRefused as refused:
+            if refused.kind != "ended":
+                raise
+        await owner.done.wait()
+        return None
+
+    async def sent_before(self, run_id: str, session_id: str, token: Token, *, wait: bool) -> Sent:
+        """What a client token has sent before, and where it went."""
+        actor = self._runs.get(run_id)
+        name = _words_uuid(run_id, token)
+        heard = await phase_words.before(self._context.store, actor, run_id, name)
+        if heard is not None:
+            return Sent(heard, None, name)
+        steered = await self._steered_before(run_id, session_id, name)
+        if steered is not None:
+            return Sent(steered)
+        if actor is None:
+            return Sent(await self.past(run_id, wait=wait))
+        return Sent(where_it_went(actor.state), actor)
+
+    async def outcome(self, sent: Sent) -> Json:
+        """What is told to who waits: the turn that the prompt was for, once it is over."""
+        if sent.words is not None:
+            return await self.answered(sent.went["run_id"], sent.words)
+        return sent.went if sent.actor is None else await ended_turn(sent.actor)
+
+    async def answered(self, run_id: str, words: str) -> Json:
+        """The turn that had these words to a conversation, once it is over.
+
+        Raises ``NotFound``.
+        """
+        actor = self._runs.get(run_id)
+        return await phase_words.answered(self._context.store, actor, run_id, words)
 
     async def past(self, run_id: str, *, wait: bool) -> Json:
         """What a prompt came to that a client token has sent before, and whose run is over."""
@@ -178,16 +239,14 @@ class Prompting:
     async def _steer(
         self, owner: RunActor, text: str, token: Token | None, patience: float | None
     ) -> Json:
-        name = str(uuid.uuid4()) if token is None else _steer_uuid(owner.run_id, token)
+        name = _words_uuid(owner.run_id, token)
         state = await steer(owner, text, name, token, seconds=patience)
         turn = owner.state.turn
         turn_id = turn.intent.turn_id if turn is not None else None
         return _steered(owner.run_id, owner.state.session_id, turn_id, state)
 
-    async def steered_before(self, run_id: str, session_id: str, token: Token) -> Json | None:
-        """Where words went that a client token has sent into a run before; ``None`` if that run is
-        the token's own prompt."""
-        name = _steer_uuid(run_id, token)
+    async def _steered_before(self, run_id: str, session_id: str, name: str) -> Json | None:
+        """Where words went that were sent into a run before; ``None`` if they were not."""
         stored = await facts_of(self._context.store, run_id)
         intended = [f for f in stored if isinstance(f, SteerIntended) and f.uuid == name]
         if not intended:
@@ -251,8 +310,10 @@ async def steer(
     return await _taken(actor, name, seconds)
 
 
-def _steer_uuid(run_id: str, token: Token) -> str:
-    """The uuid of words that a client token sends into a run."""
+def _words_uuid(run_id: str, token: Token | None) -> str:
+    """The uuid of words that go into a run: a client token's are the same each time."""
+    if token is None:
+        return str(uuid.uuid4())
     return str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((run_id, *token))))
 
 

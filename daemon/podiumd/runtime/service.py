@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    suppress,
-)
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +15,6 @@ from podiumd.core import views
 from podiumd.core.views import Json
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun
-from podiumd.runtime.bus import Output
 from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
@@ -32,11 +26,12 @@ from podiumd.runtime.errors import (
     PodiumError,
     full_disk_refused,
 )
-from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
+from podiumd.runtime.feeds import GlobalFeed, RunFeed
+from podiumd.runtime.following import Following
 from podiumd.runtime.housekeeping import tidy
 from podiumd.runtime.loading import summary
 from podiumd.runtime.locks import all_locks
-from podiumd.runtime.prompting import Prompting, ended_turn, steer, where_it_went
+from podiumd.runtime.prompting import Prompting, ended_turn, steer
 from podiumd.runtime.questions import find_question, open_questions
 from podiumd.runtime.recipe_tools import RecipeTools
 from podiumd.runtime.recipes import Recipes
@@ -49,7 +44,6 @@ from podiumd.sessions.feed import MessageFeed
 from podiumd.sessions.news import Listener
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
-from podiumd.store.records import StoredFact
 
 BEGIN_SECONDS = 1.0
 """How long a start waits for the run's first fact, so that its answer says more than "queued"."""
@@ -87,6 +81,7 @@ class DaemonService:
         self._sessions = sessions = Sessions(context, transcripts)
         self._session_list = SessionList(context, transcripts, sessions, runs)
         self._starter = Starter(context, desk, catalogue, sessions, default_agent)
+        self._following = Following(context, runs)
         self._prompting = Prompting(context, desk, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
@@ -215,16 +210,10 @@ class DaemonService:
         return [run for run in found if run is not None]
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
-        run_id = await self._runs.resolve(run_id)
-        page = await run_page(self._context.store, run_id, after_seq, limit)
-        events = [await to_event(self._context.store, stored) for stored in page]
-        return events, page[-1].seq if page else after_seq
+        return await self._following.page(run_id, after_seq, limit)
 
-    @asynccontextmanager
-    async def follow_run(self, run_id: str, after_seq: int) -> AsyncIterator[RunFeed]:
-        run_id = await self._runs.resolve(run_id)
-        with self._context.bus.follow(lambda item: item.run_id == run_id) as follower:
-            yield RunFeed(self._context.store, follower, run_id, after_seq)
+    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[RunFeed]:
+        return self._following.run(run_id, after_seq)
 
     async def run_gone(self, run_id: str) -> None:
         actor = self._runs.get(run_id)
@@ -290,23 +279,20 @@ class DaemonService:
             request = replace(request, session_id=session_id)
         async with self._tokens.using("sessions.prompt", request.client_token, request) as used:
             if used.run_id is not None and used.token is not None:
-                session_id = request.session_id or ""
-                steered = await self._prompting.steered_before(used.run_id, session_id, used.token)
-                if steered is not None:
-                    return steered
-                actor = self._runs.get(used.run_id)
-                if actor is None:
-                    return await self._prompting.past(used.run_id, wait=request.wait)
-                went = where_it_went(actor.state)
+                sent = await self._prompting.sent_before(
+                    used.run_id, request.session_id or "", used.token, wait=request.wait
+                )
             else:
                 try:
                     with full_disk_refused():
-                        went, actor = await self._prompting.send(request, used.token)
+                        sent = await self._prompting.send(request, used.token)
                 except c.CommandRefused as refused:
                     raise _refusal(refused) from refused
-        return await ended_turn(actor) if request.wait and actor is not None else went
+        return await self._prompting.outcome(sent) if request.wait else sent.went
 
-    async def ended_turn(self, run_id: str) -> Json:
+    async def ended_turn(self, run_id: str, words: str | None = None) -> Json:
+        if words is not None:
+            return await self._prompting.answered(run_id, words)
         actor = self._runs.get(run_id)
         if actor is None:
             return await self._prompting.past(run_id, wait=True)
@@ -355,22 +341,13 @@ class DaemonService:
 
     # -- events ------------------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def subscribe(
+    def subscribe(
         self, types: frozenset[str] | None, after: int | None
-    ) -> AsyncIterator[GlobalFeed]:
-        def wants(item: StoredFact | Output) -> bool:
-            kind = item.type if isinstance(item, StoredFact) else "turn.output"
-            return types is None or kind in types
-
-        with self._context.bus.follow(wants) as follower:
-            start = await self._context.store.last_pos() if after is None else after
-            yield GlobalFeed(self._context.store, follower, types, start)
+    ) -> AbstractAsyncContextManager[GlobalFeed]:
+        return self._following.all(types, after)
 
     async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
-        store = self._context.store
-        page = await store.ended_recipes(after, until, limit)
-        return [await to_event(store, each) for each in page]
+        return await self._following.ended_recipes(after, until, limit)
 
     # -- helpers -----------------------------------------------------------------------------
 

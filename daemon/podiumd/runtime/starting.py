@@ -55,7 +55,6 @@ class Starter:
         entry = await trusted_entry(self._context.store, self._catalogue, request.recipe, where)
         assert entry.recipe is not None
         recipe = await runnable(self._context.store, self._catalogue, entry, where)
-        _require_no_talk(entry, recipe)
         try:
             params = bind_params(recipe, request.params)
         except ParamError as error:
@@ -85,7 +84,7 @@ class Starter:
         )
 
     async def _check_agents(self, entry: Entry, recipe: Recipe, override: str | None) -> None:
-        turns = [step for step in recipe.steps.values() if step.kind == "turn"]
+        turns = [step for step in recipe.steps.values() if step.kind in ("turn", "talk")]
         named = {step.agent or self._default_agent for step in turns}
         for name in sorted({override} if override is not None else named):
             await require_agent(self._context, name)
@@ -136,20 +135,6 @@ async def _checkout(where: str) -> str | None:
         return await git.top_level(where)
     except git.GitError as error:
         raise InvalidParameter("working_directory", str(error)) from error
-
-
-def _require_no_talk(entry: Entry, recipe: Recipe) -> None:
-    """Refuse a recipe with steps that this release can load and not run."""
-    notes = entry.notes()
-    for full_name, step in recipe.steps.items():
-        if step.kind == "talk":
-            message = (
-                f"step '{full_name}' is a conversation, which this release reads but does not "
-                "run: give it a prompt in the place of 'talk'"
-            )
-            notes.add("bad-value", ("steps", full_name.partition(".")[0], "talk"), message)
-    if notes.findings:
-        raise refused(entry, notes.sorted())
 
 
 async def require_agent(context: Context, name: str) -> Agent:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, suppress
 
 import msgspec
 import trio
@@ -12,18 +11,17 @@ from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core.facts import TurnIntended
-from podiumd.core.outcome import recipe_schema
 from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
 from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
-from podiumd.runtime.context import Agent
 from podiumd.runtime.lockfile import LeaseError
-from podiumd.runtime.loop_ledger import LoopLedger
-from podiumd.runtime.pending import pending_turn, with_report
-from podiumd.runtime.world import round_mark, tree_mark
+from podiumd.runtime.pending import lost_words, pending_turn, with_report
+from podiumd.runtime.tool_calls import ToolCalls, end_leftovers
+from podiumd.runtime.turn_request import served_tools, turn_request
+from podiumd.runtime.world import round_mark, session_mark, tree_mark
 from podiumd.tools.failpoints import failpoint
 
 STOP_SECONDS = 2.0
@@ -68,6 +66,7 @@ class TurnTask:
     async def run(self) -> None:
         """Run the turn to its end and report it; nothing is reported of a turn that was left."""
         settled = self._settled
+        await end_leftovers(self._actor, self.intent)
         if settled is not None and settled.report is not None:
             await self._report(settled.report, settled.delivered_steers)
             return
@@ -143,65 +142,24 @@ class TurnTask:
             return await stack.enter_async_context(taken_up)
         while not (actor.state.stopping or actor.state.exit is not None):
             try:
-                return await stack.enter_async_context(agent.driver.turn(self._request(agent)))
+                request = turn_request(actor, agent, self._active)
+                return await stack.enter_async_context(agent.driver.turn(request))
             except OSError as error:
                 await actor.wait_for_room(error)
         return None
 
-    def _request(self, agent: Agent) -> base.TurnRequest:
-        actor, intent, state = self._actor, self.intent, self._actor.state
-        directory = actor.context.turn_directory(intent.turn_id)
-        begun = self._active.loop.settings is not None
-        if directory.exists() and not begun:  # an earlier try that left nothing with the agent
-            shutil.rmtree(directory)
-        directory.mkdir(mode=0o700, parents=True, exist_ok=begun)
-        environment = agent.environment(intent.turn_id)
-        where = state.start.working_directory
-        known = agent.driver.transcript(intent.session_id, where, environment) is not None
-        fork = (
-            not known
-            and intent.fork_from is not None
-            and agent.driver.transcript(intent.fork_from, where, environment) is not None
-        )
-        lease = actor.desk.lease(intent.session_id)
-        lease_fd = None
-        if lease is not None and agent.driver.capabilities.survives_daemon:
-            lease.update(turn_id=intent.turn_id)
-            lease_fd = lease.fd
-        tree = actor.desk.tree(actor.run_id)
-        failpoint("turn.lease-taken")
-        return base.TurnRequest(
-            turn_id=intent.turn_id,
-            run_id=actor.run_id,
-            session_id=intent.session_id,
-            session_mode="fork" if fork else ("resume" if known else "new"),
-            fork_from=intent.fork_from if fork else None,
-            working_directory=where,
-            prompt=intent.prompt,
-            prompt_uuid=intent.prompt_uuid,
-            command=agent.command,
-            environment=environment,
-            directory=str(directory),
-            lease_fd=lease_fd,
-            tree_fd=tree.fd if tree is not None and tree.held else None,
-            schema=recipe_schema(state.recipe.union_outcomes()) if state.recipe else None,
-            tools=intent.tools,
-            allow=tuple(dict.fromkeys([*intent.allow, *sorted(state.always)])),
-            permission_mode=intent.permission_mode or agent.permission_mode,
-            model=intent.model,
-            max_budget_usd=intent.budget_usd,
-            system_prompt=state.start.system_prompt,
-            idle_timeout_seconds=agent.idle_timeout_seconds,
-            ledger=LoopLedger(actor, intent.turn_id),
-            commits=state.recipe is None or (state.current is not None and state.current.commits),
-        )
-
     async def _follow(self, handle: base.Turn) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._stop_in_time, handle, nursery.cancel_scope)
+            calls = ToolCalls(self._actor, self.intent, handle)
+            nursery.start_soon(self._serve, calls)
             try:
-                async for event in handle:
-                    await self._on_event(event)
+                with self._reachable(calls):
+                    async for event in handle:
+                        if isinstance(event, base.ToolCalled | base.HookRaised):
+                            await calls.take(event)
+                        else:
+                            await self._on_event(event)
             except BaseException as error:
                 # Cancelled, and not by us: the whole daemon goes, and the agent is let go, not
                 # ended. Asked here, inside: a nursery raises groups. The nursery itself may be
@@ -212,11 +170,26 @@ class TurnTask:
                 raise
             nursery.cancel_scope.cancel()
 
+    def _reachable(self, calls: ToolCalls) -> AbstractContextManager[None]:
+        """Whoever has the turn's token may use its tools from outside of the daemon."""
+        context, intent = self._actor.context, self.intent
+        served = served_tools(self._actor.state, intent)
+        return context.tool_access.open(context.turn_directory(intent.turn_id), served, calls.use)
+
+    async def _serve(self, calls: ToolCalls) -> None:
+        try:
+            await calls.serve()
+        except Exception:
+            self._stopped = True  # a fault of ours: the agent is ended, not let go
+            raise
+
     async def _on_event(self, event: base.TurnEvent) -> None:
         actor, intent = self._actor, self.intent
         at, mono = actor.stamp()
         if isinstance(event, base.Output):
-            actor.context.bus.publish_output(actor.run_id, _output(actor.state, intent, event, at))
+            actor.context.bus.publish_transient(
+                actor.run_id, _output(actor.state, intent, event, at)
+            )
         elif isinstance(event, base.Started):
             if actor.state.turn is not None and actor.state.turn.started is None:
                 started = c.TurnStartedSeen(
@@ -247,7 +220,7 @@ class TurnTask:
         elif isinstance(event, base.ApprovalWithdrawn):
             gone = c.ApprovalGone(at=at, mono=mono, request_id=event.request_id)
             await actor.report(gone)
-        else:
+        elif isinstance(event, base.PromptState):
             await self._on_prompt_state(event, at, mono)
 
     async def _on_prompt_state(self, event: base.PromptState, at: str, mono: float) -> None:
@@ -359,8 +332,14 @@ class TurnTask:
         cut_off = report.kind in CUT_OFF
         look = tree_mark if cut_off else round_mark
         tree = await look(self._actor.state)
+        lost = await lost_words(self._actor) if cut_off else {}
         failpoint("turn.before-ended")
         at, mono = self._actor.stamp()
+        for uuid, text in lost.items():
+            again = c.EffectOver(
+                at=at, mono=mono, effect=f"steer:{uuid}", state="lost", detail=text
+            )
+            await self._actor.report(again)
         if self._settled is not None and self._settled.state != "running":
             mono -= self._seconds_unwatched()
         over = c.TurnOver(
@@ -368,12 +347,14 @@ class TurnTask:
             mono=mono,
             turn_id=self.intent.turn_id,
             report=report,
-            delivered=delivered,
+            delivered=tuple(uuid for uuid in delivered if uuid not in lost),
             tree=tree,
         )
-        mark = None
-        if report.mark is not None:
-            mark = (self.intent.session_id, msgspec.json.encode(report.mark))
+        agent = self._actor.context.agents.get(self.intent.agent)
+        left = report.mark
+        if left is None and agent is not None and report.prompt_recorded:
+            left = session_mark(self._actor, agent)
+        mark = None if left is None else (self.intent.session_id, msgspec.json.encode(left))
         await self._actor.report(over, mark=mark)
 
 

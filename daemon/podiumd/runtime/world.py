@@ -58,8 +58,13 @@ async def _seen(actor: RunActor) -> dict[str, Any] | None:
     if holder is not None and not state.begun and _is_ours(actor):
         actor.desk.stand_in_line(state.session_id, actor.run_id, actor.poke)
         return None
-    foreign = await _foreign_rows(actor, agent)
-    return _locked(holder) | {"foreign_rows": foreign, "tree": await _tree_before(state)}
+    path = _transcript(actor, agent)
+    mark = await actor.context.store.mark(state.session_id)
+    return _locked(holder) | {
+        "foreign_rows": 0 if path is None or mark is None else await _foreign_rows(path, mark),
+        "tree": await _tree_before(state),
+        "gone": path is None and mark is not None,
+    }
 
 
 def agent_of(actor: RunActor) -> Agent | None:
@@ -79,7 +84,7 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
         return {}
     if await git.top_level(state.start.working_directory) is None:
         return {"unversioned": True}
-    nested = not _confined(state)
+    nested = not confined(state)
     return {"dirty": tuple(await git.dirty(state.start.working_directory, nested=nested))}
 
 
@@ -119,13 +124,13 @@ async def _mark_in_time(state: RunState) -> TreeMark | None:
 
 
 async def _mark(state: RunState) -> TreeMark | None:
-    where, nested = state.start.working_directory, not _confined(state)
+    where, nested = state.start.working_directory, not confined(state)
     if await git.top_level(where) is None:
         return None
     return TreeMark(head=await git.head(where), digest=await git.tree_digest(where, nested=nested))
 
 
-def _confined(state: RunState) -> bool:
+def confined(state: RunState) -> bool:
     """Whether an agent of the run may have been in a sandbox, which nothing that it leaves behind
     may get out of by our hand."""
     steps = state.recipe.steps.values() if state.recipe is not None else ()
@@ -187,18 +192,29 @@ def _in_words(holder: Holder) -> str:
     return " ".join(f"{key} {value}" for key, value in holder.public().items())
 
 
-async def _foreign_rows(actor: RunActor, agent: Agent) -> int:
-    """Rows written by others into the session since the last turn that we ran in it."""
-    state = actor.state
-    raw = await actor.context.store.mark(state.session_id)
-    if raw is None:
-        return 0
-    mark = msgspec.json.decode(raw, type=dict[str, Any])
-    path = agent.driver.transcript(
-        state.session_id, state.start.working_directory, agent.environment("")
-    )
+def _transcript(actor: RunActor, agent: Agent) -> Path | None:
+    state, environment = actor.state, agent.environment("")
+    where = state.start.working_directory
+    return agent.driver.transcript(state.session_id, where, environment)
+
+
+def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
+    """What to remember of the session after a turn, where its driver does not say it itself.
+
+    Whoever finds the mark and no transcript knows that the agent's conversation is gone.
+    """
+    path = _transcript(actor, agent)
     if path is None:
-        return 0
+        return None
+    try:
+        return {"size": path.stat().st_size}
+    except OSError:
+        return None
+
+
+async def _foreign_rows(path: Path, raw: bytes) -> int:
+    """Rows written by others into the session since the last turn that we ran in it."""
+    mark = msgspec.json.decode(raw, type=dict[str, Any])
     return await trio.to_thread.run_sync(_foreign_after, path, int(mark.get("size", 0)))
 
 

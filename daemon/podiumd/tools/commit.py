@@ -58,6 +58,13 @@ from podiumd.tools.originals import Originals
 
 __all__ = ["CommitOrder", "Committed", "commit_changes"]
 
+SIGNING_SECONDS = 600.0
+TOO_SLOW = (
+    "git took more than {:g} s to make the commit. Where it signs commits, the program that signs "
+    "may be waiting for a passphrase that nobody is asked for. What was changed is in the working "
+    "tree as it is: commit it yourself, or set commit.gpgSign to false for this repository"
+)
+
 _TRIES = 3
 _LOOKED_AT = 1000
 
@@ -258,9 +265,12 @@ class _Maker:
         signed = await self._git.run("config", "--type=bool", "--get", "commit.gpgSign")
         sign = ["-S"] if signed.stdout.strip() == b"true" else []
         parents = ["-p", head] if head else []
-        sha = await self._git.line(
-            "commit-tree", *sign, *parents, "-F", "-", tree, stdin=message.encode()
-        )
+        arguments = ("commit-tree", *sign, *parents, "-F", "-", tree)
+        try:
+            with trio.fail_after(SIGNING_SECONDS):
+                sha = await self._git.line(*arguments, stdin=message.encode())
+        except trio.TooSlowError:
+            raise GitError(TOO_SLOW.format(SIGNING_SECONDS)) from None
         subject = message.partition("\n")[0]
         moved = await self._git.run(
             "update-ref", "-m", f"commit: {subject}", "HEAD", sha, head or ""

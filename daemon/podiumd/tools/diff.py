@@ -15,6 +15,9 @@ from podiumd.core.byte_lines import ByteLines
 CONTEXT_LINES = 3
 MOST_CHARACTERS = 64 * 1024
 _MOST_COMPARED = 4_000_000  # pairs of lines; beyond it the changed stretch is shown as one
+_MOST_APART = 50_000  # lines that are taken apart to be compared
+_AT_ONCE = 1_000  # lines
+_BLOCK = 64 * 1024
 
 _HIDDEN = {
     code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
@@ -38,7 +41,7 @@ class Edit(NamedTuple):
 
     first: int
     end: int
-    lines: Sequence[bytes]
+    lines: Lines
 
 
 class Lines(Protocol):
@@ -72,8 +75,9 @@ class LinesOfLong:
 
 def unified(path: str, old: bytes | None, new: bytes | None) -> str:
     """What changes in a file; ``None`` stands for a file that is not there."""
-    before, after = lines_of(old or b""), lines_of(new or b"")
-    return from_edits(path, before, edits_between(before, after), created=old is None)
+    before, after = old or b"", new or b""
+    edits = _edits(before, after)
+    return from_edits(path, LinesOfLong(before), edits, created=old is None)
 
 
 def from_edits(path: str, old: Lines, edits: Sequence[Edit], *, created: bool = False) -> str:
@@ -125,7 +129,52 @@ def edits_between(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
     ]
 
 
-def _hunks(old: Lines, edits: Sequence[Edit]) -> Iterator[list[str]]:
+def _edits(old: bytes, new: bytes) -> list[Edit]:
+    """How the one text becomes the other; a long stretch is not taken apart into its lines."""
+    head = old.rfind(b"\n", 0, _same_head(old, new)) + 1
+    tail = _same_tail(old, new, min(len(old), len(new)) - head)
+    feed = old.find(b"\n", len(old) - tail) if tail else -1
+    rest = len(old) - feed - 1 if feed >= 0 else 0
+    before, after = old[head : len(old) - rest], new[head : len(new) - rest]
+    first = old.count(b"\n", 0, head)
+    if before.count(b"\n") + after.count(b"\n") > _MOST_APART:
+        return [Edit(first, first + len(LinesOfLong(before)), LinesOfLong(after))]
+    return [
+        Edit(first + edit.first, first + edit.end, edit.lines)
+        for edit in edits_between(lines_of(before), lines_of(after))
+    ]
+
+
+def _same_head(one: bytes, other: bytes) -> int:
+    """How many bytes at the beginning are the same."""
+    most = min(len(one), len(other))
+    at = 0
+    while at < most and one[at : min(at + _BLOCK, most)] == other[at : min(at + _BLOCK, most)]:
+        at = min(at + _BLOCK, most)
+    while at < most and one[at] == other[at]:
+        at += 1
+    return at
+
+
+def _same_tail(one: bytes, other: bytes, most: int) -> int:
+    """How many of the last bytes are the same, up to ``most``."""
+    count = 0
+    ends = len(one), len(other)
+    while count < most:
+        more = min(_BLOCK, most - count)
+        pieces = [
+            text[end - count - more : end - count]
+            for text, end in zip((one, other), ends, strict=True)
+        ]
+        if pieces[0] != pieces[1]:
+            break
+        count += more
+    while count < most and one[ends[0] - count - 1] == other[ends[1] - count - 1]:
+        count += 1
+    return count
+
+
+def _hunks(old: Lines, edits: Sequence[Edit]) -> Iterator[Iterator[str]]:
     """The edits with the lines around them; those near each other share a hunk."""
     shift = 0
     group: list[Edit] = []
@@ -139,29 +188,30 @@ def _hunks(old: Lines, edits: Sequence[Edit]) -> Iterator[list[str]]:
         yield _hunk(old, group, shift)
 
 
-def _hunk(old: Lines, edits: Sequence[Edit], shift: int) -> list[str]:
+def _hunk(old: Lines, edits: Sequence[Edit], shift: int) -> Iterator[str]:
     first = max(0, edits[0].first - CONTEXT_LINES)
     end = min(len(old), edits[-1].end + CONTEXT_LINES)
-    body: list[str] = []
-    at = first
-    for edit in edits:
-        body += _marked(" ", old[at : edit.first])
-        body += _marked("-", old[edit.first : edit.end])
-        body += _marked("+", edit.lines)
-        at = edit.end
-    body += _marked(" ", old[at:end])
     added = sum(len(edit.lines) - (edit.end - edit.first) for edit in edits)
     places = _range(first, end - first), _range(first + shift, end - first + added)
-    return [f"@@ -{places[0]} +{places[1]} @@", *body]
+    yield f"@@ -{places[0]} +{places[1]} @@"
+    at = first
+    for edit in edits:
+        yield from _marked(" ", old, at, edit.first)
+        yield from _marked("-", old, edit.first, edit.end)
+        yield from _marked("+", edit.lines, 0, len(edit.lines))
+        at = edit.end
+    yield from _marked(" ", old, at, end)
 
 
 def _range(first: int, count: int) -> str:
     return f"{first + 1 if count else first},{count}"
 
 
-def _marked(mark: str, lines: Sequence[bytes]) -> Iterator[str]:
-    for line in lines:
-        text = line.removesuffix(b"\n").decode("utf-8", "replace").translate(_HIDDEN)
-        yield f"{mark}{text}"
-        if not line.endswith(b"\n"):
-            yield "\\ No newline at end of file"
+def _marked(mark: str, lines: Lines, first: int, end: int) -> Iterator[str]:
+    for at in range(first, end, _AT_ONCE):
+        for line in lines[at : min(at + _AT_ONCE, end)]:
+            # Of a line that is too long to be shown no more than tells so.
+            text = line[: 4 * MOST_CHARACTERS + 4].removesuffix(b"\n").decode("utf-8", "replace")
+            yield f"{mark}{text.translate(_HIDDEN)}"
+            if not line.endswith(b"\n"):
+                yield "\\ No newline at end of file"

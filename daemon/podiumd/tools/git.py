@@ -124,7 +124,7 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
             check=False,
             env=_environment(),
             start_new_session=True,
-            deliver_cancel=_end_group,
+            deliver_cancel=end_group,
         )
         process = await nursery.start(run)
         async for piece in process.stdout:
@@ -234,7 +234,7 @@ async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
             check=False,
             env=_environment(),
             start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
-            deliver_cancel=_end_group,
+            deliver_cancel=end_group,
         )
     except OSError as error:
         raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
@@ -248,7 +248,7 @@ def _environment() -> dict[str, str]:
     }
 
 
-async def _end_group(process: trio.Process) -> None:
+async def end_group(process: trio.Process) -> None:
     """End a git with the hooks and helpers it has started, politely first: it removes its locks."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import trio
 
 from podiumd.tools.environment import plain_environment
-from podiumd.tools.git import GitError
+from podiumd.tools.git import GitError, end_group
 
 _SETTINGS = (
     "core.fsmonitor=false", "core.quotePath=false", "core.hooksPath=/dev/null",
@@ -58,6 +58,7 @@ class GitCall:
                 check=False,
                 env=environment,
                 start_new_session=True,
+                deliver_cancel=end_group,
             )
         except OSError as error:
             raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error

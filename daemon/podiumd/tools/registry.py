@@ -20,7 +20,7 @@ from podiumd.tools import files
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.git_hooks import Hooks
-from podiumd.tools.sandbox import SandboxRefused
+from podiumd.tools.sandbox import Enclosure, SandboxRefused
 from podiumd.tools.search import search
 from podiumd.tools.shell import ShellResult, command_environment, run_arguments
 from podiumd.tools.test_command import detect_test_command
@@ -80,7 +80,7 @@ class Toolbox:
             environment=self._environment(),
             turn_id=context.turn_id,
             enclosure=enclosure,
-            pass_fds=context.inherited,
+            pass_fds=self._leases(enclosure),
         )
         order = CommitOrder(
             root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
@@ -90,6 +90,12 @@ class Toolbox:
     def _environment(self) -> dict[str, str]:
         context = self._context
         return command_environment(context.environment, context.turn_id, context.hidden_names)
+
+    def _leases(self, enclosure: Enclosure | None) -> tuple[int, ...]:
+        """The locks that a command keeps held should it outlive the daemon. One that is shut in
+        gets none: it could let go of them, or write into their files. The next daemon ends what
+        is left of the turn before anything else, with or without them."""
+        return () if enclosure is not None else self._context.inherited
 
     def _all(self) -> list[Tool]:
         return [
@@ -201,7 +207,7 @@ class Toolbox:
             turn_id=context.turn_id,
             enclosure=enclosure,
             limit_seconds=limit,
-            pass_fds=context.inherited,
+            pass_fds=self._leases(enclosure),
             on_output=on_output,
         )
         changes, more = await self._watch.between(before)

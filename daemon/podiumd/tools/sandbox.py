@@ -32,6 +32,8 @@ from podiumd.tools.seatbelt import profile
 
 Policy = Literal["off", "auto", "required"]
 PROBE_SECONDS = 10.0
+UNCONFINED = "no sandbox: commands run unconfined ({})"
+"""What people are told where a machine has no sandbox; why stands in it."""
 _INSTALL = {
     "linux": "install bubblewrap (apt install bubblewrap, dnf install bubblewrap)",
     "darwin": "sandbox-exec is a part of macOS; look why it is not at /usr/bin/sandbox-exec",
@@ -173,7 +175,7 @@ class Sandbox:
             return await trio.to_thread.run_sync(self._enclosed, program, places, scratch), ""
         if self.policy == "required":
             raise SandboxRefused(f"a sandbox is required and there is none: {fault}")
-        notice = "" if self._said else f"no sandbox: commands run unconfined ({fault})"
+        notice = "" if self._said else UNCONFINED.format(fault)
         self._said = True
         return None, notice
 

@@ -48,7 +48,8 @@ class ToolContext:
 
     ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
     names of further variables that hold keys; ``scratch`` is a directory of the turn's own;
-    ``inherited`` are descriptors that commands keep open; ``test_command`` is the configured one.
+    ``inherited`` are descriptors that commands outside of a sandbox keep open; ``test_command`` is
+    the configured one.
     """
 
     workspace: Workspace

@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.workspace_names import checked_path, is_git, shown
 from podiumd.tools.workspace_walk import (
     DIRECTORY,
@@ -171,7 +172,9 @@ class Workspace:
                     os.fchmod(file.fileno(), found.mode)
                 file.flush()
                 os.fsync(file.fileno())
+            failpoint("write.before-rename")
             self._publish(above, draft, spot, found)
+            failpoint("write.after-rename")
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(draft, dir_fd=above)

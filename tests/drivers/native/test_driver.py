@@ -11,8 +11,9 @@ from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
 from podiumd.core.actions import Action
 from podiumd.drivers.base import PendingTurn
-from podiumd.drivers.native.acting import Rules
 from podiumd.drivers.native.driver import NativeDriver, Surroundings
+from podiumd.drivers.native.rules import Rules
+from tests.tools.fresh_turn import fresh_turn
 
 ID = "ABCDEF01-2345-4789-8ABC-DEF012345678"
 
@@ -31,7 +32,7 @@ def cut_off(name: str, *changes: lf.FileChange) -> ls.LoopState:
 
 def pending(loop: ls.LoopState, *, irreversible: bool) -> PendingTurn:
     return PendingTurn(
-        turn_id="00000000-0000-4000-8000-000000000001",
+        turn_id=fresh_turn(),
         session_id=ID,
         session_mode="new",
         working_directory="/",
@@ -84,7 +85,7 @@ async def test_a_native_turn_cannot_be_taken_up(driver: NativeDriver) -> None:
     ("tools", "known", "offered"),
     [
         ("all", {"read_file", "patch", "run_command"}, {"read_file", "patch", "run_command"}),
-        ("read-only", {"read_file", "patch", "run_command"}, {"read_file"}),
+        ("read-only", {"read_file"}, {"read_file"}),
         ("none", set(), set()),
         (("Read", "Edit"), {"read_file", "patch"}, {"read_file", "patch"}),
     ],
@@ -94,6 +95,11 @@ def test_what_exists_in_a_turn_is_what_the_recipe_says(
 ) -> None:
     rules = Rules("confirm", tools, ())
     risks = {"read_file": "read", "patch": "write", "run_command": "exec"}
-    assert {name for name in risks if rules.knows(name)} == known
+    assert {name for name, risk in risks.items() if rules.knows(name, risk)} == known  # type: ignore[arg-type]
     assert {name for name, risk in risks.items() if rules.offers(name, risk)} == offered  # type: ignore[arg-type]
-    assert rules.knows("done")
+    assert rules.knows("done", "read")
+
+
+def test_what_only_the_mode_forbids_exists_and_is_refused() -> None:
+    rules = Rules("read-only", "all", ())
+    assert rules.knows("patch", "write") and not rules.offers("patch", "write")

@@ -6,7 +6,8 @@ import trio
 
 from podiumd.core.loop_facts import Words
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, PromptState
-from podiumd.drivers.native.people import EVENTS_AHEAD, People
+from podiumd.drivers.dealings import EVENTS_AHEAD
+from podiumd.drivers.native.people import People
 
 ALLOW, DENY = Decision("allow"), Decision("deny")
 EARLY, LATE = Words("early", "Be quick."), Words("late", "Be kind.")
@@ -24,9 +25,9 @@ async def test_a_question_waits_for_its_first_answer() -> None:
         asked = await people.events.receive()
         assert isinstance(asked, ApprovalRequested)
         assert (asked.tool, asked.description, asked.asks_person) == ("patch", "a diff", False)
-        assert not people.answer("another", DENY)
-        assert people.answer(asked.request_id, ALLOW)
-        assert people.answer(asked.request_id, DENY), "told again, and the first one holds"
+        assert not people.approvals.give("another", DENY)
+        assert people.approvals.give(asked.request_id, ALLOW)
+        assert people.approvals.give(asked.request_id, DENY), "told again, and the first one holds"
     assert decided == [ALLOW]
 
 
@@ -46,7 +47,7 @@ async def test_when_the_turn_is_over_nothing_is_heard_any_more() -> None:
     assert people.hush()
     assert not people.say(EARLY)
     people.end()
-    assert not people.answer("any", ALLOW)
+    assert not people.approvals.give("any", ALLOW)
     people.stream("a command's last words come too late")
 
 

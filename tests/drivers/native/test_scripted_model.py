@@ -94,6 +94,22 @@ async def test_a_script_that_cannot_be_used_says_why(
     assert caught.value.kind == "setup" and str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        ('{"action": "write_file", "success": false}', "wrote nothing, as you wished"),
+        ("Do it.\n\nYour possible outcomes for this step: complete, other", '"outcome": "other"'),
+    ],
+)
+async def test_the_built_in_demonstration_claims_nothing_that_it_has_not_done(
+    last: str, said: str
+) -> None:
+    async with open_model(NativeSettings(provider="scripted"), {}, tell=Told()) as model:
+        reply = await model.reply("", [Message("user", last)])
+
+    assert said in reply.text
+
+
 async def test_the_built_in_demonstration_looks_writes_and_ends() -> None:
     results = ["Try it.", '{"action": "run_command"}', '{"action": "write_file"}']
     async with open_model(NativeSettings(provider="scripted"), {}, tell=Told()) as model:

@@ -104,6 +104,14 @@ def test_a_tool_of_another_kind_is_described_by_its_own_words() -> None:
     assert "\nwave: Waves.\n" in text
 
 
+def test_a_list_in_a_description_stays_one() -> None:
+    save = Offered("save", "Save one of these\nkeys:\n- goal: what is\n  wanted\n- agents: who")
+
+    assert "\nsave: Save one of these keys:\n  - goal: what is wanted\n  - agents: who" in text_of(
+        offered=[save]
+    )
+
+
 def test_without_any_action_only_words_are_asked_for() -> None:
     text = text_of(offered=[], mode="read-only")
 
@@ -119,3 +127,15 @@ def test_an_example_fits_what_is_offered() -> None:
 def test_instructions_of_ones_own_come_last() -> None:
     assert text_of(extra=" Speak French.\n").endswith("\n\nINSTRUCTIONS\nSpeak French.\n")
     assert "INSTRUCTIONS" not in text_of(extra=" \n")
+
+
+def test_in_a_phase_without_tools_of_its_own_nothing_is_said_of_code() -> None:
+    """A model that is to talk must not be told to look at files it cannot read."""
+    ask = Offered("ask", "Ask the person.", {"type": "object"})
+
+    text = text_of(offered=[Offered("done"), ask], commits=False)
+
+    assert text.startswith("You work together with a person")
+    for word in ("coding", "style of the code", ".git", "WORKING DIRECTORY", "CAPABILITIES"):
+        assert word not in text
+    assert '"ask" ends your turn' in text and "ends your turn" not in text_of()

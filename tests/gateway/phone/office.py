@@ -196,6 +196,13 @@ class Office:
         line.forget()
         return line
 
+    async def looking(self, session: str) -> Line:
+        """A phone that follows a session, and has been sent its history."""
+        line = await self.connected()
+        line.say("subscribe", session_id=session)
+        await line.hears("session_history")
+        return line
+
 
 @asynccontextmanager
 async def open_office(

@@ -51,9 +51,7 @@ async def test_the_commands_of_the_sessions_directory_come_before_its_messages(
 ) -> None:
     """P-6.13."""
     await office.record(session, record(1))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     kinds = [each["type"] for each in line.sent]
     assert kinds.index("available_commands") < kinds.index("session_history")
 
@@ -104,10 +102,7 @@ async def test_after_the_pong_nothing_comes_of_a_session_that_was_left(
 ) -> None:
     """P-6.15, P-1.4."""
     await office.record(session, record(1))
-    line, other = await office.connected(), await office.connected()
-    for each in (line, other):
-        each.say("subscribe", session_id=session)
-        await each.hears("session_history")
+    line, other = await office.looking(session), await office.looking(session)
     line.say("unsubscribe", session_id=session)
     await line.caught_up()
     await office.record(session, record(2))
@@ -120,10 +115,7 @@ async def test_a_slow_phone_falls_behind_alone_and_catches_up_without_a_hole(
 ) -> None:
     """P-6.16."""
     await office.record(session, record(1))
-    slow, quick = await office.connected(), await office.connected()
-    for each in (slow, quick):
-        each.say("subscribe", session_id=session)
-        await each.hears("session_history")
+    slow, quick = await office.looking(session), await office.looking(session)
     slow.take(MANY)
     for number in range(2, 6):
         await office.record(session, record(number))
@@ -141,10 +133,7 @@ async def test_a_phone_that_falls_behind_again_and_again_catches_up_each_time(
 ) -> None:
     """P-6.16."""
     await office.record(session, record(1))
-    slow, quick = await office.connected(), await office.connected()
-    for each in (slow, quick):
-        each.say("subscribe", session_id=session)
-        await each.hears("session_history")
+    slow, quick = await office.looking(session), await office.looking(session)
     for number in range(2, 5):
         slow.take(MANY)
         await office.record(session, record(number))
@@ -210,9 +199,7 @@ async def test_a_session_that_its_person_deleted_on_the_phone_is_quiet_until_it_
 ) -> None:
     """P-4.12."""
     await office.record(session, record(1))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     line.say("session_deleted", session_id=session)
     await line.caught_up()
     await office.record(session, record(2))
@@ -244,9 +231,7 @@ async def test_a_feed_that_breaks_is_opened_again_and_nothing_is_missed(
 ) -> None:
     monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
     await office.record(session, record(1))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     channel = office.hub.channels.get(session)
     assert channel is not None
 

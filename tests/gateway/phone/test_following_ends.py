@@ -30,14 +30,6 @@ def seqs(line: Line) -> list[int]:
     return [m["seq"] for each in line.of("session_history") for m in each["messages"]]
 
 
-async def waiting(office: Office, session: str) -> Line:
-    """A phone that has asked for a session that is not there yet."""
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("error")
-    return line
-
-
 async def behind(office: Office, session: str) -> None:
     """Wait until the one phone that looks at a session has left its live frames."""
     channel = office.hub.channels.get(session)
@@ -74,14 +66,23 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Gate:
     return gate
 
 
+async def half_ready(office: Office, session: str, commands: Gate) -> Line:
+    """A phone that has asked for a session that was not there yet, and whose answer is held up
+    now that it is."""
+    line = await office.connected()
+    line.say("subscribe", session_id=session)
+    await line.hears("error")
+    commands.reached = trio.Event()
+    await office.record(session, record(1))
+    await commands.reached.wait()
+    return line
+
+
 async def test_a_phone_that_subscribes_when_its_session_is_ready_has_one_subscription(
     office: Office, session: str, commands: Gate
 ) -> None:
     """P-6.16: its own message crosses what the daemon does by itself."""
-    line = await waiting(office, session)
-    commands.reached = trio.Event()
-    await office.record(session, record(1))
-    await commands.reached.wait()
+    line = await half_ready(office, session, commands)
     line.say("subscribe", session_id=session)
     await line.hears("session_history")
     commands.opened.set()
@@ -98,10 +99,7 @@ async def test_a_phone_that_leaves_what_is_just_being_answered_hears_nothing_mor
     office: Office, session: str, commands: Gate
 ) -> None:
     """P-6.15."""
-    line = await waiting(office, session)
-    commands.reached = trio.Event()
-    await office.record(session, record(1))
-    await commands.reached.wait()
+    line = await half_ready(office, session, commands)
     line.say("unsubscribe", session_id=session)
     await line.caught_up()
     line.forget()
@@ -114,10 +112,7 @@ async def test_a_phone_that_leaves_what_is_just_being_answered_hears_nothing_mor
 async def test_a_phone_that_hangs_up_meanwhile_leaves_no_feed_behind(
     office: Office, session: str, commands: Gate
 ) -> None:
-    line = await waiting(office, session)
-    commands.reached = trio.Event()
-    await office.record(session, record(1))
-    await commands.reached.wait()
+    line = await half_ready(office, session, commands)
     line.hang_up()
     while office.hub.phones:
         await wait_all_tasks_blocked()
@@ -129,10 +124,8 @@ async def test_a_phone_that_hangs_up_meanwhile_leaves_no_feed_behind(
 async def test_a_phone_whose_directory_does_not_answer_holds_no_other_up(
     office: Office, session: str, commands: Gate
 ) -> None:
-    line, other = await waiting(office, session), await office.connected()
-    commands.reached = trio.Event()
-    await office.record(session, record(1))
-    await commands.reached.wait()
+    other = await office.connected()
+    line = await half_ready(office, session, commands)
     await other.hears("recent_sessions")
     assert line.of("session_history") == []
 
@@ -151,9 +144,7 @@ async def test_a_session_that_was_forgotten_and_comes_again_is_followed_again(
     office: Office, session: str
 ) -> None:
     await office.record(session, lines(1, 9))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     await forgotten(office, session)
     while office.hub.channels.get(session) is not None:
         await wait_all_tasks_blocked()
@@ -161,9 +152,7 @@ async def test_a_session_that_was_forgotten_and_comes_again_is_followed_again(
     await office.record(session, lines(100, 2))
     again = await line.hears("session_history")
     assert again["gap"]["reason"] == "client_ahead" and seqs(line) == [1, 2]
-    other = await office.connected()
-    other.say("subscribe", session_id=session)
-    await other.hears("session_history")
+    other = await office.looking(session)
     await office.record(session, record(102))
     for each in (line, other):
         await each.until(lambda each=each: seqs(each)[-1] == 3)  # type: ignore[misc]
@@ -175,9 +164,7 @@ async def test_a_session_that_is_gone_when_its_feed_is_opened_again_is_waited_fo
 ) -> None:
     monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
     await office.record(session, lines(1, 3))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     follow, deliver = office.hub.service.follow_session, channels.Channel.deliver
     asked = trio.Event()
 
@@ -204,9 +191,7 @@ async def test_an_old_subscription_that_cannot_be_read_on_does_not_take_the_new_
     office: Office, session: str, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     await office.record(session, record(1))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     real = office.hub.service.sessions_messages
 
     async def failing(session_id: str, after: int | None, limit: int) -> Any:
@@ -236,9 +221,7 @@ async def test_what_could_not_be_read_on_goes_on_from_where_the_phone_was(
 ) -> None:
     """P-6.16: nothing twice, and no hole."""
     await office.record(session, lines(1, 3))
-    line = await office.connected()
-    line.say("subscribe", session_id=session)
-    await line.hears("session_history")
+    line = await office.looking(session)
     real = office.hub.service.sessions_messages
     refused = trio.Event()
 

@@ -7,29 +7,36 @@ a command cannot, and its outcome is told as unknown.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import trio
+from msgspec.structs import replace
 
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
 from podiumd.core import policy
 from podiumd.core.actions import Action
-from podiumd.drivers.base import Ledger
+from podiumd.core.retelling import TELLING
+from podiumd.drivers.base import Ledger, LedgerClosed, ToolCalled
 from podiumd.drivers.native.people import People
+from podiumd.drivers.native.rules import Rules
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.registry import Plan, Toolbox
 from podiumd.tools.workspace import Found, Refused, Workspace
 
 SHOWN_CHARACTERS: Final = 2000
-_TELLING: Final = ("path", "file", "command", "query", "pattern")
+NOTE_SECONDS: Final = 10.0
+"""How long the end of a command may take to be stored once its turn is stopped."""
 
 UNKNOWN: Final = (
     "interrupted, unknown outcome: the daemon ended while this ran. What it had started was ended. "
     "Look at what it has done before you repeat it."
 )
 DONE_BEFORE: Final = "done; the daemon was started anew meanwhile"
+REFUSED_BY_HOOK: Final = "not done: a hook of this step refuses it: {}"
+OBJECTED_BY_HOOK: Final = "it was done, and a hook of this step objects: {}"
 LEFT: Final = (
     "not done: the daemon ended before it was, the file was changed by somebody else since, and a "
     "person wants it left as it is"
@@ -41,43 +48,21 @@ _CHANGED: Final = (
 )
 
 
-class Rules:
-    """What people allow this turn; nothing that the model says changes it.
+class Acting:
+    """Does the actions of one turn.
 
-    Parameters: ``tools`` is what exists for it, ``allow`` what needs no word.
+    ``unconfined`` is what people are told before the first command: why no sandbox holds it;
+    empty where one does, or none is wanted.
     """
 
     def __init__(
-        self, mode: policy.Mode, tools: str | tuple[str, ...], allow: tuple[str, ...]
-    ) -> None:
-        self._mode = mode
-        self._tools = () if tools == "none" else tools
-        self._allow = allow
-
-    def judge(self, name: str, risk: policy.Risk, command: str | None = None) -> policy.Verdict:
-        """Whether an action may be done."""
-        return policy.judge(
-            name, risk, mode=self._mode, tools=self._tools, allow=self._allow, command=command
-        )
-
-    def knows(self, name: str) -> bool:
-        """Whether an action exists for this turn, be it allowed or refused."""
-        return not isinstance(self.judge(name, "read"), policy.Deny)
-
-    def offers(self, name: str, risk: policy.Risk) -> bool:
-        """Whether an action may be done, at once or after a person's word."""
-        return not isinstance(self.judge(name, risk), policy.Deny)
-
-    def always(self, name: str) -> None:
-        """A person has allowed this action for the rest of the run."""
-        self._allow = (*self._allow, name)
-
-
-class Acting:
-    """Does the actions of one turn."""
-
-    def __init__(
-        self, ledger: Ledger, people: People, toolbox: Toolbox, workspace: Workspace, rules: Rules
+        self,
+        ledger: Ledger,
+        people: People,
+        toolbox: Toolbox,
+        workspace: Workspace,
+        rules: Rules,
+        unconfined: str = "",
     ) -> None:
         self._ledger = ledger
         self._people = people
@@ -85,15 +70,19 @@ class Acting:
         self._workspace = workspace
         self._rules = rules
         self._agreed: tuple[lf.FileChange, ...] = ()
+        self._untold = unconfined
 
     async def act(self, index: int) -> None:
         """Do an action of the present reply; when this returns, its end is stored.
 
         Raises ``LedgerClosed``.
         """
-        present = self._ledger.loop.present
-        assert present is not None
-        state = present.actions[index]
+        loop = self._ledger.loop
+        assert loop.present is not None and loop.settings is not None
+        state = loop.present.actions[index]
+        if state.action.name in loop.settings.served:
+            await self._call(index, state.action)
+            return
         begun = state.intended
         if begun is not None and await self._settled(index, state, begun):
             return
@@ -101,8 +90,23 @@ class Acting:
         await self._people.show("tool", describe(state.action, plan))
         if isinstance(plan, lf.Result):
             await self._over(index, plan)
-        elif self._was_allowed(begun, plan) or await self._allowed(index, plan):
-            await self._do(index, plan)
+        elif self._was_allowed(begun, plan) or await self._allowed(index, state.action, plan):
+            await self._do(index, state.action, plan)
+
+    async def _call(self, index: int, action: Action) -> None:
+        """Have one of Podium's own tools used. After a crash it is called once more, under the
+        same name: what is stored of it by then is its answer."""
+        await self._people.show("tool", describe(action))
+        failpoint("tool.before-call")
+        call = ToolCalled(self._use(index), action.name, action.args)
+        reply = await self._people.call(call)
+        failpoint("tool.after-answer")
+        result = lf.Result(action=action.name, success=reply.success, message=reply.text)
+        await self._over(index, result)
+
+    def _use(self, index: int) -> str:
+        """The name of an action within its turn, the same in each life of the daemon."""
+        return f"{self._ledger.loop.iterations}:{index}"
 
     def _was_allowed(self, begun: lf.ActionIntended | None, plan: Plan) -> bool:
         """Whether this very change was allowed before the crash, or has been since. A command that
@@ -111,14 +115,22 @@ class Acting:
             return False
         return plan.changes in (begun.changes, self._agreed)
 
-    async def _allowed(self, index: int, plan: Plan) -> bool:
-        """Whether a rule or a person allows it; a no is its result."""
+    async def _allowed(self, index: int, action: Action, plan: Plan) -> bool:
+        """Whether rules, hooks and people allow it; a no is its result."""
         verdict = self._rules.judge(plan.action, plan.risk, plan.command)
-        if isinstance(verdict, policy.Allow):
-            return True
         if isinstance(verdict, policy.Deny):
             await self._over(index, _failed(plan.action, verdict.reason))
             return False
+        use = self._use(index)
+        refusal = await self._people.hook(use, "before-tool", action.name, action.args)
+        if refusal is not None:
+            await self._over(index, _failed(plan.action, REFUSED_BY_HOOK.format(refusal)))
+            return False
+        if plan.command is not None:
+            untold, self._untold = self._untold, ""
+            await self._people.show("status", untold)
+        if isinstance(verdict, policy.Allow):
+            return True
         if plan.risk == "write" and not plan.changes:  # the file is like that already
             return True
         decision = await self._people.ask(plan.action, shown_input(plan), plan.preview)
@@ -129,13 +141,34 @@ class Acting:
         await self._ledger.record(lc.ActionRefused(index=index, note=decision.note))
         return False
 
-    async def _do(self, index: int, plan: Plan) -> None:
+    async def _do(self, index: int, action: Action, plan: Plan) -> None:
         if plan.risk != "read":
             await self._ledger.record(lc.ActionPlanned(index=index, changes=plan.changes))
         streamed = plan.command is not None
         done = await plan.perform(self._people.stream if streamed else None)
         failpoint("action.after-do")
-        await self._over(index, done.result, done.changes, shown=streamed)
+        try:
+            result = await self._looked_at(index, action, done.result)
+        except trio.Cancelled:
+            # The turn is stopped while a hook has the word. What a command has done is known now
+            # and never again; a file can be looked at.
+            if streamed:
+                over = lc.ActionOver(index=index, result=done.result, changes=done.changes)
+                with trio.move_on_after(NOTE_SECONDS, shield=True), suppress(LedgerClosed):
+                    await self._ledger.record(over)
+            raise
+        await self._over(index, result, done.changes, shown=streamed)
+
+    async def _looked_at(self, index: int, action: Action, result: lf.Result) -> lf.Result:
+        """The result of an action, with what a hook after it has to say against it."""
+        output = outcome(result, output=True)
+        objection = await self._people.hook(
+            self._use(index), "after-tool", action.name, action.args, output
+        )
+        if objection is None:
+            return result
+        message = f"{result.message}; {OBJECTED_BY_HOOK.format(objection)}"
+        return replace(result, success=False, message=message)
 
     async def _over(
         self,
@@ -170,6 +203,7 @@ class Acting:
             return False
         if found == "planned":
             result = lf.Result(action=name, success=True, message=f"{change.path}: {DONE_BEFORE}")
+            result = await self._looked_at(index, state.action, result)
             await self._over(index, result, begun.changes)
             return True
         if await self._wanted_again(state, change):
@@ -219,7 +253,7 @@ def describe(action: Action, plan: Plan | lf.Result | None = None) -> str:
     if isinstance(plan, Plan) and plan.command is not None:
         what: Any = plan.command
     else:
-        what = next((action.args[name] for name in _TELLING if name in action.args), "")
+        what = next((action.args[name] for name in TELLING if name in action.args), "")
     line = f"{action.name} {what}".strip()
     return line[:SHOWN_CHARACTERS]
 

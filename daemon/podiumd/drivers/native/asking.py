@@ -14,17 +14,23 @@ class Asking:
     """Puts together the requests of one turn.
 
     Parameters: ``goal`` is the turn's prompt, ``past`` are the turns before it, ``system`` is the
-    system text.
+    system text. ``blind``: the model may not read files in this turn, so it is shown none.
     """
 
     def __init__(
-        self, workspace: Workspace, goal: str, past: tuple[PastTurn, ...], system: str
+        self,
+        workspace: Workspace,
+        goal: str,
+        past: tuple[PastTurn, ...],
+        system: str,
+        *,
+        blind: bool = False,
     ) -> None:
         self.system = system
         self._workspace = workspace
         self._goal = goal
         self._past = past
-        self._opening: str | None = None
+        self._opening: str | None = "" if blind else None
         self._gauge = Gauge()
 
     async def compose(self, model: Model, loop: LoopState, window: int | None = None) -> Composed:

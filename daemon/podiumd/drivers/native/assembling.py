@@ -13,17 +13,18 @@ from podiumd.config import NativeSettings
 from podiumd.core import loop_facts as lf
 from podiumd.core.policy import Mode
 from podiumd.drivers.base import Ledger, TurnRequest
-from podiumd.drivers.native.acting import Acting, Rules
+from podiumd.drivers.native.acting import Acting
 from podiumd.drivers.native.asking import Asking
 from podiumd.drivers.native.history import past_turns
 from podiumd.drivers.native.opening import open_model
 from podiumd.drivers.native.people import People
+from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.system_text import Offered, system_text
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.work import Work
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Toolbox, ToolContext
-from podiumd.tools.sandbox import Probe, Sandbox
+from podiumd.tools.sandbox import UNCONFINED, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
 
 ORIGINALS: Final = "originals"
@@ -58,12 +59,17 @@ async def assemble(
     context = await trio.to_thread.run_sync(_context, request, shop)
     toolbox = Toolbox(context)
     commits = settings.commit and request.commits
+    program, fault = await shop.probe.program() if settings.sandbox != "off" else (None, "")
+    alone = settings.sandbox == "auto" and program is None
     offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
     system = system_text(
         directory=f"{context.workspace.root}",
-        offered=[Offered(tool.name) for tool in offered],
+        offered=[
+            *(Offered(tool.name) for tool in offered),
+            *(Offered(tool.name, tool.description, tool.schema) for tool in request.served),
+        ],
         mode=mode,
-        sandboxed=settings.sandbox != "off" and (await shop.probe.program())[0] is not None,
+        sandboxed=program is not None,
         commits=commits,
         extra=request.system_prompt or "",
     )
@@ -72,14 +78,28 @@ async def assemble(
         ledger,
         people,
         session,
-        Acting(ledger, people, toolbox, context.workspace, rules),
+        Acting(
+            ledger,
+            people,
+            toolbox,
+            context.workspace,
+            rules,
+            unconfined=UNCONFINED.format(fault) if alone else "",
+        ),
         Asking(
-            context.workspace, request.prompt, past_turns(session.rows, request.turn_id), system
+            context.workspace,
+            request.prompt,
+            past_turns(session.rows, request.turn_id),
+            system,
+            blind="read_file" not in {tool.name for tool in offered},
         ),
         toolbox,
         lf.LoopSettings(
             max_iterations=settings.max_iterations,
-            tools=tuple(name for name in toolbox.tools if rules.knows(name)),
+            tools=tuple(
+                tool.name for tool in toolbox.tools.values() if rules.knows(tool.name, tool.risk)
+            ),
+            served=tuple(tool.name for tool in request.served),
             commit=commits,
             budget_usd=request.max_budget_usd,
         ),

@@ -20,12 +20,12 @@ from podiumd.config import NativeSettings
 from podiumd.core.loop_state import LoopState
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.inside import played
 from podiumd.drivers.native.assembling import Workshop, assemble
 from podiumd.drivers.native.endpoint import problem
 from podiumd.drivers.native.people import People
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.turn import NativeTurn
-from podiumd.drivers.tasks import helpers
 from podiumd.tools.process import sweep
 from podiumd.tools.sandbox import Probe
 from podiumd.tools.workspace import Refused
@@ -34,6 +34,7 @@ SESSIONS: Final = "sessions"
 """The directory of the session files, in STATE."""
 
 ENDING_SECONDS: Final = 40.0
+"""A command ends within 5 s, the last rows are written within 20 s, a sweep takes at most 8 s."""
 
 _is_uuid: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
@@ -64,6 +65,9 @@ class NativeDriver:
         fork=True,
         cost=True,
         read_only_tools=True,
+        tools=True,
+        hooks=True,
+        system_text=True,
         permission_modes=("confirm", "allow-all", "read-only"),
     )
 
@@ -79,22 +83,14 @@ class NativeDriver:
             origin = self._path(request.fork_from)
         async with _open(SessionFile(self._path(request.session_id), origin)) as session:
             turn = await self._made(request, session)
-            async with helpers() as nursery:
-                nursery.start_soon(turn.run)
-                try:
-                    yield turn
-                finally:
-                    turn.stop()
-                    # A command ends within 5 s, the last rows within 20 s, a sweep within 8 s.
-                    with trio.move_on_after(ENDING_SECONDS, shield=True):
-                        await turn.finished.wait()
-                        turn.close(tuple(await sweep(request.turn_id)))
+            async with played(turn, request.turn_id, ENDING_SECONDS):
+                yield turn
 
     async def _made(self, request: TurnRequest, session: SessionFile) -> NativeTurn:
         here = self._surroundings
         ledger = request.ledger
         assert ledger is not None, "the runtime gives every turn a ledger"
-        people = People(request.prompt_uuid, ledger.words)
+        people = People(request.prompt_uuid, ledger.words, request.hooks)
         closed = (here.state, *here.closed)
         workshop = Workshop(here.settings(), here.environ, closed, self._probe)
         try:

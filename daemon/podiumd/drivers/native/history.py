@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podiumd.core.conversation import PastTurn
+from podiumd.core.retelling import TELLING
 from podiumd.drivers.native.transcript import Row, RowAction
 
-_TELLING: Final = ("path", "file", "command", "query", "pattern", "summary")
+_TELLING: Final = (*TELLING, "summary")
 _LINE_CHARACTERS: Final = 160
 
 

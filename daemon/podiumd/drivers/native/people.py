@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 import trio
@@ -12,37 +12,32 @@ from podiumd.core.loop_facts import Words
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
+    HookPoint,
     Output,
     OutputKind,
     PromptPhase,
     PromptState,
-    TurnEvent,
 )
+from podiumd.drivers.dealings import Dealings
 
-EVENTS_AHEAD: Final = 64
 
-
-class People:
+class People(Dealings):
     """Tells events to whoever follows the turn, and hears their answers and words.
 
     ``waiting`` are words that an earlier life of the daemon has accepted.
     """
 
-    def __init__(self, prompt_uuid: str, waiting: tuple[Words, ...]) -> None:
+    def __init__(
+        self, prompt_uuid: str, waiting: tuple[Words, ...], hooks: tuple[HookPoint, ...] = ()
+    ) -> None:
+        super().__init__(hooks)
         self._prompt_uuid = prompt_uuid
-        self._send, self.events = trio.open_memory_channel[TurnEvent](EVENTS_AHEAD)
-        self._asked: dict[str, trio.Event] = {}
-        self._answers: dict[str, Decision] = {}
         self._waiting = list(waiting)
         self._taken: list[str] = []
         self._late: list[str] = []
         self._over = False
 
     # -- telling ---------------------------------------------------------------------------------
-
-    async def tell(self, event: TurnEvent) -> None:
-        """Tell an event; waits for a follower that is slow."""
-        await self._send.send(event)
 
     async def show(self, kind: OutputKind, delta: str) -> None:
         """Show words or activity."""
@@ -62,7 +57,7 @@ class People:
     def end(self) -> None:
         """Nothing more is told, asked or heard."""
         self._over = True
-        self._send.close()
+        super().end()
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -72,8 +67,7 @@ class People:
         """Ask for leave, or (``asks_person``) a question of the turn's own, and wait for the
         answer however long it takes."""
         request_id = str(uuid4())  # whoever asked in an earlier life of the daemon is gone
-        self._asked[request_id] = trio.Event()
-        await self.tell(
+        return await self.approve(
             ApprovalRequested(
                 request_id,
                 tool,
@@ -83,16 +77,6 @@ class People:
                 asks_person=asks_person,
             )
         )
-        await self._asked[request_id].wait()
-        return self._answers[request_id]
-
-    def answer(self, request_id: str, decision: Decision) -> bool:
-        """Take an answer, the first that comes; ``False``: nobody waits for it."""
-        if self._over or request_id not in self._asked:
-            return False
-        self._answers.setdefault(request_id, decision)
-        self._asked[request_id].set()
-        return True
 
     # -- hearing ---------------------------------------------------------------------------------
 

@@ -221,6 +221,7 @@ class Work:
 
     async def _commit(self, checkpoint: bool) -> None:
         failpoint("commit.before-make")
+        await self._people.show("status", "committing")
         made = await self._toolbox.commit(
             self._ledger.loop.changes,
             run_id=self._request.run_id,

@@ -22,6 +22,7 @@ SAID: Final = {
     "queued": "Prompt queued: the session is busy, it is sent next",
     "steered": "Delivered into the running turn",
     "next prompt": "Queued: the recipe's next prompt carries it",
+    "phase": "Delivered: the conversation's next prompt",
 }
 
 
@@ -101,10 +102,11 @@ async def _respond(phone: Phone, message: requests.Prompt, went: Json) -> None:
     """Send the whole answer once the turn is over."""
     service, session_id = phone.hub.service, went["session_id"]
     ios = message.ios_session_id
-    if went["delivery"] in ("steered", "next prompt"):
+    heard = went.get("uuid")  # said in a conversation: the answer is to whoever spoke
+    if heard is None and went["delivery"] in ("steered", "next prompt"):
         return  # the answer is the recipe's own
-    turn = await service.ended_turn(went["run_id"])
-    if turn["exit"]["category"] == "error":
+    turn = await service.ended_turn(went["run_id"], heard)
+    if turn["exit"] is not None and turn["exit"]["category"] == "error":
         words = turn["exit"]["detail"] or turn["exit"]["message"]
         phone.send(outgoing.response_error(words, session_id=session_id, ios_session_id=ios))
         return

@@ -25,9 +25,12 @@ def decoded(raw: bytes, struct: type[T], *, tolerant: bool = False) -> T:
     return made_out(_object(raw), struct, tolerant=tolerant)
 
 
-def made_out(message: dict[str, Any], struct: type[T], *, tolerant: bool = False) -> T:
-    """The same of an object. Raises ``InvalidParameter``."""
-    known = {field.name: field for field in fields(struct)}
+def made_out(
+    message: dict[str, Any], struct: type[T], *, tolerant: bool = False, where: str = ""
+) -> T:
+    """The same of an object; ``where`` comes before the names of its fields in what is told of
+    them. Raises ``InvalidParameter``."""
+    known = {field.encode_name: field for field in fields(struct)}
     unknown = next((name for name in message if name not in known), None)
     if unknown is not None and not tolerant:
         words = f"There is no field {quoted(unknown)}; there are: {', '.join(known)}."
@@ -36,14 +39,15 @@ def made_out(message: dict[str, Any], struct: type[T], *, tolerant: bool = False
     for name, field in known.items():
         value = message.get(name)
         if field.required and name not in message:
-            words = f"'{name}' is missing: expected {expected(field.type)}."
-            raise InvalidParameter(name, words)
+            words = f"'{where}{name}' is missing: expected {expected(field.type)}."
+            raise InvalidParameter(f"{where}{name}", words)
         if not field.required and (value is None or value == ""):
             continue
         try:
-            values[name] = convert(value, field.type)
+            values[field.name] = convert(value, field.type)
         except ValueError as error:
-            raise InvalidParameter(name, f"'{name}': {error}.") from None
+            words = f"'{where}{name}': {error}."
+            raise InvalidParameter(f"{where}{name}", words) from None
     return struct(**values)
 
 

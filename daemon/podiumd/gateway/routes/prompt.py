@@ -23,7 +23,7 @@ from podiumd.gateway.http import Problem, Request, Response
 from podiumd.gateway.phone.prompt_handlers import check_size
 from podiumd.gateway.phone.requests import Id, Place, Words
 from podiumd.gateway.routes.body import decoded, made_out
-from podiumd.gateway.routes.prompt_form import Spoken, fields_of
+from podiumd.gateway.routes.prompt_form import Spoken, fields_of, texts_left
 from podiumd.gateway.routes.table import json_response
 from podiumd.gateway.routes.voice import Recordings
 from podiumd.runtime.api import Json, SendPrompt, Service, StartRun
@@ -188,13 +188,9 @@ class PromptRoute:
     async def _place_of_text(self, body: Body, where: str) -> str:
         """The one parameter of the recipe that the text is for."""
         recipe = await self._service.recipes_get(str(body.recipe), where)
-        texts = [
-            name
-            for name, param in recipe["params"].items()
-            if param["type"] == "string" and name not in body.params
-        ]
+        texts = texts_left(recipe, body.params)
         if len(texts) == 1:
-            return str(texts[0])
+            return texts[0]
         named = ", ".join(f"'{name}'" for name in texts) or "none"
         words = (
             f"'text' has no place: recipe '{body.recipe}' does not have just one parameter of "
@@ -204,9 +200,13 @@ class PromptRoute:
 
     async def _answer(self, request: Request, went: Json, seconds: float) -> Response:
         """200 with what it came to, or 202 where it goes on; at once when nobody waits any more."""
-        if went["delivery"] in _DELIVERED:  # the answer is part of the recipe's own turn
+        if (
+            "uuid" not in went and went["delivery"] in _DELIVERED
+        ):  # the answer is part of the recipe's own turn
             return json_response(200, {**went, "status": "delivered"})
         run_id = went["run_id"]
+        if "uuid" in went:
+            return await self._answer_of_phase(request, went, seconds)
         with trio.move_on_after(seconds):
             await request.while_connected(partial(self._service.run_gone, run_id))
         run = await self._service.get_run(run_id)
@@ -217,6 +217,22 @@ class PromptRoute:
         if run["kind"] == "prompt":
             result["text"] = (await self._service.ended_turn(run_id))["text"]
         return json_response(200, result)
+
+    async def _answer_of_phase(self, request: Request, went: Json, seconds: float) -> Response:
+        """What the agent of a conversation's phase says to it, or 202 where it is still at it."""
+        turn: Json = {}
+
+        async def wait() -> None:
+            turn.update(await self._service.ended_turn(went["run_id"], went["uuid"]))
+
+        with trio.move_on_after(seconds):
+            await request.while_connected(wait)
+        run = await self._service.get_run(went["run_id"])
+        questions = {"questions": run["questions"]}
+        if not turn:
+            return json_response(202, {**went, "status": run["status"], **questions})
+        answer = {"status": "answered", "text": turn["text"], "exit": run["exit"], **questions}
+        return json_response(200, {**went, **answer})
 
 
 def _used_before() -> InvalidParameter:

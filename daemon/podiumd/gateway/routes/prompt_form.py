@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from podiumd.gateway.form import File, Form
 from podiumd.gateway.http import Problem
 from podiumd.gateway.routes.voice import Recordings, language_of
+from podiumd.runtime.api import Json
 from podiumd.runtime.errors import InvalidParameter
 
 MOST_KNOWN: Final = 256
@@ -34,6 +36,12 @@ def fields_of(form: Form) -> dict[str, Any]:
             words = "'params': expected an object in JSON."
             raise InvalidParameter("params", words) from None
     return fields
+
+
+def texts_left(recipe: Json, given: Mapping[str, Any]) -> list[str]:
+    """The parameters of text that a recipe has and that are not given."""
+    params = recipe["params"].items()
+    return [str(n) for n, param in params if param["type"] == "string" and n not in given]
 
 
 class Spoken:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from podiumd.gateway.http import Problem, Request, Response
+from podiumd.gateway.http import Answer, Problem, Request, Response
 from podiumd.gateway.routes.door import Door
 from podiumd.logs import log
 from podiumd.runtime.errors import (
@@ -28,7 +28,7 @@ from podiumd.wording import quoted
 
 HEALTH: Final = "/healthz"
 
-Handler = Callable[[Request, str], Awaitable[Response]]
+Handler = Callable[[Request, str], Awaitable[Answer]]
 """Answers a request of a device, whose name is given."""
 
 STATUS: Final[dict[type[PodiumError], int]] = {
@@ -51,7 +51,7 @@ class Routes:
         self._door = door
         self._routes = routes
 
-    async def handle(self, request: Request) -> Response:
+    async def handle(self, request: Request) -> Answer:
         """Answer one request. Raises ``Problem``; nothing of the daemon is told without a key."""
         if request.path == HEALTH:
             return _health(request)

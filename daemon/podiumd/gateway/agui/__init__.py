@@ -1,0 +1,1 @@
+"""AG-UI (Agent User Interaction Protocol 1.0): a conversation as a stream of its events."""

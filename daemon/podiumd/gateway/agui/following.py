@@ -1,0 +1,96 @@
+"""A thread's run told to its client, up to where a person has to speak, or to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import trio
+
+from podiumd.gateway.agui.conversation import Conversation, Entered
+from podiumd.gateway.agui.translate import Translator
+from podiumd.runtime.api import Service, Subscription
+
+Json = dict[str, Any]
+Tell = Callable[[list[Json]], Awaitable[None]]
+
+STANDING: Final = ("waiting", "paused", "ended")
+"""How a run stands of which nothing more is to be told for now."""
+
+STOPPING: Final = "The daemon stops. Send the same once more when it is back: nothing is lost."
+
+
+class Following:
+    """Tells of one run. ``live`` is a feed of all events that was there before anything was
+    asked, so that nothing is missed."""
+
+    def __init__(
+        self, service: Service, conversation: Conversation, translator: Translator, tell: Tell
+    ) -> None:
+        self._service = service
+        self._conversation = conversation
+        self._translator = translator
+        self._tell = tell
+
+    async def run(self, entered: Entered, live: Subscription) -> None:
+        """Tell all, with the first and the last events."""
+        run_id = entered.run_id
+        begun = None if run_id is None else await self._service.get_run(run_id)
+        await self._tell(self._translator.begin(begun, again=entered.after is not None))
+        for notice in entered.notices:
+            await self._tell(self._translator.notice(notice.code, notice.message))
+        if run_id is None:
+            await self._finish(entered, None)
+        elif entered.after is not None:
+            async with self._service.follow_run(run_id, entered.after) as again:
+                await self._follow(entered, again, run_id, entered.after)
+        else:
+            await self._follow(entered, live, run_id, None)
+
+    async def _follow(
+        self, entered: Entered, feed: Subscription, run_id: str, seq: int | None
+    ) -> None:
+        run = None if entered.spoken else await self._standing(run_id, seq)
+        if run is None:
+            run = await self._to_its_stand(feed, run_id)
+        if run is None:
+            await self._tell(self._translator.fail(STOPPING, "stopping"))
+        else:
+            await self._finish(entered, run)
+
+    async def _to_its_stand(self, feed: Subscription, run_id: str) -> Json | None:
+        """Tell what happens until the run stands; ``None`` if the daemon stops before that."""
+        seq = None
+        async for event in feed:
+            if event["run_id"] != run_id:
+                continue
+            seq = event.get("seq", seq)
+            snapshot = event["type"] == "snapshot"
+            if seq is None and snapshot:
+                continue  # of before the person spoke
+            await self._tell(self._translator.event(event))
+            if snapshot or "seq" in event:
+                run = await self._standing(run_id, seq)
+                if run is not None:
+                    return run
+        return None
+
+    async def _standing(self, run_id: str, seq: int | None) -> Json | None:
+        """The run, if it waits, stands still or is over, and nothing of it is left to be told
+        after event ``seq`` (``None``: of what was before, nothing is told)."""
+        # Events are handed out before the task goes on that has stored them, and that sets the
+        # run's state: it does so in this very pass of the loop.
+        await trio.lowlevel.checkpoint()
+        run = await self._service.get_run(run_id)
+        if run["status"] not in STANDING:
+            return None
+        if seq is not None:
+            later, _ = await self._service.run_events(run_id, seq, 1)
+            if later:
+                return None
+        return run
+
+    async def _finish(self, entered: Entered, run: Json | None) -> None:
+        run_id = None if run is None else str(run["run_id"])
+        questions = await self._conversation.questions(entered.session_id, run_id)
+        await self._tell(self._translator.finish(run, questions, entered.session_id))

@@ -1,0 +1,171 @@
+"""The events of a run as the events of AG-UI, each in its order whatever comes. Pure.
+
+What the agent says and does while it works is transient, and told in pieces; what is stored
+(``tool.used``, ``turn.ended``) is told whole. One stream is one run of AG-UI: it ends where a
+person has to speak or to answer, or where there is nothing more to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from podiumd.gateway.agui import events as e
+from podiumd.gateway.agui.interrupts import interrupt
+from podiumd.gateway.agui.outputs import Outputs, weight
+
+Json = dict[str, Any]
+
+_CANCELLED: Final = ("cancelled", "guardrail")
+_ANSWERED: Final = ("question_id", "closed", "answer", "note", "by")
+_ANEW: Final = (
+    "The agent's conversation is gone: it begins anew, with a summary of what was said before."
+)
+_PARKED: Final = "The agent's usage limit is reached: it goes on by itself when that is over."
+
+
+def snapshot_of(run: Json) -> Json:
+    """What a client shows of a run, as the daemon's own snapshots have it."""
+    questions = run["questions"]
+    return {
+        "run_id": run["run_id"],
+        "session_id": run["session_id"],
+        "phase": run["step"],
+        "ctx": run.get("ctx", {}),
+        "question": questions[0] if questions else None,
+        "run": run,
+    }
+
+
+class Translator:
+    """One stream. ``new_id`` makes ids of messages and calls. Once it is ``over``, nothing more
+    comes of anything."""
+
+    def __init__(self, thread_id: str, run_id: str, new_id: Callable[[], str]) -> None:
+        self.over = False
+        self._ids = (thread_id, run_id)
+        self._outputs = Outputs(new_id)
+        self._step: str | None = None
+        self._snapshot: Json | None = None
+        self._whole_turn: str | None = None
+        self._again = False
+        self._told: dict[str, Callable[[Json], list[Json]]] = {
+            "turn.output": self._output,
+            "snapshot": self._state,
+            "tool.used": self._used,
+            "turn.intended": self._intended,
+            "turn.ended": self._turn_over,
+            "step.entered": lambda data: self._enter(data["step"]),
+            "edge.taken": self._left,
+            "run.parked": lambda data: self.notice("parked", _PARKED, until=data["until"]),
+            "question.closed": self._answered,
+        }
+
+    # -- the ends of the stream --------------------------------------------------------------
+
+    def begin(self, run: Json | None, *, again: bool = False) -> list[Json]:
+        """The first events; ``run`` is the one that is followed, if there is any. ``again``: it is
+        told of from an earlier message on, and the turn that had it may have begun before that."""
+        self._again = again
+        first = [e.run_started(*self._ids)]
+        if run is None:
+            return first
+        return [*first, *self._state(snapshot_of(run)), *self._enter(run["step"])]
+
+    def finish(self, run: Json | None, questions: list[Json], session_id: str) -> list[Json]:
+        """The last events: of a ``run`` that waits, stands still or is over.
+
+        ``questions`` are all that are open in the conversation; a run of AG-UI that leaves one
+        open is interrupted, however it ended itself.
+        """
+        if self.over:
+            return []
+        last = self._close()
+        last += [e.custom("podium:ask", question) for question in questions]
+        if run is not None:
+            last += self._state(snapshot_of(run))
+        self.over = True
+        return [*last, self._outcome(run, questions, session_id)]
+
+    def fail(self, message: str, code: str) -> list[Json]:
+        """The last events, where something went wrong."""
+        if self.over:
+            return []
+        last = self._close()
+        self.over = True
+        return [*last, e.run_error(message, code)]
+
+    def _close(self) -> list[Json]:
+        return [*self._outputs.close_turn(), *self._enter(None)]
+
+    def _outcome(self, run: Json | None, questions: list[Json], session_id: str) -> Json:
+        if questions:
+            return e.run_interrupted(*self._ids, [interrupt(question) for question in questions])
+        if run is None:
+            return e.run_succeeded(*self._ids, {"session_id": session_id})
+        result = {"session_id": session_id, "run_id": run["run_id"], "status": run["status"]}
+        end = run["exit"]
+        if end is None and run["status"] != "paused":
+            return e.run_succeeded(*self._ids, result)
+        if end is None or end["class"] in _CANCELLED:
+            return e.run_cancelled(*self._ids)
+        if end["category"] == "error":
+            detail = end.get("detail")
+            words = f"{end['message']}: {detail}" if detail else end["message"]
+            return e.run_error(words, end["reason"])
+        return e.run_succeeded(*self._ids, {**result, "exit": end})
+
+    # -- in between --------------------------------------------------------------------------
+
+    def notice(self, code: str, message: str, **more: object) -> list[Json]:
+        """Something that a person is to know, and that ends nothing."""
+        if self.over:
+            return []
+        return [e.custom("podium:notice", {"code": code, "message": message, **more})]
+
+    def event(self, event: Json) -> list[Json]:
+        """What an event of the run comes to; nothing, if nobody needs to see it here."""
+        told = None if self.over else self._told.get(event["type"])
+        return [] if told is None else told(event["data"])
+
+    def _output(self, data: Json) -> list[Json]:
+        if data["kind"] == "status":
+            return self.notice("status", data["delta"])
+        return self._outputs.output(data["kind"], data["uuid"], data["delta"])
+
+    def _used(self, data: Json) -> list[Json]:
+        call_id = f"{data['turn_id']}:{data['call_id']}"
+        return self._outputs.call(call_id, data["tool"], data["args"], data["message"])
+
+    def _intended(self, data: Json) -> list[Json]:
+        self._whole_turn, self._again = data["turn_id"], False
+        self._outputs.spoken = 0
+        return self.notice("anew", _ANEW) if data.get("anew") else []
+
+    def _turn_over(self, data: Json) -> list[Json]:
+        """Pieces are never told twice: what the turn said and was not told is told now, whole."""
+        told = self._outputs.close_turn()
+        missed = self._outputs.spoken < weight(data["text"])
+        if missed and (self._again or data["turn_id"] == self._whole_turn):
+            told += self._outputs.whole(data["text"])
+        self._whole_turn, self._again = None, False
+        return told
+
+    def _left(self, data: Json) -> list[Json]:
+        return self._enter(None) if data["step"] == self._step else []
+
+    def _enter(self, step: str | None) -> list[Json]:
+        before, self._step = self._step, step
+        if step == before:
+            return []
+        left = [] if before is None else [e.step_finished(before)]
+        return left if step is None else [*left, e.step_started(step)]
+
+    def _answered(self, data: Json) -> list[Json]:
+        return [e.custom("podium:answered", {name: data.get(name) for name in _ANSWERED})]
+
+    def _state(self, snapshot: Json) -> list[Json]:
+        if snapshot == self._snapshot:
+            return []
+        self._snapshot = snapshot
+        return [e.state_snapshot(snapshot)]

@@ -1,0 +1,68 @@
+"""Following what happens: pages of a run's events, feeds of a run or of all, and where the
+conversations among them stand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from podiumd.runtime import snapshots
+from podiumd.runtime.api import Json
+from podiumd.runtime.bus import Output
+from podiumd.runtime.context import Context
+from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
+from podiumd.runtime.runs import Runs
+from podiumd.store.records import StoredFact
+
+
+class Following:
+    """What followers are given."""
+
+    def __init__(self, context: Context, runs: Runs) -> None:
+        self._context = context
+        self._runs = runs
+
+    async def page(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+        """A page of a run's stored events, and the next ``after_seq``. Raises ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        page = await run_page(self._context.store, run_id, after_seq, limit)
+        events = [await to_event(self._context.store, stored) for stored in page]
+        return events, page[-1].seq if page else after_seq
+
+    @asynccontextmanager
+    async def run(self, run_id: str, after_seq: int) -> AsyncIterator[RunFeed]:
+        """Every event of a run after ``after_seq``. Entering raises ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        with self._context.bus.follow(lambda item: item.run_id == run_id) as follower:
+            present = partial(self._snapshots, run_id)
+            yield RunFeed(self._context.store, follower, run_id, after_seq, present)
+
+    @asynccontextmanager
+    async def all(
+        self, types: frozenset[str] | None, after: int | None
+    ) -> AsyncIterator[GlobalFeed]:
+        """Every event of the wanted types after a position, or from now on."""
+
+        def wanted(kind: str) -> bool:
+            return types is None or kind in types
+
+        def wants(item: StoredFact | Output) -> bool:
+            return wanted(item.type if isinstance(item, StoredFact) else item.event["type"])
+
+        with self._context.bus.follow(wants) as follower:
+            start = await self._context.store.last_pos() if after is None else after
+            present = self._snapshots if wanted(snapshots.TYPE) else list
+            behind = after is not None  # from now on: nothing transient is missed either
+            yield GlobalFeed(self._context.store, follower, types, start, present, behind=behind)
+
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
+        """The newest ends of recipes in a range of positions, the oldest of them first."""
+        store = self._context.store
+        page = await store.ended_recipes(after, until, limit)
+        return [await to_event(store, each) for each in page]
+
+    def _snapshots(self, run_id: str | None = None) -> list[Json]:
+        """Where the conversations of all runs stand just now, or that of one."""
+        live = [actor.state for actor in self._runs.live if run_id in (None, actor.run_id)]
+        return snapshots.present(live, self._context.clock.now())

@@ -1,0 +1,63 @@
+"""Where conversations stand, for whoever follows them: transient events, never stored.
+
+One comes after everything that changes what a client shows, and first thing to each follower, so
+that nobody has to put a phase and its context together from facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.core.state import RunState
+
+Json = dict[str, Any]
+
+TYPE: Final = "snapshot"
+
+MOST_AT_ONCE: Final = 64
+"""Conversations that a new follower is told of: those that have gone on last."""
+
+_CHANGING: Final = (
+    f.TurnEnded,
+    f.EdgeTaken,
+    f.StepEntered,
+    f.QuestionOpened,
+    f.QuestionClosed,
+    f.MessageReceived,
+    f.RunPaused,
+    f.RunResumed,
+    f.RunEnded,
+)
+
+
+def converses(state: RunState) -> bool:
+    """Whether a run has phases that are conversations."""
+    recipe = state.recipe
+    return recipe is not None and any(step.kind == "talk" for step in recipe.steps.values())
+
+
+def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Json | None:
+    """The event that follows on the facts of a decision, if they change what is shown."""
+    if not (converses(state) and any(isinstance(fact, _CHANGING) for fact in facts)):
+        return None
+    return event(state, at)
+
+
+def event(state: RunState, at: str) -> Json:
+    """The transient event: no ``seq``, no ``pos``."""
+    return {
+        "type": TYPE,
+        "at": at,
+        "run_id": state.start.run_id,
+        "session_id": state.session_id,
+        "data": views.snapshot_view(state),
+    }
+
+
+def present(states: Iterable[RunState], at: str) -> list[Json]:
+    """Where the conversations among these runs stand; the newest of them if they are many."""
+    found = [state for state in states if state.exit is None and converses(state)]
+    return [event(state, at) for state in found[-MOST_AT_ONCE:]]

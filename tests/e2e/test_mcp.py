@@ -1,0 +1,304 @@
+"""Podium's tools over ``podium mcp``: for the real ``claude``, and for the official client."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
+from mcp_types import CallToolResult, TextContent
+
+from podiumd.runtime.tool_access import REFUSED
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json
+from tests.e2e.stories import held, when
+from tests.fakes.model_server import ModelServer
+from tests.fakes.trio_gates import holding
+
+pytestmark = pytest.mark.claude
+
+PHASES = """
+initial = "goal"
+
+[context]
+goal = "string"
+rooms = "integer"
+
+[steps.goal]
+talk = true
+system = "Find out what the person wants to build."
+opening = "Begin."
+
+[steps.goal.on]
+agreed = { to = "plan", requires = ["goal"] }
+
+[steps.plan]
+talk = true
+system = "It is {{ctx.goal}}."
+
+[steps.plan.on]
+done = { exit = "design-committed", class = "completed" }
+"""
+
+WORK = """
+initial = "work"
+
+[steps.work]
+prompt = "Work on it."
+
+[steps.work.on]
+complete = { exit = "task-committed", class = "completed" }
+blocked = { exit = "implementation-blocked", class = "blocked" }
+"""
+
+
+HOOK = """
+[[steps.goal.hooks]]
+event = "before-tool"
+match = "save"
+run = ["sh", "-c", "[ -e go ] || { echo > asked; exec sleep 600; }"]
+"""
+"""Holds a call up until there is a file ``go``, and says so through a pipe."""
+
+
+@pytest.fixture
+def machine(machine: Machine) -> Machine:
+    """One whose agent has Podium's tools from a program of its own."""
+    machine.configure(tools="stdio")
+    return machine
+
+
+def used(tool: str, **args: Any) -> dict[str, Any]:
+    """An answer of the model that calls one of Podium's tools."""
+    return {"tools": [{"name": f"mcp__podium__{tool}", "input": args}]}
+
+
+@asynccontextmanager
+async def in_turn(podium: PodiumDaemon, repo: GitRepo, recipe: str) -> AsyncIterator[Turn]:
+    """A run whose agent is in the middle of its first turn, and stays there."""
+    model = podium.machine.model
+    model.load({"rules": [when("", held({"text": "Let me think about it. " * 20}))]})
+    run = await begin(podium, repo, recipe)
+    async with podium.follow(run["run_id"]) as feed:
+        intended = await feed.until("turn.intended")
+        await holding(model, "half")
+        yield Turn(podium, run["run_id"], intended["turn_id"], feed)
+
+
+class Turn:
+    """One turn of an agent, and how its tools are reached."""
+
+    def __init__(self, podium: PodiumDaemon, run_id: str, turn_id: str, feed: Feed) -> None:
+        self.run_id = run_id
+        self.feed = feed
+        self.directory = podium.machine.podium_home / "state" / "turns" / turn_id
+        self.file = self.directory / "mcp.json"
+        self.server = json.loads(self.file.read_text())["mcpServers"]["podium"]
+        self.token: str = self.server["env"]["PODIUM_TOOLS_TOKEN"]
+
+    def peer(self, mode: str = "auto", **environment: str) -> Client:
+        """The official client, which starts ``podium mcp`` as an agent does."""
+        parameters = StdioServerParameters(
+            command=self.server["command"],
+            args=self.server["args"],
+            env=self.server["env"] | environment,
+        )
+        return Client(parameters, mode=mode, read_timeout_seconds=STEP_SECONDS)
+
+
+def words(result: CallToolResult) -> str:
+    """What came of a call, as the model reads it."""
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def begin(podium: PodiumDaemon, repo: GitRepo, text: str) -> Json:
+    recipe = podium.machine.recipe("phases", text)
+    run: Json = await podium.rpc("runs.start", recipe=recipe, working_directory=str(repo.path))
+    return run
+
+
+# -- the real agent ----------------------------------------------------------------------------
+
+
+async def test_claude_finds_the_tools_of_its_phase_and_uses_them(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    calls = [
+        used("transition", to="agreed", summary="A house."),
+        used("save", key="goal", value="a house"),
+        used("transition", to="agreed", summary="A house."),
+    ]
+    model_server.load({"rules": [when("Begin", *calls, {"text": "Agreed."})]})
+    run = await begin(podium, repo, PHASES)
+    async with podium.follow(run["run_id"]) as feed:
+        await feed.until("step.entered", step="plan")
+    run = await podium.rpc("runs.get", run_id=run["run_id"])
+    assert (run["step"], run["ctx"]["goal"]) == ("plan", "a house")
+    offered = set(model_server.requests[0].tools)
+    assert {"mcp__podium__save", "mcp__podium__transition", "mcp__podium__ask"} <= offered
+    assert "goal" in model_server.requests[1].result, "the guard is not met, and that is said"
+    assert [(one["tool"], one["success"]) for one in feed.data("tool.used")] == [
+        ("transition", False),
+        ("save", True),
+        ("transition", True),
+    ]
+
+
+async def test_claude_reports_its_outcome_and_is_corrected_within_the_turn(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    calls = [
+        used("report_outcome", outcome="finished"),
+        used("report_outcome", outcome="blocked", detail="No key."),
+    ]
+    model_server.load({"rules": [when("Work", *calls, {"text": "That is all."})]})
+    run = await podium.ended((await begin(podium, repo, WORK))["run_id"])
+    assert run["exit"]["reason"] == "implementation-blocked"
+    (entry,) = run["history"]
+    assert (entry["outcome"], entry["source"], entry["attempts"]) == ("blocked", "tool", 1)
+    assert "complete, blocked" in model_server.requests[1].result
+
+
+async def test_a_daemon_that_dies_over_the_token_makes_another(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    podium = PodiumDaemon(machine, PODIUM_FAILPOINT="tools.after-issue")
+    calls = [used("report_outcome", outcome="blocked", detail="No key.")]
+    model_server.load({"rules": [when("Work", *calls, {"text": "That is all."})]})
+    async with podium:
+        run = await begin(podium, repo, WORK)
+        assert await podium.wait() == -signal.SIGKILL
+        podium._environment.clear()  # the next one is to live
+        await podium.start()
+        run = await podium.ended(run["run_id"])
+    assert (run["exit"]["reason"], run["turns"]) == ("implementation-blocked", 1)
+    assert run["history"][0]["source"] == "tool"
+
+
+# -- the official client -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+async def test_the_official_client_is_served_in_both_ways_of_the_protocol(
+    podium: PodiumDaemon, repo: GitRepo, mode: str, version: str
+) -> None:
+    async with in_turn(podium, repo, PHASES) as turn, turn.peer(mode) as peer:
+        assert peer.protocol_version == version
+        assert peer.server_info is not None
+        assert peer.server_info.name == "podium"
+        tools = {tool.name: tool for tool in (await peer.list_tools()).tools}
+        assert sorted(tools) == ["ask", "notify", "save", "transition"]
+        assert all(tool.meta == {"anthropic/alwaysLoad": True} for tool in tools.values())
+        assert tools["save"].input_schema["properties"]["key"]["enum"] == ["goal", "rooms"]
+        if mode == "legacy":
+            with pytest.warns(MCPDeprecationWarning, match="ping is removed as of 2026-07-28"):
+                await peer.send_ping()
+        saved = await peer.call_tool("save", {"key": "goal", "value": "a house"})
+        wrong = await peer.call_tool("save", {"key": "rooms", "value": "many"})
+        missing = await peer.call_tool("report_outcome", {"outcome": "complete"})
+        with pytest.raises(MCPError) as unknown:
+            await peer.list_resources()
+    run = await podium.rpc("runs.get", run_id=turn.run_id)
+    assert run["ctx"] == {"goal": "a house"}
+    assert not saved.is_error
+    assert wrong.is_error and "whole number" in words(wrong)
+    assert missing.is_error and "ask, save, transition, notify" in words(missing)
+    assert unknown.value.error.code == -32601
+
+
+async def test_a_daemon_killed_in_the_middle_of_a_call_has_done_it_once(
+    machine: Machine, repo: GitRepo
+) -> None:
+    """It dies with the call stored and the agent not answered; the next one answers."""
+    podium = PodiumDaemon(machine, PODIUM_FAILPOINT="tool.after-recorded")
+    said: list[CallToolResult] = []
+    async with podium, in_turn(podium, repo, PHASES) as turn, turn.peer() as peer:
+
+        async def call() -> None:
+            said.append(await peer.call_tool("notify", {"message": "Half of it is done."}))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call)
+            await podium.wait()
+            podium._environment.clear()  # the next one is to live
+            await podium.start()
+        again = await peer.call_tool("notify", {"message": "All of it is done."})
+        async with podium.follow(turn.run_id) as feed:
+            machine.model.release("half")
+            await feed.until("turn.ended")
+    assert not said[0].is_error and not again.is_error
+    assert [one["args"]["message"] for one in feed.data("tool.used")] == [
+        "Half of it is done.",
+        "All of it is done.",
+    ]
+
+
+async def test_a_daemon_that_stops_in_the_middle_of_a_call_leaves_it_to_the_next(
+    podium: PodiumDaemon, repo: GitRepo
+) -> None:
+    """A hook holds the call up while the daemon is told to stop; the next one runs it anew."""
+    os.mkfifo(repo.path / "asked")
+    hooked = f"{PHASES}{HOOK}"
+    said: list[CallToolResult] = []
+    async with in_turn(podium, repo, hooked) as turn, turn.peer("legacy") as peer:
+
+        async def call() -> None:
+            said.append(await peer.call_tool("save", {"key": "goal", "value": "a house"}))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(call)
+            await trio.to_thread.run_sync((repo.path / "asked").read_bytes)
+            await podium.stop()
+            (repo.path / "go").touch()
+            await podium.start()
+    run = await podium.rpc("runs.get", run_id=turn.run_id)
+    assert not said[0].is_error
+    assert run["ctx"] == {"goal": "a house"}
+
+
+# -- the token ---------------------------------------------------------------------------------
+
+
+async def test_the_token_stands_in_no_argument_no_log_and_no_store(
+    podium: PodiumDaemon, repo: GitRepo
+) -> None:
+    async with in_turn(podium, repo, PHASES) as turn, turn.peer() as peer:
+        await peer.call_tool("save", {"key": "goal", "value": "a house"})
+        lines = [line for _, line in podium.living()]
+        assert sum("mcp" in line and "podium" in line for line in lines) >= 2, lines
+        assert [line for line in lines if turn.token in line] == []
+        holders = [path for path in podium.machine.podium_home.rglob("*") if holds(path, turn)]
+    assert holders == [turn.file]
+    assert turn.file.stat().st_mode & 0o777 == 0o600
+    assert turn.token not in podium.log_text()
+
+
+def holds(path: Path, turn: Turn) -> bool:
+    return path.is_file() and turn.token.encode() in path.read_bytes()
+
+
+async def test_the_token_of_another_turn_or_of_one_that_is_over_opens_nothing(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    async with in_turn(podium, repo, PHASES) as turn:
+        assert await podium.rpc("mcp.message", token=turn.token, message=ping)
+        made_up = await podium.refused("mcp.message", token="0" * 64, message=ping)
+        model_server.release("half")
+        await turn.feed.until("turn.ended")
+    async with turn.peer("2026-07-28") as peer:
+        with pytest.raises(MCPError) as late:
+            await peer.list_tools()
+    over = await podium.refused("mcp.message", token=turn.token, message=ping)
+    assert (over.code, over.message) == (made_up.code, made_up.message) == (-32006, REFUSED)
+    assert late.value.error.message == REFUSED

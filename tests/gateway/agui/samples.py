@@ -1,0 +1,75 @@
+"""Runs, questions and events as the daemon tells them, for the tests of AG-UI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+SESSION = "5f1c8a52-0000-4000-8000-000000000001"
+RUN = "9b2f1c4d-0000-4000-8000-000000000002"
+
+
+def run(**fields: Any) -> Json:
+    """A run that waits for a person's words, in its phase ``goal``."""
+    return {
+        "run_id": RUN,
+        "kind": "recipe",
+        "session_id": SESSION,
+        "main_session_id": SESSION,
+        "status": "waiting",
+        "step": "goal",
+        "ctx": {"goal": "a shop"},
+        "questions": [],
+        "exit": None,
+    } | fields
+
+
+def ended(category: str, class_: str, reason: str = "done", detail: str = "") -> Json:
+    """A run that is over."""
+    end = {"reason": reason, "category": category, "class": class_, "message": f"It was {reason}"}
+    return run(status="ended", exit=end | ({"detail": detail} if detail else {}))
+
+
+def question(question_id: str = "q-1", **fields: Any) -> Json:
+    """A question with two choices."""
+    return {
+        "question_id": question_id,
+        "run_id": RUN,
+        "session_id": SESSION,
+        "kind": "ask",
+        "text": "Which one?",
+        "choices": [{"id": "a", "label": "Alpha"}, {"id": "b", "label": "Beta"}],
+        "free_text": False,
+        "multi": False,
+        "columns": [],
+    } | fields
+
+
+def output(kind: str, delta: str, uuid: str = "m-1") -> Json:
+    """Something that an agent says or does while it works."""
+    return event("turn.output", turn_id="t-1", uuid=uuid, kind=kind, delta=delta)
+
+
+def intended(turn_id: str = "t-1", **fields: Any) -> Json:
+    return event("turn.intended", turn_id=turn_id, **fields)
+
+
+def turn_ended(text: str, turn_id: str = "t-1") -> Json:
+    return event("turn.ended", turn_id=turn_id, text=text)
+
+
+def used(call_id: str = "c-1", tool: str = "save", **args: Any) -> Json:
+    return event(
+        "tool.used",
+        turn_id="t-1",
+        call_id=call_id,
+        tool=tool,
+        args=args,
+        success=True,
+        message="Saved.",
+    )
+
+
+def event(type: str, /, **data: Any) -> Json:
+    return {"type": type, "run_id": RUN, "session_id": SESSION, "data": data}

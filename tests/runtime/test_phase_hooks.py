@@ -1,0 +1,241 @@
+"""Hooks of a phase: around every tool, at the end of a turn; their word counts, and nothing of
+them is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.tools import failpoints
+from tests.runtime.fake_agent import done
+from tests.runtime.harness import Machine, fields_of, running
+from tests.runtime.phases import begun, designing, hook, talk
+from tests.runtime.processes import living, marker_of
+
+SH = ("/bin/sh", "-c")
+
+
+async def test_a_hook_before_a_tool_of_podiums_refuses_it_and_it_is_not_done(
+    machine: Machine,
+) -> None:
+    guard = hook("before-tool", *SH, "cat > heard; echo not yet >&2; exit 2", match="save")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=guard))
+        turn = await held.answers("A shop")
+        assert await turn.calls("mcp__podium__save", key="goal", value="A shop") == (
+            False,
+            "not yet",
+        )
+        assert held.ctx == {"parts": []}
+        heard = json.loads((machine.project / "heard").read_text())
+        assert heard == {
+            "event": "before-tool",
+            "tool": "save",
+            "input": {"key": "goal", "value": "A shop"},
+            "step": "goal",
+            "run_id": held.run_id,
+            "session_id": held.session_id,
+            "ctx": {"parts": []},
+        }
+        (machine.project / "heard").unlink()
+        assert (await turn.calls("notify", message="Hello"))[0]  # no hook is for that
+        assert not (machine.project / "heard").exists()
+        [used, _] = await daemon.events(held.run_id, "tool.used")
+        assert (used["success"], used["message"]) == (False, "not yet")
+
+
+async def test_a_hook_after_a_tool_cannot_undo_it_but_the_agent_is_told(machine: Machine) -> None:
+    after = hook("after-tool", *SH, "cat > heard; echo too short >&2; exit 2", match="save")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=after))
+        turn = await held.answers("A shop")
+        success, told = await turn.calls("save", key="goal", value="A shop")
+        assert success and told.endswith("objects to that: too short")
+        assert held.ctx["goal"] == "A shop"
+        assert json.loads((machine.project / "heard").read_text())["output"] in told
+        (machine.project / "heard").unlink()
+        assert not (await turn.calls("save", key="nothing", value=1))[0]
+        assert not (machine.project / "heard").exists()  # what was refused was not done
+
+
+async def test_hooks_stand_around_the_agents_own_tools(machine: Machine) -> None:
+    hooks = hook("before-tool", *SH, "grep -q rm && echo never >&2 && exit 2", match="Bash") + hook(
+        "after-tool", *SH, "grep -q 'its output' && echo look again >&2 && exit 2", match="Ed*"
+    )
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=hooks))
+        turn = await held.answers("A shop")
+        points = [(point.event, point.match) for point in turn.request.hooks]
+        assert points == [("before-tool", None), ("before-tool", "Bash"), ("after-tool", "Ed*")]
+        assert await turn.uses("Bash", command="rm -r .") == "never"
+        assert await turn.uses("Bash", command="ls") is None
+        assert await turn.uses("Read", file="rm") is None
+        assert await turn.uses("Edit", "after-tool", file="a") == "look again"
+        assert await turn.uses("mcp__podium__ask", "before-tool", question="rm?") is None
+
+
+async def test_a_hook_that_fails_otherwise_lets_pass_and_stands_in_the_log(
+    machine: Machine,
+) -> None:
+    hooks = hook("before-tool", *SH, "echo broken >&2; exit 1") + hook("before-tool", "no-such")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=hooks))
+        turn = await held.answers("A shop")
+        assert (await turn.calls("save", key="goal", value="A shop"))[0]
+        failed = fields_of(daemon.logged, "Hook failed")
+        assert [(one["exit_status"], one["step"]) for one in failed] == [
+            (1, "goal"),
+            (None, "goal"),
+        ]
+        assert failed[0]["reason"] == "broken" and "no-such" in failed[1]["reason"]
+
+
+async def test_calls_are_dealt_with_one_after_another_in_their_order(machine: Machine) -> None:
+    slow = hook("before-tool", *SH, "sleep 0.2", match="save")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=slow))
+        turn = await held.answers("A shop")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lambda: turn.calls("save", "c1", key="goal", value="A shop"))
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(lambda: turn.calls("transition", "c2", to="agreed", summary="s"))
+        assert [turn.told[call][0] for call in ("c1", "c2")] == [True, True]
+
+
+async def test_a_hook_at_the_end_refuses_the_turn_and_what_it_asked_for(machine: Machine) -> None:
+    guard = hook("turn-end", *SH, "cat > heard; test -e ok || { echo no file >&2; exit 2; }")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=""))
+        await daemon.service.cancel(held.run_id)
+        (machine.project / "ok").touch()
+        held = await begun(daemon, talk(machine, goal=guard, id="guarded"))
+        heard = json.loads((machine.project / "heard").read_text())
+        assert (heard["event"], heard["output"]) == ("turn-end", "What do you want?")
+        (machine.project / "ok").unlink()
+        turn = await held.answers("A shop")
+        await turn.calls("save", key="goal", value="A shop")
+        await turn.calls("transition", to="agreed", summary="s")
+        turn.end(done())
+        again = await held.turn()
+        assert "no file" in again.prompt
+        assert daemon.actor(held.run_id).state.step == "goal"
+        (machine.project / "ok").touch()
+        await again.calls("transition", to="agreed", summary="s")
+        again.end(done())
+        await daemon.until(held.run_id, lambda state: state.step == "design")
+        ended = await daemon.events(held.run_id, "hook.ended")
+        assert [(one["exit_status"], one["refused"]) for one in ended] == [
+            (0, False),
+            (2, True),
+            (0, False),
+        ]
+
+
+async def test_the_documents_are_written_when_all_is_saved(machine: Machine) -> None:
+    write = hook("turn-end", "podium:write", "docs/plan.md", "docs/plan.json", step="design")
+    async with running(machine) as daemon:
+        held = await designing(daemon, talk(machine, design=write))
+        turn = await held.answers("Go")
+        turn.end(done())
+        await held.waits()
+        assert not (machine.project / "docs").exists()
+        turn = await held.answers("Go on")
+        await turn.calls("save", key="parts", value=["door"])
+        turn.end(done())
+        await held.waits()
+        plan = json.loads((machine.project / "docs/plan.json").read_text())
+        assert plan == {"phase": "design", "goal": "A shop", "parts": ["door"]}
+        assert "- door" in (machine.project / "docs/plan.md").read_text()
+
+
+@pytest.mark.parametrize("event", ["before-tool", "turn-end"])
+async def test_a_hook_that_a_dead_daemon_left_is_ended_before_it_is_run_again(
+    machine: Machine, event: str
+) -> None:
+    fifo = machine.project / "said"
+    os.mkfifo(fifo)
+    line = "echo $PODIUM_TURN > said; test -e again || exec setsid sleep 600"
+    guard = hook(event, *SH, line, match="" if event == "turn-end" else "notify")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(talk(machine, goal=guard))
+        turn = await daemon.turn()
+        async with trio.open_nursery() as nursery:
+            if event == "turn-end":
+                turn.end(done())
+            else:
+                nursery.start_soon(turn.calls, "notify", "c1")
+            marker = await marker_of(fifo)
+            nursery.cancel_scope.cancel()
+    assert await living(marker) == []  # left orderly: nothing of it lives
+    survivor = await trio.lowlevel.open_process(
+        ["sleep", "600"], env={"PATH": os.environ["PATH"], "PODIUM_TURN": marker}
+    )
+    (machine.project / "again").touch()
+    async with running(machine) as daemon:
+        if event == "turn-end":
+            assert await marker_of(fifo) == marker
+            await daemon.until(run_id, lambda state: state.waits_for_words)
+        else:
+            await turn.taken_up()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(lambda: turn.calls("notify", "c1", message="Hello"))
+                assert await marker_of(fifo) == marker
+        await survivor.wait()
+        assert await living(marker) == []
+
+
+async def test_an_interrupt_ends_a_hook_at_the_end_of_a_turn_with_all_that_it_started(
+    machine: Machine,
+) -> None:
+    fifo = machine.project / "said"
+    os.mkfifo(fifo)
+    line = "echo $PODIUM_TURN > said; test -e again || { setsid sleep 600 & exec sleep 600; }"
+    async with running(machine) as daemon:
+        run_id = await daemon.start(talk(machine, goal=hook("turn-end", *SH, line)))
+        (await daemon.turn()).end(done())
+        marker = await marker_of(fifo)
+        run = await daemon.service.interrupt(run_id)
+        assert (run["status"], await living(marker)) == ("paused", [])
+        (machine.project / "again").touch()
+        await daemon.service.resume(run_id)
+        await marker_of(fifo)
+        await daemon.until(run_id, lambda state: state.waits_for_words)
+
+
+async def test_a_cancelled_turn_ends_the_hook_of_its_tool(machine: Machine) -> None:
+    fifo = machine.project / "said"
+    os.mkfifo(fifo)
+    line = "echo $PODIUM_TURN > said; setsid sleep 600 & exec sleep 600"
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=hook("before-tool", *SH, line)))
+        turn = await held.answers("A shop")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(turn.calls, "notify")
+            marker = await marker_of(fifo)
+            run = await daemon.service.cancel(held.run_id)
+            nursery.cancel_scope.cancel()
+        assert run["exit"]["reason"] == "user-requested"
+        assert await living(marker) == []
+        assert await daemon.events(held.run_id, "tool.used") == []
+
+
+async def test_a_fault_in_a_hook_ends_the_run_and_its_agent(
+    machine: Machine, tmp_path: Path
+) -> None:
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=hook("before-tool", "podium:saved", "goal")))
+        turn = await held.answers("A shop")
+        failpoints.arm("hook.before-run:1:error")
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(turn.calls, "notify")
+                run = await daemon.ended(held.run_id)
+                nursery.cancel_scope.cancel()
+        finally:
+            failpoints.arm(None)
+        assert run["exit"]["reason"] == "internal-error"
+        assert turn.gone.is_set() and not turn.left

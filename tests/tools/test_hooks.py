@@ -1,0 +1,89 @@
+"""Hooks: what they are told, whose word counts, and that nothing of them is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from podiumd.tools.hooks import REASON_BYTES, HookResult, run_hook
+from podiumd.tools.process import carriers
+from tests.tools.fresh_turn import fresh_turn
+
+TOLD = {"event": "before-tool", "tool": "Bash", "input": {"command": "make"}, "ctx": {"a": "ä"}}
+
+
+async def run(where: Path, *argv: str, turn: str = "", **more: Any) -> HookResult:
+    environment = {"PATH": os.environ["PATH"], "PODIUM_TURN": turn or fresh_turn()}
+    return await run_hook(argv, TOLD, cwd=where, environment=environment, **more)
+
+
+async def shell(where: Path, line: str, **more: Any) -> HookResult:
+    return await run(where, "sh", "-c", line, **more)
+
+
+async def test_a_hook_reads_what_happens_as_one_line_of_json_in_the_working_tree(
+    tmp_path: Path,
+) -> None:
+    result = await shell(tmp_path, "cat > heard; pwd > where")
+    assert (result.exit_status, result.refused, result.failed) == (0, False, False)
+    heard = (tmp_path / "heard").read_text()
+    assert heard.endswith("\n") and heard.count("\n") == 1 and json.loads(heard) == TOLD
+    assert (tmp_path / "where").read_text() == f"{tmp_path.resolve()}\n"
+
+
+async def test_status_2_is_a_no_and_its_errors_are_the_reason(tmp_path: Path) -> None:
+    result = await shell(tmp_path, "echo not that; echo never on main >&2; exit 2")
+    assert result.refused and not result.failed
+    assert result.reason == "never on main"
+
+
+async def test_a_no_without_a_reason_names_the_hook(tmp_path: Path) -> None:
+    result = await shell(tmp_path, "exit 2")
+    assert result.reason == "'sh' refuses and does not say why"
+
+
+async def test_any_other_failure_decides_nothing_and_says_what_it_was(tmp_path: Path) -> None:
+    broken = await shell(tmp_path, "echo oops >&2; exit 3")
+    silent = await shell(tmp_path, "exit 1")
+    missing = await run(tmp_path, "no-such-hook")
+    assert [r.refused for r in (broken, silent, missing)] == [False] * 3
+    assert [r.failed for r in (broken, silent, missing)] == [True] * 3
+    assert (broken.exit_status, broken.reason) == (3, "oops")
+    assert silent.reason == "'sh' ended with status 1"
+    assert missing.exit_status is None and "'no-such-hook' was not found on PATH" in missing.reason
+
+
+async def test_a_hook_that_takes_too_long_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    turn = fresh_turn()
+    line = "sleep 600 & echo so far >&2; exec sleep 600"
+    result = await shell(tmp_path, line, turn=turn, limit_seconds=0.3)
+    assert result.failed and not result.refused
+    assert result.reason == "ended at its time limit of 0.3 s\nso far"
+    assert carriers(turn) == []
+
+
+async def test_of_a_flood_the_end_is_kept_and_output_is_dropped(tmp_path: Path) -> None:
+    flood = "import sys; w = sys.stderr.write; [w('ä' * 99999) for _ in range(20)]; w('at last')"
+    line = f"{flood}; sys.stdout.write('x' * 999999); sys.exit(2)"
+    result = await run(tmp_path, sys.executable, "-I", "-X", "utf8", "-c", line)
+    assert result.refused and result.reason.endswith("äat last")
+    assert len(result.reason.encode()) <= REASON_BYTES
+
+
+async def test_a_cancelled_hook_is_ended(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "begun")
+    turn = fresh_turn()
+    async with trio.open_nursery() as nursery:
+
+        async def hook() -> None:
+            await shell(tmp_path, "echo > begun; exec sleep 600", turn=turn)
+
+        nursery.start_soon(hook)
+        await trio.to_thread.run_sync((tmp_path / "begun").read_text)
+        nursery.cancel_scope.cancel()
+    assert carriers(turn) == []
