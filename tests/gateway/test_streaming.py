@@ -45,6 +45,7 @@ async def answer(stream: trio.abc.Stream) -> tuple[h11.Response, bytes, bool]:
     peer.send(h11.EndOfMessage())
     head, body = None, bytearray()
     while True:
+        await trio.lowlevel.checkpoint()
         try:
             event = peer.next_event()
         except h11.RemoteProtocolError:
