@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 # How long an example takes says nothing on a machine that does other things as well.
 settings.register_profile("podium", deadline=None)
 settings.load_profile("podium")
+
+# A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be
+# all that the tests start from there.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -104,7 +104,8 @@ if sys.platform == "linux":
 
         In the middle of an exec a process has no environment for a moment: the new program's
         memory is there, its strings are not (``env_start`` is still 0, which it is for good only
-        in kernel threads and in the dead).
+        in kernel threads and in the dead). By the second look the exec may be over: what then has
+        an environment was only looked at too early.
         """
         with open(f"/proc/{pid}/environ", "rb") as file:
             environment = file.read()
@@ -113,8 +114,10 @@ if sys.platform == "linux":
         with open(f"/proc/{pid}/stat", "rb") as file:
             data = file.read()
         fields = data[data.rindex(b")") + 2 :].split()
-        state, flags, env_start = fields[0], int(fields[6]), int(fields[47])
-        settled = env_start != 0 or state in b"ZXx" or flags & _KERNEL_THREAD
+        state, flags = fields[0], int(fields[6])
+        env_start, env_end = int(fields[47]), int(fields[48])
+        has_none = env_start != 0 and env_start == env_end
+        settled = has_none or state in b"ZXx" or flags & _KERNEL_THREAD
         return False if settled else None
 
     def _all_pids() -> list[int]:
