@@ -9,8 +9,9 @@ import pytest
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import phase_tools
+from podiumd.core.phase_served import changes
 from podiumd.core.recipe import Recipe, Step
-from tests.core.builders import Play, a_command, a_recipe, a_step, leave, to
+from tests.core.builders import Play, a_command, a_recipe, a_step, leave, review_loop, to
 from tests.core.talks import CONTEXT, Talk, a_talk, phases
 
 
@@ -87,6 +88,22 @@ def test_a_turn_is_offered_its_outcomes_and_a_way_back_to_the_start() -> None:
     assert (report.name, notify.name) == ("report_outcome", "notify")
     assert report.schema["properties"]["outcome"]["enum"] == ["complete", "other"]
     assert "- again: begins again" in phase_tools.specs(again.state)[1].description
+
+
+def test_steps_of_turns_are_offered_the_same_so_that_a_session_can_keep_its_tools() -> None:
+    loop = review_loop()
+    turns = [step for step in loop.steps.values() if step.kind == "turn"]
+    reports = [phase_tools._spec("report_outcome", loop, step) for step in turns]
+    [report] = {repr(spec.schema) for spec in reports}
+    assert "'no-issues'" in report and "'complete'" in report
+    assert not changes(loop)
+
+    def with_tools(*tools: str) -> Recipe:
+        return a_recipe({"one": a_step(on={"complete": to("two")}), "two": a_step(tools=tools)})
+
+    assert not changes(with_tools("Read"))
+    assert changes(with_tools("Read", "notify"))
+    assert changes(phases())
 
 
 def test_nothing_is_offered_where_there_is_no_step() -> None:

@@ -104,9 +104,13 @@ def test_served_tools_are_another_servers_and_allowed(
     assert line[line.index("s-1") + 1 :] == [
         *("--tools", "Read", "--strict-mcp-config"),
         *("--mcp-config", '{"mcpServers": {"podium": {"type": "sdk", "name": "podium"}}}'),
-        *("--system-prompt-snapshot", "off"),
         *("--allowedTools", "Edit", "mcp__podium__save", "mcp__podium__ask"),
     ]
+
+
+def test_tools_that_are_others_in_each_step_are_those_of_this_turn(tmp_path: Path) -> None:
+    line = arguments(tmp_path, served=(SAVE, ASK), changing=True, session_mode="resume")
+    assert line[line.index("--system-prompt-snapshot") + 1] == "off"
 
 
 def test_an_agent_that_is_served_waits_for_its_tools_and_no_other_knows_of_it(

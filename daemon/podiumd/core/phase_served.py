@@ -26,3 +26,10 @@ def served(recipe: Recipe, step: Step) -> tuple[str, ...]:
         return names
     listed = {plain_name(tool) for tool in step.tools}
     return tuple(name for name in names if name in listed)
+
+
+def changes(recipe: Recipe) -> bool:
+    """Whether an agent is served other tools in one step of a recipe than in another."""
+    if any(step.kind == "talk" for step in recipe.steps.values()):
+        return True
+    return len({served(recipe, step) for step in recipe.steps.values()} - {()}) > 1

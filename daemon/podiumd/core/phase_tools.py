@@ -54,7 +54,7 @@ def _spec(name: str, recipe: Recipe, step: Step) -> ToolSpec:
     if name == "transition":
         return _transition_spec(step)
     if name == "report_outcome":
-        return _report_spec(step)
+        return _report_spec(recipe)
     if name == "ask":
         return ToolSpec("ask", phase_ask.DESCRIPTION, phase_ask.SCHEMA)
     text = "Tell the person something that cannot wait. It changes nothing in the conversation."
@@ -125,12 +125,15 @@ def _where(edge: Edge) -> str:
     return "begins again" if edge.to == RESTART else f"leads to '{edge.to}'"
 
 
-def _report_spec(step: Step) -> ToolSpec:
+def _report_spec(recipe: Recipe) -> ToolSpec:
+    """The same in each step of a recipe: another tool would cost the agent's prompt cache, and
+    a session goes on with the tools of its first turn. A step's own outcomes are in its prompt."""
     text = (
-        "Report how this step went, once, when it is finished. 'other' needs an otherDescription."
+        "Report how this step went, once, when it is finished, with one of the outcomes that its "
+        "prompt names. 'other' needs an otherDescription."
     )
     properties = {
-        "outcome": {"type": "string", "enum": list(step.allowed_outcomes)},
+        "outcome": {"type": "string", "enum": list(recipe.union_outcomes())},
         "otherDescription": {"type": "string"},
         "detail": {"type": "string", "description": "What whoever goes on from here must know"},
     }

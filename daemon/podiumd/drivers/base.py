@@ -101,7 +101,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
     ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
     ``commits``: an agent that makes commits itself may commit what this turn has changed.
-    ``served`` are the tools that Podium serves in this turn, and ``hooks`` where it wants to be
+    ``served`` are the tools that Podium serves in this turn (``changing``: other turns of the
+    session are served others), and ``hooks`` where it wants to be
     asked; with a ``tools_server`` the agent is to reach these tools by that, not through the
     driver. ``system_prompt`` is added to the agent's own system text.
     """
@@ -132,6 +133,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger | None = None
     commits: bool = False
     served: tuple[ToolSpec, ...] = ()
+    changing: bool = False
     hooks: tuple[HookPoint, ...] = ()
     tools_server: ToolsServer | None = None
 

@@ -68,8 +68,9 @@ def claude_arguments(request: TurnRequest) -> list[str]:
         argv += ["--model", request.model]
     if request.max_budget_usd is not None:
         argv += ["--max-budget-usd", f"{max(request.max_budget_usd, 0.000001):.6f}"]
-    if request.system_prompt or request.served:
-        # A session otherwise goes on with the system text and the tools of its first turn.
+    if request.system_prompt or request.changing:
+        # A session otherwise goes on with the system text and the tools of its first turn, which
+        # is cheaper for the model, and the better where they are the same.
         argv += ["--system-prompt-snapshot", "off"]
     if request.system_prompt:
         # In one word: a text may begin with a dash.

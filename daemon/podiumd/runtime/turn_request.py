@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from podiumd.core import phase_tools, prompts
+from podiumd.core import phase_served, phase_tools, prompts
 from podiumd.core.facts import TurnIntended
 from podiumd.core.outcome import recipe_schema
 from podiumd.core.state import ActiveTurn, RunState
@@ -74,6 +74,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         ledger=LoopLedger(actor, intent.turn_id),
         commits=state.recipe is None or (state.current is not None and state.current.commits),
         served=served,
+        changing=state.recipe is not None and phase_served.changes(state.recipe),
         tools_server=server,
         hooks=hooks.points(state, intent),
     )
