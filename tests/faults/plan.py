@@ -108,6 +108,12 @@ _NATIVE_TALK: dict[str, tuple[int, ...]] = {
 }
 _BY_ITSELF = {"tools.after-issue": (1, 2)}
 
+ELSEWHERE = {
+    "agui.after-kept": "tests/e2e/test_agui.py",
+    "agui.before-noted": "tests/e2e/test_agui.py",
+}
+"""Points that no run passes, only who speaks AG-UI: the tests that kill there."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -152,7 +158,7 @@ def at_failpoints() -> list[Trial]:
         ]
     trials += _in_conversations()
     for point in failpoints.names():
-        if point in _NATIVE or any(trial.point == point for trial in trials):
+        if point in _NATIVE or point in ELSEWHERE or any(trial.point == point for trial in trials):
             continue
         hits = _WITHOUT_AGENT.get(point, () if point in _WITH_AGENT else (1,))
         trials += [_at(point, "daemon", hit) for hit in hits]
@@ -260,5 +266,5 @@ def short(seed: int) -> list[Trial]:
 
 
 def not_tried(trials: Iterable[Trial]) -> set[str]:
-    """The failpoints that none of the trials is about."""
-    return set(failpoints.names()) - {trial.point for trial in trials}
+    """The failpoints that none of the trials is about, and no test ``ELSEWHERE``."""
+    return set(failpoints.names()) - {trial.point for trial in trials} - {*ELSEWHERE}

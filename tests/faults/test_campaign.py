@@ -70,7 +70,13 @@ def test_the_plan_tries_every_failpoint_and_as_many_moments_as_it_says() -> None
 def test_a_point_that_no_trial_is_about_is_told() -> None:
     trials = [trial for trial in plan.every(seed=1) if trial.point != "turn.swept"]
     assert plan.not_tried(trials) == {"turn.swept"}
-    assert plan.not_tried([]) == set(failpoints.names())
+    assert plan.not_tried([]) == set(failpoints.names()) - {*plan.ELSEWHERE}
+
+
+def test_a_point_that_no_run_passes_has_a_test_of_its_own() -> None:
+    for point, test in plan.ELSEWHERE.items():
+        assert point in failpoints.names()
+        assert f'"{point}"' in Path(test).read_text()
 
 
 def test_a_seed_gives_the_same_moments_again() -> None:
