@@ -6,6 +6,8 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+import trio
+
 from podiumd.gateway.phone import outgoing, requests, text
 from podiumd.gateway.phone.session_handlers import known_or_held
 from podiumd.runtime.api import Json, SendPrompt
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 1024 * 1024 - 4096
 """Of a prompt: the agent takes it in one line."""
+
+FOUND_SECONDS: Final = 1.0
+"""How long a transcript that an agent has written may be unknown; some agents write none."""
 
 SAID: Final = {
     "sent": "Processing prompt...",
@@ -122,13 +127,19 @@ async def _respond(phone: Phone, message: requests.Prompt, went: Json) -> None:
 
 
 async def _last_answer(phone: Phone, session_id: str) -> str | None:
-    """The uuid of the agent's last message: the history has the same."""
-    try:
-        page = await phone.hub.service.sessions_messages(session_id, None, 10)
-    except PodiumError:
-        return None
-    messages = [text.of_json(each) for each in page["messages"]]
-    return next((m.uuid for m in reversed(messages) if m.role == "assistant"), None)
+    """The uuid of the agent's last message: the history has the same.
+
+    The transcript of a new session may have been found by nobody yet: that is waited for.
+    """
+    service = phone.hub.service
+    with service.sessions_changed() as news, trio.move_on_after(FOUND_SECONDS):
+        while True:
+            with suppress(PodiumError):
+                page = await service.sessions_messages(session_id, None, 10)
+                messages = [text.of_json(each) for each in page["messages"]]
+                return next((m.uuid for m in reversed(messages) if m.role == "assistant"), None)
+            await news.changed()
+    return None
 
 
 async def answer_question(phone: Phone, message: requests.AnswerQuestion) -> None:
