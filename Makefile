@@ -5,12 +5,11 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input
-# Tests at once: a worker a core for those that compute, more for those that wait for disks, and
-# twice as many for those that wait most of their time for agents and daemons.
+# Tests at once: a worker a core for those that compute, half as many more for those that wait for
+# disks, agents and daemons.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 JOBS ?= $(CORES)
 MIXED_JOBS ?= $(shell expr $(CORES) + '(' $(CORES) + 1 ')' / 2)
-WAITING_JOBS ?= $(shell expr 2 '*' $(CORES))
 SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
@@ -53,7 +52,7 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## the tests that take long, beside 'make test'
-	$(PY) -m pytest -n $(WAITING_JOBS) $(LONG_TESTS)
+	$(PY) -m pytest -n $(MIXED_JOBS) $(LONG_TESTS)
 
 .PHONY: voice
 voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings

@@ -140,11 +140,10 @@ async def test_a_turn_whose_agent_died_with_its_daemon_is_gone_on_with(
     model_server.load(guided.story(gate))
     run_id = await begin(podium, repo)
     await until_held(podium, run_id, model_server, gate)
-    (agent,) = [
-        one for one, line in podium.living() if line.startswith(f"{podium.machine.claude} ")
-    ]
+    state = await podium.rpc("runs.events", run_id=run_id)
+    agent = [e["data"]["pid"] for e in state["events"] if e["type"] == "turn.started"][-1]
     await podium.kill9()
-    os.kill(agent.pid, signal.SIGKILL)
+    os.kill(agent, signal.SIGKILL)
     model_server.release(gate)
     await podium.start()
     events = await designed(podium, repo, run_id)
