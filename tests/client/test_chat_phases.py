@@ -78,6 +78,7 @@ def test_what_is_typed_while_the_agent_works_goes_to_its_phase(
     design = designing(daemon)
     design.stands(run("running"))
     with at_terminal(daemon, tmp_path, "--recipe", "guided-design") as terminal:
+        terminal.expect(f"▸ {GOAL}")
         daemon.publish(intended(3, "opening"), said("Thinking."))
         terminal.expect("Thinking.")
         terminal.type("for nurses\n")
