@@ -142,7 +142,8 @@ class _Following:
             if self._ctrl_c.taken():
                 self._interrupt()
             elif not taken:
-                if phase.stands(events.connection, events.run_id) and waits_for_words(phase.run):
+                stands = phase.stands(events.connection, events.run_id) and events.caught_up()
+                if stands and waits_for_words(phase.run):
                     return None
                 self._view.tick()
                 self._ask()

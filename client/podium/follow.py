@@ -113,6 +113,15 @@ class RunFeed(feed.Feed):
     def _over(self, taken: list[Json]) -> bool:
         return bool(taken) and taken[-1].get("type") == "run.ended"
 
+    def caught_up(self) -> bool:
+        """Whether all that is stored of the run was handed out: a snapshot may be ahead of it."""
+        asked = {"run_id": self.run_id, "after_seq": self._seq}
+        try:
+            page: Json = self.connection.call("runs.events", asked)
+        except ConnectionLost:
+            return False  # the next look at the feed finds that out
+        return not page.get("events")
+
 
 def follow(
     events: RunFeed,
@@ -147,7 +156,7 @@ def follow(
                 view.rejoined()
                 phase.again()
             if not taken:
-                if phase.stands(events.connection, events.run_id):
+                if phase.stands(events.connection, events.run_id) and events.caught_up():
                     view.waits(phase.run)
                     if stop_at_person():
                         return None

@@ -38,6 +38,7 @@ def test_each_line_goes_to_the_phase_and_after_the_last_one_to_the_agent(
 ) -> None:
     design = designing(daemon, intended(3, "opening"), turn_ended(4, "What is it?"))
     with at_terminal(daemon, tmp_path, "--recipe", "guided-design") as terminal:
+        terminal.expect(f"▸ {GOAL}")
         terminal.expect("What is it?")
         terminal.expect(f"{GOAL}> ")
         design.then(
@@ -182,6 +183,7 @@ def test_what_is_said_after_somebody_else_has_ended_it_is_a_prompt(
 ) -> None:
     design = designing(daemon)
     with at_terminal(daemon, tmp_path, "--recipe", "guided-design") as terminal:
+        terminal.expect(f"▸ {GOAL}")
         terminal.expect(f"{GOAL}> ")
         daemon.publish(ended(3))
         daemon.greeting = None
