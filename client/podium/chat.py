@@ -104,7 +104,11 @@ class Chat:
         """The next message; Ctrl-C clears the line, and ends a script."""
         phase = self._recipe.phase
         self._lines.prompt = f"{text.fold(phase)}> " if phase else PROMPT
-        while not self._queue:
+        while self._queue:
+            message = self._queue.popleft()
+            if not self._lines.switches(message):
+                return message
+        while True:
             draft, self._draft = self._draft, ""
             try:
                 with self._ctrl_c.lifted():
@@ -113,7 +117,6 @@ class Chat:
                 if not self._person:
                     self._code = INTERRUPTED
                     return None
-        return self._queue.popleft()
 
     def _heed(self, message: str) -> None:
         pressed = self._ctrl_c.count

@@ -77,6 +77,10 @@ class Lines:
             parts.append(line[:-1])
         return "\n".join(parts) if parts else None
 
+    def switches(self, message: str) -> bool:
+        """Whether a line is about how lines are taken, and is seen to with that; none is here."""
+        return False
+
     def keep(self, message: str) -> None:
         """Keep a message for the next chats."""
 

@@ -55,11 +55,17 @@ class Voice(Person):
         while True:
             message = super().next(draft)
             draft = ""
-            word = (message or "").strip().casefold()
-            if word not in (TYPING, SPEAKING):
+            if message is None or not self.switches(message):
                 return message
-            self._speaks = word == SPEAKING
-            self._note(HINT if self._speaks else f"typing; '{SPEAKING}' is for speaking again")
+
+    def switches(self, message: str) -> bool:
+        """Leave speaking, or come back to it, where a line is the word for that."""
+        word = message.strip().casefold()
+        if word not in (TYPING, SPEAKING):
+            return False
+        self._speaks = word == SPEAKING
+        self._note(HINT if self._speaks else f"typing; '{SPEAKING}' is for speaking again")
+        return True
 
     def pump(self) -> None:
         """Take the keys that were pressed while the agent works. ``v`` begins to speak (Enter

@@ -150,6 +150,26 @@ def test_text_switches_to_typing_and_voice_back(
     assert daemon.params_of("voice.say") == []
 
 
+def test_a_switch_that_is_typed_while_the_agent_works_is_no_prompt(
+    daemon: FakeDaemon, listener: Listener, talk: Talk
+) -> None:
+    chatty = Chatty(daemon, turn("Typed answer.")[:1])
+    with talk as terminal:
+        terminal.expect(SPEAK)
+        terminal.type("text\n")
+        terminal.expect("typing; 'voice'")
+        terminal.type("hello\n")
+        daemon.wait_for("runs.events")
+        terminal.type("Voice\n")
+        terminal.expect("next: Voice")
+        daemon.publish(*turn("Typed answer.")[1:])
+        terminal.expect("Typed answer.")
+        terminal.expect(SPEAK)
+        terminal.type("\x04")
+        terminal.end()
+    assert chatty.prompts == ["hello"]
+
+
 def test_speech_that_fails_falls_back_to_typing(
     daemon: FakeDaemon, listener: Listener, tmp_path: Path, recorders: Recorders
 ) -> None:
