@@ -39,6 +39,7 @@ test-pure: $(VENV)/.dev
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
 	$(PY) -m pytest -n $(MIXED_JOBS) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
+		--ignore=tests/user_manager \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
 # 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
@@ -65,6 +66,10 @@ voice-assets: $(VENV)/.voice ## bring the models and recordings of those tests, 
 .PHONY: browser
 browser: $(VENV)/.dev ## hostile pages in a real Chromium: CHROMIUM=PATH, else one that is on PATH
 	$(PY) -m pytest tests/browser
+
+.PHONY: user-manager
+user-manager: $(VENV)/.dev claude ## the service under a real systemd user manager; needs root
+	$(PY) -m tests.user_manager.namespace $(PY) -m pytest tests/user_manager
 
 .PHONY: claude
 claude: $(VENV)/.dev ## install the pinned agent CLI for the end-to-end tests, in .cache

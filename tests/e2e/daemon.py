@@ -284,9 +284,9 @@ class PodiumDaemon:
         return [line for line in map(json.loads, lines) if line["event"] == event]
 
 
-async def gone(pid: int) -> None:
+async def gone(pid: int, seconds: float = STOP_SECONDS) -> None:
     """Wait until a process has ended, collected or not."""
     start = start_of(pid)
     if start is not None:
-        with trio.fail_after(STOP_SECONDS):
+        with trio.fail_after(seconds):
             await wait_gone(Identity(pid, start))
