@@ -132,9 +132,9 @@ autobahn: $(VENV)/.dev ## Autobahn's cases against the gateway; needs its wstest
 
 # How many phones, for how long.
 PHONES ?= 1000
-MINUTES ?= 10
+MINUTES ?= 30
 .PHONY: soak
-soak: $(VENV)/.dev ## 1,000 phones held for 10 minutes: nothing may grow; PHONES=... MINUTES=...
+soak: $(VENV)/.dev ## 1,000 phones held for half an hour, recipes beside them: nothing may grow; PHONES=... MINUTES=...
 	$(PY) -m tests.load.soak --phones $(PHONES) --minutes $(MINUTES)
 
 .PHONY: bench

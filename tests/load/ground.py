@@ -16,6 +16,7 @@ from tests.e2e.machine import ROOT, Machine
 from tests.fakes.model_server import ModelServer
 from tests.load.crowd import Crowd, key_of, memory_bytes, port_of
 from tests.load.thin_phone import ThinPhone
+from tests.load.work import Work
 
 SESSIONS = Spec(seed=7, files=40, mb=1)
 HEARD_SECONDS = 20.0
@@ -29,12 +30,13 @@ class ImpatientDaemon(PodiumDaemon):
 
 @dataclass
 class Ground:
-    """The daemon's gateway, and who writes. Phones live as long as the ``stack``."""
+    """The daemon's gateway, who writes, who works. Phones live as long as the ``stack``."""
 
     daemon: PodiumDaemon
     port: int
     key: str
     pen: Pen
+    work: Work
     stack: ExitStack
 
     @property
@@ -57,6 +59,13 @@ class Ground:
         """Append one message; returns the seconds until each phone had it."""
         began = self.pen.write(self.pen.line(size)) / 1e9
         return [at - began for at in crowd.hears(self.pen.written[-1], HEARD_SECONDS)]
+
+    @property
+    def failures(self) -> list[str]:
+        """What the daemon has logged as an error, or written beside its log."""
+        lines = self.daemon.log_text().splitlines()
+        good = ('"level": "debug"', '"level": "info"', '"level": "warning"')
+        return [line for line in lines if not any(level in line for level in good)]
 
     @property
     def dropped(self) -> list[str]:
@@ -82,7 +91,8 @@ async def open_ground(daemon: type[PodiumDaemon] = PodiumDaemon) -> AsyncIterato
                 client = stack.enter_context(Client(machine.socket))
                 wait_for_index(client, SESSIONS.files)
                 pen = Pen(tree, next(one for one in tree.manifest.sessions if not one.torn))
-                yield Ground(running, port_of(client), key_of(client), pen, stack)
+                work = Work(machine, client)
+                yield Ground(running, port_of(client), key_of(client), pen, work, stack)
 
 
 def percentiles(delays: Iterable[float]) -> str:

@@ -1,10 +1,11 @@
-"""The soak: a thousand phones held for ten minutes, with everything told to all of them.
+"""The soak: a thousand phones held for half an hour, with everything told to all of them.
 
     python -m tests.load.soak [--phones N] [--minutes M] [--every SECONDS]     (Linux)
 
-Every few seconds a message of 1 KB is appended to the session that all follow. After the first
-tenth of the time nothing may grow any more: descriptors are constant, memory grows by at most 5 %.
-No phone may be dropped, or miss a message or get one twice. When all have hung up, their
+Every few seconds a message of 1 KB is appended to the session that all follow, and recipes are
+played one after the other. After the first tenth of the time nothing may grow any more:
+descriptors are constant, memory grows by at most 5 %. No phone may be dropped, or miss a message
+or get one twice; every run ends well; the log has no error. When all have hung up, their
 descriptors are free again. The exit status is 1 where any of this does not hold.
 """
 
@@ -53,6 +54,7 @@ class Soak:
                 return
             self._delays += took
             self._last.append(max(took))
+            self._ground.work.go_on()
             self._crowd.until(lambda: False, begun + self._every - time.monotonic())
 
     def grown(self, before: tuple[int, int]) -> None:
@@ -65,7 +67,8 @@ class Soak:
         print(f"held: {after[0]} descriptors, {before[1] / MIB:.1f} to {after[1] / MIB:.1f} MiB")
 
     def size(self) -> tuple[int, int]:
-        """Descriptors and memory."""
+        """Descriptors and memory while nothing is played."""
+        self._ground.work.finish()
         return descriptors(self._ground.daemon.pid), self._ground.memory
 
     def finish(self, empty: int) -> None:
@@ -74,6 +77,8 @@ class Soak:
             self.wrong.append("some phone missed a message, or got one twice or out of order")
         if self._ground.dropped:
             self.wrong.append(f"phones were dropped: {sorted(set(self._ground.dropped))}")
+        self.wrong += [*self._ground.work.wrong, *self._ground.failures]
+        print(f"{self._ground.work.done} recipes played meanwhile")
         print(f"{len(self._last)} messages to each phone: {percentiles(self._delays)}")
         print(f"to the last phone: {percentiles(self._last)}")
         self._crowd.hang_up()
@@ -88,6 +93,8 @@ async def soak(phones: int, minutes: float, every: float) -> list[str]:
     """Run it; returns what did not hold."""
     room_for_sockets(phones + SPARE_DESCRIPTORS)
     async with open_ground() as ground:
+        ground.work.go_on()  # the first run opens what stays open
+        ground.work.finish()
         memory, empty = ground.memory, descriptors(ground.daemon.pid)
         began = time.monotonic()
         crowd = ground.crowd(phones)
@@ -107,7 +114,7 @@ def main(argv: list[str]) -> int:
     """Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.load.soak")
     parser.add_argument("--phones", type=int, default=1000, help="how many (default 1000)")
-    parser.add_argument("--minutes", type=float, default=10.0, help="how long (default 10)")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long (default 30)")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between messages (2)")
     options = parser.parse_args(argv)
     wrong = trio.run(soak, options.phones, options.minutes, options.every)

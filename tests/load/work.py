@@ -1,0 +1,61 @@
+"""Recipes that a daemon under load plays meanwhile, one after the other."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Any
+
+from benchmarks.session_daemon import Client
+from tests.e2e.machine import GitRepo, Machine
+
+RECIPE = "implement-and-review"
+ENDS_WELL = "changes-committed"
+RUN_SECONDS = 60.0
+
+
+class Work:
+    """The demo of the scripted agent, again and again, each time in a new repository."""
+
+    def __init__(self, machine: Machine, client: Client) -> None:
+        self.done = 0
+        self.wrong: list[str] = []
+        self._machine = machine
+        self._client = client
+        self._repository: GitRepo | None = None
+        self._run: dict[str, Any] = {}
+        self._began = 0.0
+
+    def go_on(self) -> None:
+        """Begin a run where none is under way; look at one that is."""
+        if self._repository is None:
+            self._begin(self._machine.repository(f"project-{self.done}"))
+            return
+        run = self._client.call("runs.get", run_id=self._run["run_id"])
+        if run["exit"] is not None:
+            self._end(run, self._repository)
+        elif time.monotonic() > self._began + RUN_SECONDS:
+            self.wrong.append(f"a run did not end: {run['run_id']}, {run['status']}")
+            self._repository = None
+
+    def finish(self) -> None:
+        """Go on until no run is under way."""
+        while self._repository is not None:
+            self.go_on()
+            # A client that blocks, in a program that measures for half an hour.
+            time.sleep(0.05)
+
+    def _begin(self, repository: GitRepo) -> None:
+        self._repository, self._began = repository, time.monotonic()
+        where = str(repository.path)
+        self._run = self._client.call(
+            "runs.start", recipe=RECIPE, agent="scripted", working_directory=where
+        )
+
+    def _end(self, run: dict[str, Any], repository: GitRepo) -> None:
+        reason, subjects = run["exit"]["reason"], repository.subjects
+        if reason != ENDS_WELL or len(subjects) != 2:
+            self.wrong.append(f"run {run['run_id']} ended as {reason} with commits {subjects}")
+        shutil.rmtree(repository.path)
+        self._repository = None
+        self.done += 1
