@@ -10,6 +10,8 @@ PIP := $(PY) -m pip --disable-pip-version-check --no-input
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 JOBS ?= $(CORES)
 MIXED_JOBS ?= $(shell expr $(CORES) + '(' $(CORES) + 1 ')' / 2)
+# Who is done takes from who has most left: no slow test goes on alone behind another.
+SHARED := -n $(MIXED_JOBS) --dist worksteal
 SOURCES := $(wildcard daemon client tests benchmarks)
 .DEFAULT_GOAL := help
 
@@ -17,6 +19,9 @@ SOURCES := $(wildcard daemon client tests benchmarks)
 # CLAUDE_BIN alone is meant for us: a binary to use in place of the pinned one.
 TRACES := $(filter-out CLAUDE_BIN,$(filter PODIUM_% CLAUDE% ANTHROPIC%,$(.VARIABLES)))
 $(foreach name,$(TRACES),$(eval unexport $(name)))
+
+# What Python has compiled is kept, else each process of the tests compiles all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run
 run: $(VENV)/.runtime ## play a whole recipe with the scripted agent, in a private daemon
@@ -38,7 +43,7 @@ test-pure: $(VENV)/.dev
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest -n $(MIXED_JOBS) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
+	$(PY) -m pytest $(SHARED) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
 		--ignore=tests/user_manager \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
@@ -53,7 +58,7 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## the tests that take long, beside 'make test'
-	$(PY) -m pytest -n $(MIXED_JOBS) $(LONG_TESTS)
+	$(PY) -m pytest $(SHARED) $(LONG_TESTS)
 
 .PHONY: voice
 voice: $(VENV)/.dev voice-assets ## the tests of speech with real models and recordings

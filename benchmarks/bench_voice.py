@@ -1,8 +1,9 @@
 """From the end of speech to its text, and how right that is: our worker and three peers.
 
-All have the same weights (Whisper base), the same recordings and two threads, and take turns. Ours
-goes the whole way, from the last byte fed to the transcript in the daemon's loop; the peers are
-given whole recordings. ``--rounds`` is how often each recording is heard.
+All have the same weights (Whisper base) and the same recordings, and take turns; the peers have two
+threads, ours has as many as it takes by itself. Ours goes the whole way, from the last byte fed to
+the transcript in the daemon's loop; the peers are given whole recordings. ``--rounds`` is how often
+each recording is heard.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tests.speech import assets
 from tests.speech.voice.sound import errors, pcm_of, spoken, words_of
 from tests.speech.voice.worker import Worker
 
-THREADS = 2
+THREADS = 2  # of the peers
 VOICES = ("slt", "rms", "awb")
 TERMS = (
     "session_lock", "review-and-commit", "gateway.py", "pytest-trio", "worktree", "podiumd",
@@ -135,7 +136,7 @@ async def take_turns(
 ) -> dict[str, Any]:
     """Everything that is timed, interleaved clip by clip."""
     heard: dict[str, list[list[Heard]]] = {name: [] for name in ("ours", *peers)}
-    settings = VoiceSettings(model=str(model), language="en", threads=THREADS)
+    settings = VoiceSettings(model=str(model), language="en")
     with tempfile.TemporaryDirectory() as state:
         async with open_speech(settings, Path(state), os.environ) as speech:
             ours = Ours(speech)

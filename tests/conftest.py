@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 from hypothesis import settings
@@ -13,3 +14,13 @@ settings.load_profile("podium")
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be
 # all that the tests start from there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The tests and all they import stay to the end. To look through thousands of them for garbage,
+# again and again, would cost a fifth of the whole.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, that of the tests alone."""
+    gc.freeze()
+    gc.enable()

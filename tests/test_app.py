@@ -50,6 +50,31 @@ def test_an_output_that_takes_nothing_costs_no_traceback(
     assert (done.returncode, done.stdout, done.stderr) == (code, "", words)
 
 
+def test_the_doctor_speaks_into_a_closed_output_too(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m podiumd doctor >&-"],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon"), "PATH": str(tmp_path)},
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")  # there is no git
+
+
+def test_a_script_by_half_a_path_is_asked_for_by_all_of_it(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[agents.scripted]\nscript = "turns.toml"\n')
+
+    done = podiumd(tmp_path)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"podiumd: {tmp_path}/config.toml:2: agents.scripted.script: turns.toml: cannot be read: "
+        "No such file or directory; give the whole path\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
@@ -68,5 +93,31 @@ def test_a_script_that_cannot_be_used_is_named_with_its_setting(
     done = podiumd(tmp_path, PODIUM_AGENTS_SCRIPTED_SCRIPT=str(script))
 
     assert done.returncode == 1
-    assert done.stderr.startswith(f"podiumd: agents.scripted.script: {script}: {reason}")
+    place = "environment PODIUM_AGENTS_SCRIPTED_SCRIPT"
+    assert done.stderr.startswith(f"podiumd: {place}: agents.scripted.script: {script}: {reason}")
     assert done.stderr.count("\n") == 1
+
+
+SERVING = """
+import gc, sys
+from podiumd import __main__, app
+with __main__._importing():
+    print(gc.isenabled())
+    junk = []
+    junk.append(junk)
+app.run = lambda *_: print(gc.isenabled(), gc.get_freeze_count() > 10_000, junk in gc.get_objects())
+sys.exit(__main__.main([]))
+"""
+
+
+def test_garbage_is_collected_but_never_looked_for_in_what_was_imported(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SERVING],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon")},
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.stdout.splitlines(), done.stderr) == (["False", "True True False"], "")

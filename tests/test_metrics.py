@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from pathlib import Path
@@ -158,3 +159,30 @@ def test_open_descriptors_are_counted(tmp_path: Path) -> None:
     assert open_files() == before + 1
     os.close(descriptor)
     assert open_files() == before
+
+
+async def test_figures_that_cannot_be_taken_are_said_and_taken_again(
+    caplog: pytest.LogCaptureFixture, mock_clock: trio.testing.MockClock
+) -> None:
+    caplog.set_level(logging.INFO, "podium")
+    meters = Meters()
+    left = 0
+
+    def files() -> float:
+        if not left:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return left
+
+    meters.gauge("open_files", "Descriptors.", files)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(report, meters)
+        meters.rpc_requests.add()
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(REPORT_SECONDS)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [one.message for one in caplog.records] == ["Metrics not taken"]
+        left = 5
+        mock_clock.jump(REPORT_SECONDS)
+        await trio.testing.wait_all_tasks_blocked()
+        assert lines(caplog)[0]["open_files"] == 5
+        nursery.cancel_scope.cancel()

@@ -55,6 +55,13 @@ def test_the_xdg_directories_are_followed() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "relative", "~/x"])
+def test_a_home_that_is_not_absolute_is_refused(value: str) -> None:
+    with pytest.raises(PlaceError, match=rf"^HOME is '{value}': set it to the absolute path"):
+        linux(HOME=value, PODIUM_HOME="/p")
+    assert linux(HOME="/home/ada") == linux()
+
+
+@pytest.mark.parametrize("value", ["", "relative", "~/x"])
 def test_an_xdg_directory_that_is_not_absolute_is_ignored(value: str) -> None:
     names = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
     assert resolve(dict.fromkeys(names, value), "linux", HOME) == linux()

@@ -61,7 +61,7 @@ class Chat:
         self._out = out
         self._lines = lines
         self._ctrl_c = ctrl_c
-        self._follower = Follower(lines, out, ctrl_c)
+        self._follower = Follower(lines, out, ctrl_c, self._at_question)
         self._recipe = RecipeTalk(session, out, self._follower, self._say, self._aside_command)
         self._person = text.is_terminal(sys.stdin)
         self._queue: deque[str] = deque()
@@ -239,10 +239,26 @@ class Chat:
         carry_out = self._commands.get(name)
         if carry_out is None:
             self._out.note(f"There is no /{name}: /help lists what there is.", "yellow")
-        elif name in ("recipe", "resume", "stop") and not at_prompt:
+        elif name in chat_commands.AT_PROMPT and not at_prompt:
             self._out.note(f"/{name} has to wait: Ctrl-C pauses the recipe.", "yellow")
         else:
             self._attempt(lambda: carry_out(rest))
+        return True
+
+    def _at_question(self, message: str) -> bool:
+        """As ``_aside_command``, while a run is followed and words like those of a command may be
+        an answer: only those that there are."""
+        name, rest = chat_commands.command(message) or ("", "")
+        carry_out = self._commands.get(name)
+        if carry_out is None:
+            return False
+        if name in chat_commands.AT_PROMPT:
+            self._out.note(f"/{name} has to wait for the answer.", "yellow")
+            return True
+        try:
+            carry_out(rest)
+        except Failure as failure:
+            self._complain(failure)
         return True
 
     def _help(self, rest: str) -> None:

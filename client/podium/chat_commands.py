@@ -28,6 +28,9 @@ Where it asks something else: a number or your own words; 1,3 where several can 
 
 KEYS = ", and so does one\nthat you end with Alt-Enter; a paste is one message"
 
+AT_PROMPT = ("recipe", "resume", "stop")
+"""Commands that follow the recipe, and so have to wait for the prompt."""
+
 MODES = ("confirm", "allow-all", "read-only")
 """Those of the native agent. Others have words of their own, which the daemon knows."""
 

@@ -53,12 +53,18 @@ class Left(Failure):
 
 
 class Follower:
-    """Follows runs, one at a time, or one while another one waits."""
+    """Follows runs, one at a time, or one while another one waits.
 
-    def __init__(self, lines: Lines, out: Out, ctrl_c: CtrlC) -> None:
+    ``command`` carries out a command of the chat; false where the words are none.
+    """
+
+    def __init__(
+        self, lines: Lines, out: Out, ctrl_c: CtrlC, command: Callable[[str], bool]
+    ) -> None:
         self._lines = lines
         self._out = out
         self._ctrl_c = ctrl_c
+        self._command = command
 
     def follow(
         self,
@@ -83,7 +89,9 @@ class Follower:
             Failure: the daemon is gone for good; ``events`` can be asked for the rest later.
             Unanswered, Left: see there.
         """
-        following = _Following(self._lines, self._out, self._ctrl_c, events, view, heed, aside)
+        following = _Following(
+            self._lines, self._out, self._ctrl_c, events, view, heed, aside, self._command
+        )
         with self._lines.at_work():
             try:
                 return following.go(until, standing, phase or Phase())
@@ -103,6 +111,7 @@ class _Following:
         view: View,
         heed: Callable[[str], bool],
         aside: Callable[[str], None] | None,
+        command: Callable[[str], bool],
     ) -> None:
         self._lines = lines
         self._out = out
@@ -111,6 +120,7 @@ class _Following:
         self._view = view
         self._heed = heed
         self._aside = aside
+        self._command = command
         self._leaves = False
         self._open: list[Json] = []
         self._shown: object = None
@@ -174,15 +184,19 @@ class _Following:
         draft = text.clean(self._lines.draft)
         if not (self._out.aside.live and (draft or self._open)):
             return
-        keys = f"{chat_question.hint(self._open[0])} " if self._open else ""
-        prompt = self._table.prompt if self._table is not None else f"{keys}> "
-        words = f"  {prompt}{draft}"
+        words = f"  {self._prompt}{draft}"
         room = (text.columns() or ASSUMED_COLUMNS) - 1
         if text.cells(words) > room:
             while text.cells(words) >= room:
                 words = words[1:]
             words = f"…{words}"
         self._out.aside.status(words)
+
+    @property
+    def _prompt(self) -> str:
+        if self._table is not None:
+            return self._table.prompt
+        return f"{chat_question.hint(self._open[0])} > " if self._open else "> "
 
     def _typed(self) -> None:
         """Take what was typed: answers first, one for each question."""
@@ -239,8 +253,14 @@ class _Following:
         chat_question.show(question, self._out.aside)
         if self._table is not None:
             self._out.note(chat_question.hint(question))
+        self._invite()
         if self._lines.ended and not self._lines.said:
             self._answer_nothing()
+
+    def _invite(self) -> None:
+        """Say what may be typed to a person whose terminal has no live line for it."""
+        if self._lines.attended and not self._out.aside.live:
+            self._out.aside.write(f"  {self._prompt}")
 
     def _let_go(self) -> None:
         """Forget what was typed at a question that a new daemon asks again: it is neither an
@@ -260,6 +280,12 @@ class _Following:
         if leaves(words) and words.strip() not in dict(choices_of(question)):
             self._out.note(f"the question stays open: {answer_command(question)}", "yellow")
             raise Left("The question stays open", NEEDS_PERSON)
+        if self._lines.attended and self._command(words):
+            if self._table is None:
+                self._shown = None  # it is asked again, below what the command has said
+            else:
+                self._invite()  # what is filled in already stays
+            return
         if self._table is not None:
             self._fill_in(question, self._table, words)
             return
@@ -283,6 +309,8 @@ class _Following:
             self._out.note(f"{asked}{words}")
         if table.answer is not None:
             self._send(question, chat_question.Answer(table.answer))
+        else:
+            self._invite()
 
     def _answer_nothing(self) -> None:
         """The input is over.

@@ -30,6 +30,7 @@ class Lines:
 
     ``interactive``: someone may type while the agent works. ``ended``: no more will come.
     ``said`` are the lines that were read and not taken yet. ``prompt`` asks for the next message.
+    ``attended``: a person has typed them, and no program.
     """
 
     interactive = False
@@ -40,7 +41,7 @@ class Lines:
         self.ended = False
         self.said: deque[str] = deque()
         self._screen = screen
-        self._asks = text.is_terminal(sys.stdin)
+        self.attended = text.is_terminal(sys.stdin)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
@@ -56,6 +57,8 @@ class Lines:
     def pump(self) -> None:
         """Read what has come; blocks where nothing has."""
         data = os.read(self.fileno(), 65536)
+        if data and self.attended and self._screen.style.terminal:
+            self._screen.typed()
         *lines, self._rest = (self._rest + self._decoder.decode(data, not data)).split("\n")
         if not data:
             self.ended = True
@@ -72,7 +75,7 @@ class Lines:
         parts: list[str] = []
         while (line := self._line(MORE if parts else self.prompt, draft)) is not None:
             draft = ""
-            if not _goes_on(line):
+            if not text.goes_on(line):
                 return "\n".join([*parts, line])
             parts.append(line[:-1])
         return "\n".join(parts) if parts else None
@@ -92,7 +95,7 @@ class Lines:
         return False
 
     def _line(self, prompt: str, draft: str) -> str | None:
-        if self._asks and not self.said:
+        if self.attended and not self.said:
             self._screen.write(prompt)
         while not self.said and not self.ended:
             self.pump()
@@ -235,11 +238,6 @@ class Person(Lines):
         if CTRL_C in line:
             raise KeyboardInterrupt
         return line
-
-
-def _goes_on(line: str) -> bool:
-    """Whether it ends in a backslash that is not itself marked by one."""
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def make_input(

@@ -37,6 +37,12 @@ def run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("--help", "-h"):
         text.emit(overview())
         return OK
+    if arguments[0].startswith("-") and arguments[0] != "--version":
+        raise Failure(
+            f"'podium' alone does not take {text.fold(arguments[0], 40)}: options stand after the "
+            "command, as in 'podium status --json'.",
+            USAGE,
+        )
     _require_known(arguments)
     try:
         parsed, rest = parser().parse_known_args(arguments)

@@ -56,16 +56,9 @@ def _restart(answer: Json) -> str:
 
 
 def _waits(one: Json) -> str:
-    key, running, file = (text.fold(_shown(one.get(name))) for name in ("key", "running", "file"))
+    running, file = (text.fold(_toml(one.get(name))) for name in ("running", "file"))
+    key = text.fold(one.get("key"))
     return f"{key} waits for a restart: it is {running}, and is to be {file}."
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _running(json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from podium import text
 from podium.errors import USAGE, Failure
 
 
@@ -29,6 +30,8 @@ def _own_gateway() -> str:
     from podium.connection import call
 
     gateway = call("daemon.status").get("gateway") or {}
+    if problem := gateway.get("problem"):
+        raise Failure(f"The daemon's gateway does not listen: {text.fold(problem)}")
     if not gateway.get("enabled") or not gateway.get("url"):
         raise Failure(
             "The daemon's gateway is off: 'enabled = true' under [gateway] turns it on, "

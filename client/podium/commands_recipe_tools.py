@@ -41,7 +41,7 @@ def _what_to_check(file: str, cwd: str | None) -> Json:
     """A file, standard input, or (where there is no such file) a recipe by its name."""
     if file == "-":
         return {"text": read_text("-")}
-    if os.path.isfile(file) or os.sep in file or file.endswith(".toml"):
+    if os.path.isfile(file) or os.sep in file or file.endswith(".toml") or file in (".", ".."):
         return {"path": os.path.abspath(file)}
     return {"id": file, "working_directory": directory(cwd)}
 

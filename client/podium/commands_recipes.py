@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import drawing, text
-from podium.commands_start import given_text
+from podium.commands_start import utf8_text
 from podium.connection import call
 from podium.errors import ERROR, OK, USAGE, Failure, stopped
 
@@ -118,7 +118,7 @@ def read_text(file: str) -> str:
         Failure: it is not UTF-8.
     """
     if file == "-":
-        return given_text("-")
+        return utf8_text("-")
     try:
         return Path(file).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

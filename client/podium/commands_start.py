@@ -47,11 +47,12 @@ def run(
     if detach:
         _detached(started, json)
         return 0
-    if started.get("status") == "queued":
-        text.tell("podium: queued until another agent is done.")
     again = _again(request, on_question)
     asking = person and request["on_question"] == "ask"
-    return _follow_run(connection, run_id, json, again, asking)
+    queued = started.get("status") == "queued"
+    if queued and json:
+        text.tell("podium: queued until another agent is done.")
+    return _follow_run(connection, run_id, json, again, asking, queued)
 
 
 def attach(run_id: str, json: bool) -> int:
@@ -59,12 +60,14 @@ def attach(run_id: str, json: bool) -> int:
     return _follow_run(Connection(), run_id, json, "", at_terminal() and not json)
 
 
-def _follow_run(connection: Connection, run_id: str, json: bool, again: str, asking: bool) -> int:
+def _follow_run(
+    connection: Connection, run_id: str, json: bool, again: str, asking: bool, queued: bool = False
+) -> int:
     def following() -> int:
         screen = Screen(sys.stdout)
         talker = Talker(screen)
         view: follow.View = (
-            follow.JsonView() if json else Narrator(screen, again, asking, talker.said)
+            follow.JsonView() if json else Narrator(screen, again, asking, talker.said, queued)
         )
         feed = follow.RunFeed(connection, run_id)
         ended = follow.follow(feed, view, talker if asking else None)
@@ -86,6 +89,9 @@ def prompt(
     json: bool,
 ) -> int:
     """``podium prompt``: one turn; the answer goes to standard output, all else to the other."""
+    if session is None and (fork or take_over):
+        option = "--fork" if fork else "--take-over"
+        raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
     said = given_text(words)
     request: Json = {"text": said}
     given = {"session_id": session, "agent": agent, "if_busy": if_busy}
@@ -139,13 +145,19 @@ def given_text(words: str) -> str:
     Raises:
         Failure: it is not UTF-8, or empty.
     """
+    said = utf8_text(words)
+    if not said.strip():
+        raise Failure("The text is empty: give one, or '-' to read it from standard input.", USAGE)
+    return said
+
+
+def utf8_text(words: str) -> str:
+    """As ``given_text``, where nothing at all is a text too."""
     try:
         said = sys.stdin.buffer.read().decode("utf-8") if words == "-" else words
         said.encode("utf-8")  # an argument with bad bytes holds lone surrogates
     except UnicodeError as error:
         raise Failure("The text is not valid UTF-8: convert it first.", USAGE) from error
-    if not said.strip():
-        raise Failure("The text is empty: give one, or '-' to read it from standard input.", USAGE)
     return said
 
 

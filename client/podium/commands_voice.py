@@ -15,7 +15,6 @@ Json = dict[str, Any]
 MOST_PIPED = 11 * 1024 * 1024
 """Bytes of a recording on standard input: what fits into one request, in base64."""
 
-SUFFIXES = {"wave": "wav", "oga": "ogg", "opus": "ogg", "mp4a": "m4a", "aac": "m4a"}
 FORMATS = ("wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac", "pcm16")
 
 

@@ -17,7 +17,6 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 PIECE_BYTES = BYTES_A_SECOND // 10
-PIECES_AT_ONCE = 20
 HOPE = "again, and you can say it again"
 
 

@@ -128,9 +128,11 @@ class Refusal(Failure):
         ]
 
     def _held(self) -> str:
-        """Who holds the session, and what to do; empty where it is something else that is held."""
+        """Who holds the session or the working tree, and what to do; empty where the daemon's own
+        words say as much."""
         holder, session = self.data.get("holder"), str(self.data.get("session_id") or "")[:8]
-        if self.code != BUSY or not session or not isinstance(holder, dict):
+        tree = str(self.data.get("working_directory") or "")
+        if self.code != BUSY or not (session or tree) or not isinstance(holder, dict):
             return ""
         name = str(holder.get("id") or "")[:8]
         by, follow = {
@@ -139,7 +141,9 @@ class Refusal(Failure):
         }.get(str(holder.get("kind")), ("", ""))
         if not (by and name):
             return ""
-        return f"Session {session} is held by {by}: try again when it is done, or '{follow}'."
+        held = f"Session {session}" if session else f"The working tree {tree}"
+        else_where = "" if session else ", or '--worktree' for a checkout of the run's own"
+        return f"{held} is held by {by}: try again when it is done, or '{follow}'{else_where}."
 
     def _where_to_look(self) -> str:
         command = LISTED_BY.get(str(self.data.get("kind"))) if self.code == NOT_FOUND else None

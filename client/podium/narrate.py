@@ -41,7 +41,7 @@ class Narrator:
     """Tells events on a screen. ``again`` is the command that runs the same again, if known.
 
     ``interactive``: questions are asked elsewhere; ``said`` are the ids of what was said here,
-    which need not be told to who has said it.
+    which need not be told to who has said it; ``queued``: its start was told to wait in line.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class Narrator:
         again: str = "",
         interactive: bool = False,
         said: list[str] | None = None,
+        queued: bool = False,
     ) -> None:
         self._screen = screen
         self._said = said if said is not None else []
         self._style = screen.style
         self._again = again
         self._interactive = interactive
+        self._queued = queued
         self._words = Words()
         self._told = ""
         self._start: Json = {}
@@ -148,6 +150,8 @@ class Narrator:
         place = text.fold(data.get("working_directory"))
         session = text.fold(data.get("session_id"))
         self._note(f"run {text.fold(data.get('run_id'))} · session {session} · {place}")
+        if self._queued:
+            self._note("queued until another agent is done")
 
     def _step_entered(self, data: Json) -> None:
         most = self._limit("max_total_steps")
@@ -313,6 +317,8 @@ class Narrator:
         run = data.get("run") or {}
         for undelivered in data.get("undelivered") or []:
             self._note(f"not delivered: {undelivered}", "yellow")
+        if tree := run.get("worktree"):
+            self._note(f"its worktree stays: {tree.get('directory')}, branch {tree.get('branch')}")
         self._screen.line()
         self._screen.line(end_line(run, self._style))
         ended = run.get("exit") or {}

@@ -64,7 +64,7 @@ class Talker(Asker):
             if not more:
                 break
         self._message += lines
-        if lines and _goes_on(self._message[-1]):
+        if lines and text.goes_on(self._message[-1]):
             self._message[-1] = self._message[-1][:-1]
             self._screen.write(self._screen.style("yellow", MORE))
         elif lines:
@@ -108,8 +108,3 @@ def say(run: Json, words: str) -> Json:
     asked = {"text": words, "session_id": run.get("session_id")}
     answer: Json = certain("sessions.prompt", {**asked, "client_token": os.urandom(16).hex()})
     return answer
-
-
-def _goes_on(line: str) -> bool:
-    """Whether it ends in a backslash that is not itself marked by one."""
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1

@@ -118,7 +118,7 @@ class Style:
 
     def __call__(self, colour: str, words: str) -> str:
         """``words`` in a colour of ``COLOURS``, or as they are."""
-        return f"\x1b[{COLOURS[colour]}m{words}\x1b[0m" if self.colours else words
+        return f"\x1b[{COLOURS[colour]}m{words}\x1b[0m" if self.colours and words else words
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
@@ -265,3 +265,9 @@ def let_go(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
+
+
+def goes_on(line: str) -> bool:
+    """Whether a typed line goes on with the next: it ends in a backslash that is not itself marked
+    by one."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from podiumd.service.arguments import add_arguments as add_service_arguments
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0, 1 for an error, 2 for wrong usage."""
+    _open_closed_streams()
     options = _parser().parse_args(arguments)
     try:
         if options.command == "doctor":
@@ -40,6 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ConfigError, PlaceError, AlreadyRunning) as error:
         print(f"podiumd: {error}", file=sys.stderr)
         return 1
+
+
+def _open_closed_streams() -> None:
+    """A stream that our caller closed (``>&-``) leads nowhere. Its number must be taken, or the
+    next file or socket gets it, and with it what is written for people."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+            setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -116,11 +127,27 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+@contextlib.contextmanager
+def _importing() -> Iterator[None]:
+    """Import without collecting garbage: what modules are made of stays.
+
+    To look through it again and again, while it grows and as long as the daemon lives, would be a
+    third of what a start costs.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
-    from podiumd.config_reload import Settings
-    from podiumd.manager import Manager, restart_command
-    from podiumd.tools.cgroup import leave_turn_group  # these load trio
-    from podiumd.tools.environment import reexec_without_turn
+    with _importing():
+        from podiumd.config_reload import Settings
+        from podiumd.manager import Manager, restart_command
+        from podiumd.tools.cgroup import leave_turn_group  # these load trio
+        from podiumd.tools.environment import reexec_without_turn
 
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606
@@ -131,7 +158,8 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
         set_up(options.log_format, file=loaded.places.log if options.detached else None)
     except OSError as error:
         raise PlaceError(f"Cannot write {loaded.places.log}: {error.strerror}.") from None
-    from podiumd import app  # only now: 'config show' must not load the whole daemon
+    with _importing():
+        from podiumd import app  # only now: 'config show' must not load the whole daemon
 
     sources = (os.environ, sys.platform, Path.home(), options.config)
     settings = Settings(loaded, lambda: load(*sources), restart_command(manager.kind))

@@ -45,7 +45,8 @@ class Agents:
                 watch, self._native(), script=script, spool_megabytes=spool_megabytes
             )
         except ScriptError as error:
-            raise ScriptError(f"agents.scripted.script: {error}") from None
+            place = self._settings.source("agents.scripted.script")
+            raise ScriptError(f"{place}: agents.scripted.script: {error}") from None
         found = {
             name: Agent(
                 driver=driver,

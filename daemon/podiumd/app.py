@@ -68,6 +68,7 @@ from podiumd.speech.speaker import open_speaker
 from podiumd.store.errors import StoreError
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import StoredFact
+from podiumd.tools.descriptors import raise_limit
 from podiumd.tools.disk import is_full
 
 STOP_SECONDS = 8.0
@@ -113,6 +114,7 @@ def run(
             disk is full.
     """
     manager = manager or Manager()
+    raise_limit()
     with _full_disk_told(places), ExitStack() as stack:
         stack.callback(manager.handed.close)
         stack.enter_context(hold_lock(places.instance_lock))

@@ -133,9 +133,9 @@ class VoiceSettings(_Section, frozen=True):
     keys nor encryption, may be on another machine. ``script``: a file of answers for the scripted
     engine. ``max_seconds``, ``max_megabytes`` (MiB): of one utterance or file.
     ``timeout_seconds``: an engine that says nothing for so long has failed. ``threads``: 0 is one
-    for each processor, at most four. ``speak``: at the machine; ``speak_command`` is the program
-    that does it, with the text on its standard input (empty: ``say``, or espeak-ng), ``speak_rate``
-    how fast those two do, in words a minute.
+    with a small model, else one for each processor, at most four. ``speak``: at the machine;
+    ``speak_command`` is the program that does it, with the text on its standard input (empty:
+    ``say``, or espeak-ng), ``speak_rate`` how fast those two do, in words a minute.
     """
 
     enabled: bool = True

@@ -97,6 +97,10 @@ class Settings:
             log("Configuration needs a restart", "warning", key=key, fix=fix)
         return changed
 
+    def source(self, key: str) -> str:
+        """Where a setting's value is from: ``default``, ``FILE:LINE`` or ``environment NAME``."""
+        return self._sources.get(key, "default")
+
     def status(self) -> Json:
         """``path``; ``problem``: why the file is not used, or null; ``pending``: what of it waits
         for a restart, [{key, running, file}]; ``restart``: the command for that."""
@@ -110,7 +114,7 @@ class Settings:
     def document(self) -> Json:
         """``status`` and ``values`` [{key, value, source}]: all that is in force."""
         values = [
-            {"key": key, "value": _public(value), "source": self._sources.get(key, "default")}
+            {"key": key, "value": _public(value), "source": self.source(key)}
             for key, value in flatten(self.config).items()
         ]
         return self.status() | {"values": values}

@@ -65,7 +65,11 @@ async def report(meters: Meters) -> None:
         now = list(meters.loop.counts)
         passes = [late - early for late, early in zip(now, before, strict=True)]
         before = now
-        gauges = meters.gauges()
+        try:
+            gauges = meters.gauges()
+        except OSError as error:  # no descriptor is left to look with: no reason to end
+            log("Metrics not taken", "warning", reason=error.strerror)
+            continue
         if not gauges.get("agents_working"):
             meters.settle()
         fields: dict[str, Any] = {

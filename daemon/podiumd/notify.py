@@ -48,10 +48,6 @@ class Notifier:
         """Every listener answers from now on."""
         self._send(f"READY=1\nSTATUS={words}")
 
-    def reloading(self, monotonic_seconds: float) -> None:
-        """The configuration is being read again; ``ready`` says when that is over."""
-        self._send(f"RELOADING=1\nMONOTONIC_USEC={int(monotonic_seconds * 1e6)}")
-
     def stopping(self, words: str) -> None:
         """The daemon is on its way out."""
         self._send(f"STOPPING=1\nSTATUS={words}")

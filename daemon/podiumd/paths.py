@@ -56,8 +56,12 @@ def resolve(
 
     ``platform`` is ``sys.platform``; ``home`` the person's home directory; ``config_flag`` what
     ``--config`` said. XDG variables that are not absolute are ignored, as their specification
-    demands. Raises ``PlaceError`` for a socket path that is too long for the platform.
+    demands. Raises ``PlaceError`` for a socket path that is too long for the platform, and for a
+    HOME that is no absolute path: STATE would depend on the directory of whoever starts a daemon.
     """
+    named_home = environ.get("HOME")
+    if named_home is not None and not named_home.startswith("/"):
+        raise PlaceError(f"HOME is '{named_home}': set it to the absolute path of your home.")
     base = _Base(environ, platform, home)
     named = config_flag or environ.get("PODIUM_CONFIG") or None
     places = Places(

@@ -13,6 +13,8 @@ from tests.client.terminal import Terminal
 
 Json = dict[str, Any]
 
+COME_BACK = f"Come back with: podium chat --session {SESSION_ID}"
+
 CONFIGURATION = {
     "values": [
         {"key": "agents.native.mode", "value": "confirm"},

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.client import stories
-from tests.client.chats import CONFIGURATION, Chatty, at_terminal, turn
+from tests.client.chats import COME_BACK, CONFIGURATION, Chatty, at_terminal, turn
 from tests.client.fake_daemon import SESSION_ID, FakeDaemon, Refused
-
-COME_BACK = f"Come back with: podium chat --session {SESSION_ID}"
 
 
 def test_a_conversation_from_the_first_line_to_the_last(daemon: FakeDaemon, tmp_path: Path) -> None:

@@ -97,6 +97,46 @@ def test_leaving_at_a_question_leaves_it_open_and_says_how_it_is_answered(
     assert daemon.params_of("questions.answer") == []
 
 
+def test_a_command_at_a_question_is_carried_out_and_answers_nothing(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    asking(daemon, COMMAND)
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        terminal.expect(KEYS)
+        terminal.type("/help\n")
+        terminal.expect("/mode [MODE]")
+        terminal.expect("? approval: May the agent use run_command?")
+        terminal.expect(KEYS)
+        assert daemon.params_of("questions.answer") == []
+        terminal.type("/recipe fix-it\n")
+        terminal.expect("/recipe has to wait for the answer.")
+        terminal.expect(KEYS)
+        terminal.type("/tmp is no place for it\n")
+        terminal.expect("Done.")
+        terminal.leave()
+    (sent,) = daemon.params_of("questions.answer")
+    assert (sent["answer"], sent["note"]) == ("deny", "/tmp is no place for it")
+
+
+def test_a_terminal_without_a_live_line_is_told_what_may_be_typed(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    asking(daemon, COMMAND)
+    with at_terminal(daemon, tmp_path, TERM="dumb") as terminal:
+        terminal.expect("> ")
+        terminal.type("go\n")
+        terminal.expect("$ make")
+        terminal.expect(KEYS)
+        terminal.type("/session\n")
+        terminal.expect("Come back with: podium chat --session ")
+        terminal.expect(KEYS)
+        terminal.type("y\n")
+        terminal.expect("Done.")
+        terminal.leave()
+    assert daemon.params_of("questions.answer")[0]["answer"] == "allow"
+
+
 def test_a_choice_that_is_called_exit_is_an_answer(daemon: FakeDaemon, tmp_path: Path) -> None:
     choices = [{"id": "exit", "label": "End it"}, {"id": "stay", "label": "Stay"}]
     asking(daemon, {**stories.QUESTION, "kind": "ask", "choices": choices})

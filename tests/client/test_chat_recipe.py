@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.client import stories
-from tests.client.chats import Chatty, answering, at_terminal, turn
+from tests.client.chats import COME_BACK, Chatty, answering, at_terminal, turn
 from tests.client.conversations import HELD_BY_RUN, RECIPE, row
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -16,7 +16,6 @@ from tests.client.fake_daemon import (
     podium,
 )
 from tests.client.stories import ended, entered, event, recipe_daemon, started
-from tests.client.test_chat import COME_BACK
 
 ASKED = event(3, "question.opened", **stories.QUESTION)
 CLOSED = event(4, "question.closed", question_id=QUESTION_ID, closed="answered", by="local")

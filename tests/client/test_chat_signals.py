@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.client import stories
-from tests.client.chats import Chatty, at_terminal, prompt_run, turn
+from tests.client.chats import COME_BACK, Chatty, at_terminal, prompt_run, turn
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, environment
 from tests.client.terminal import Shell
-from tests.client.test_chat import COME_BACK
 
 
 def interrupted(daemon: FakeDaemon) -> None:

@@ -120,6 +120,8 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
         (["frobnicate"], "no command 'frobnicate': 'podium --help' lists them all."),
         (["recipe", "zzz"], "no command 'recipe zzz': 'podium recipe --help' lists them all."),
         (["help", "sttaus"], "no command 'sttaus'"),
+        (["--json", "status"], "'podium' alone does not take --json: options stand after the"),
+        (["-x"], "'podium' alone does not take -x: "),
         (["status", "--jsn"], "'podium status' does not take --jsn"),
         (["runs", "--al"], "'podium runs' does not take --al"),
         (["run"], "the following arguments are required: RECIPE"),

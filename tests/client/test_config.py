@@ -42,6 +42,17 @@ def test_reload_tells_what_is_in_force_and_what_waits(daemon: FakeDaemon) -> Non
     assert json.loads(podium(daemon, "config", "reload", "--json").stdout)["pending"] == []
 
 
+def test_a_text_that_waits_is_written_as_the_file_would_have_it(daemon: FakeDaemon) -> None:
+    waits = {"key": "agents.scripted.script", "running": "/a.toml", "file": ""}
+    daemon.answers["daemon.reload"] = {"changed": [], "pending": [waits]}
+
+    told = podium(daemon, "config", "reload").stdout
+
+    assert told.splitlines()[0] == (
+        'agents.scripted.script waits for a restart: it is "/a.toml", and is to be "".'
+    )
+
+
 def test_a_file_with_a_fault_is_one_sentence_and_exit_code_1(daemon: FakeDaemon) -> None:
     words = "The configuration was not taken: c.toml:2: unknown key 'x'"
 

@@ -20,6 +20,7 @@ from tests.client.fake_daemon import (
 HELD = {"session_id": "fedf9e6c-0f33"}
 AGAIN = "try again when it is done, or"
 SHOW = "'podium show"
+TREE = "'podium attach d0544330', or '--worktree' for a checkout of the run's own"
 
 NEEDING_THE_DAEMON = [
     ["status"],
@@ -152,6 +153,13 @@ def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -
             "fedf9e6c-0f33 is held by a run (d0544330-aaaa).",
             HELD | {"holder": {"kind": "run", "id": "d0544330-aaaa"}},
             f"Session fedf9e6c is held by run d0544330: {AGAIN} 'podium attach d0544330'.",
+            5,
+        ),
+        (
+            -32001,
+            "/home/ada/shop is held by a run (d0544330-aaaa).",
+            {"working_directory": "/home/ada/shop", "holder": {"kind": "run", "id": "d0544330-a"}},
+            f"The working tree /home/ada/shop is held by run d0544330: {AGAIN} {TREE}.",
             5,
         ),
         (

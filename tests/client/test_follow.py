@@ -113,8 +113,12 @@ def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
     stories.recipe_daemon(daemon, stories.started(), stories.ended(2))
     daemon.answers["runs.start"] = {"run_id": RUN_ID, "status": "queued"}
 
-    _, err = finish(start(daemon, "run", "fix-it"))
+    out, err = finish(start(daemon, "run", "fix-it"))
 
+    first, *more = out.splitlines()
+    assert first.startswith("Starting recipe '")
+    assert (more[1], err) == ("  queued until another agent is done", "")
+    _, err = finish(start(daemon, "run", "fix-it", "--json"))
     assert err == "podium: queued until another agent is done.\n"
 
 

@@ -72,6 +72,16 @@ def test_what_is_no_text_is_a_usage_error(prompted: FakeDaemon, stdin: bytes) ->
     assert (done.returncode, done.stderr.count("\n"), prompted.calls) == (2, 1, [])
 
 
+@pytest.mark.parametrize("option", ["--fork", "--take-over"])
+def test_what_is_done_to_a_session_needs_one(prompted: FakeDaemon, option: str) -> None:
+    done = podium(prompted, "prompt", "go", option)
+
+    assert (done.returncode, prompted.calls) == (2, [])
+    assert done.stderr == (
+        f"podium: {option} needs '--session ID', the session that it is about.\n"
+    )
+
+
 def test_all_options_reach_the_daemon(prompted: FakeDaemon) -> None:
     podium(
         prompted, "prompt", "go", "--session", SESSION_ID, "--cwd", "/tmp", "--agent", "claude",

@@ -98,6 +98,7 @@ def test_a_doubt_alone_is_exit_code_0(daemon: FakeDaemon) -> None:
         ("fix-it", {"id": "fix-it", "working_directory": "/tmp"}),
         ("gone.toml", {"path": "{cwd}/gone.toml"}),
         ("./gone", {"path": "{cwd}/gone"}),
+        (".", {"path": "{cwd}"}),
         ("-", {"text": "format = 1\n"}),
     ],
 )

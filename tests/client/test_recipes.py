@@ -174,6 +174,15 @@ def test_a_reply_is_read_from_a_file_or_standard_input(
     assert daemon.calls[0][1]["text"] == reply
 
 
+def test_a_reply_of_nothing_is_read_like_every_other(daemon: FakeDaemon) -> None:
+    daemon.answers["recipes.outcome"] = {"ok": False, "error": "no-json", "message": "none"}
+
+    done = podium(daemon, "recipe", "outcome", "fix-it", "fix", stdin=b"")
+
+    assert (done.returncode, done.stderr) == (1, "podium: no-json: none.\n")
+    assert daemon.params_of("recipes.outcome")[0]["text"] == ""
+
+
 def test_a_reply_without_an_outcome_is_exit_code_1_with_the_reason(daemon: FakeDaemon) -> None:
     answer = {"ok": False, "error": "no-json", "message": "no JSON in it", "excerpt": "bye\x1b"}
     daemon.answers["recipes.outcome"] = answer

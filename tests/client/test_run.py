@@ -74,6 +74,21 @@ def test_the_end_decides_exit_code_sign_and_the_command_to_run_it_again(
     assert lines[-2:] == ([last, again] if kind != "completed" else [lines[-2], last])
 
 
+def test_the_end_of_a_run_in_a_worktree_says_where_its_work_is(daemon: FakeDaemon) -> None:
+    end = ended(2)
+    end["data"]["run"]["worktree"] = {
+        "repository": "/r",
+        "directory": "/w/1a",
+        "branch": "podium/1a",
+    }
+    recipe_daemon(daemon, started(), end)
+
+    lines = podium(daemon, "run", "fix-it", "--worktree").stdout.splitlines()
+
+    assert lines[-3:-1] == ["  its worktree stays: /w/1a, branch podium/1a", ""]
+    assert lines[-1].startswith("✓ ")
+
+
 def test_steps_words_checks_and_outcomes_are_told_in_order(daemon: FakeDaemon) -> None:
     recipe_daemon(daemon)
     daemon.publish(

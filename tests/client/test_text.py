@@ -1,5 +1,6 @@
 """Words for people: harmless, folded, aligned, and times as people say them."""
 
+import sys
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -17,6 +18,13 @@ def test_clean_text_holds_no_control_character_but_newline_and_tab(words: str) -
 
     assert not [c for c in shown if (ord(c) < 32 or 127 <= ord(c) < 160) and c not in "\n\t"]
     assert not set(shown) & set("\u202a\u202e\u2066\u2069\u200e\u2028")
+
+
+def test_no_colour_stands_around_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    style = text.Style(sys.stdout)
+    monkeypatch.setattr(style, "colours", True)
+
+    assert (style("red", ""), style("red", "a")) == ("", "\x1b[31ma\x1b[0m")
 
 
 FILLERS = "\u115f\u1160\u3164\uffa0"

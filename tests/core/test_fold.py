@@ -76,3 +76,21 @@ def test_a_steer_that_is_not_meant_stays_as_it_is() -> None:
     state = evolve(state, f.EffectEnded(effect="steer:s1", state="queued"), AT)
 
     assert [(steer.uuid, steer.queued) for steer in state.steers] == [("s1", True), ("s2", False)]
+
+
+def test_a_turn_that_is_begun_once_more_counts_its_time_from_there() -> None:
+    play = Play(a_recipe()).begin()
+    play.approve()
+    assert play.state.turn is not None
+    again = f.TurnStarted(
+        turn_id=play.state.turn.intent.turn_id, pid=2, proc_start=2, group=2, mono=900.0
+    )
+
+    asking = evolve(play.state, again, AT).turn
+    assert asking is not None
+    assert (asking.started, asking.asking_since) == (again, 900.0)
+    play.answer("allow")
+    assert play.state.turn.asked_seconds > 0
+    answered = evolve(play.state, again, AT).turn
+    assert answered is not None
+    assert (answered.asked_seconds, answered.asking_since) == (0.0, None)

@@ -328,11 +328,19 @@ def test_a_model_that_cannot_be_asked_ends_the_turn(kind: str, ends: str | None)
     looped = Looped()
     resets = "2026-01-02T05:00:00.000Z"
 
-    looped.tell(lc.ReplyFailed(kind=kind, detail="529", api_status=529, resets_at=resets))  # type: ignore[arg-type]
+    failed = lc.ReplyFailed(
+        kind=kind,  # type: ignore[arg-type]
+        detail="529",
+        api_status=529,
+        resets_at=resets,
+        cost_usd=0.25,
+    )
+    looped.tell(failed)
 
     ending = looped.ending
     assert (ending.kind, ending.detail, ending.api_status) == (kind, "529", 529)
     looped.report(resets_at=ending.resets_at)
+    assert looped.play.state.cost_usd == 0.25, "what was tried has cost something all the same"
     end = looped.play.state.exit
     assert (end.reason if end is not None else None) == ends
     assert looped.play.state.parked_until == (resets if ends is None else None)

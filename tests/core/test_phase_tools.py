@@ -141,6 +141,8 @@ def test_a_call_of_another_turn_decides_nothing() -> None:
         ({"key": "goal", "value": "x", "more": 1}, "no parameter 'more'; there are: key, value"),
         ({"key": "goal", "value": "x" * 300_000}, "over 262144 bytes"),
         ({"key": "goal", "value": "\ud800"}, "holds characters that are none"),
+        ({"key": "goal", "value": "a\0b"}, "the call holds a NUL, which no program is handed"),
+        ({"key": "people", "value": ["a\\\0"]}, "the call holds a NUL"),
     ],
 )
 def test_what_cannot_be_saved_is_refused_with_the_reason(args: dict[str, Any], words: str) -> None:
@@ -150,6 +152,10 @@ def test_what_cannot_be_saved_is_refused_with_the_reason(args: dict[str, Any], w
     assert not used.success
     assert words in used.message
     assert talk.state.ctx == {"size": 3, "notes": []}
+
+
+def test_a_text_that_speaks_of_nul_can_be_saved() -> None:
+    assert talking().call("save", key="goal", value="\\u0000 and \\0").success
 
 
 def test_a_call_too_large_is_recorded_without_what_it_holds() -> None:

@@ -111,6 +111,15 @@ def test_the_last_phase_is_over_by_itself() -> None:
     )
 
 
+def test_a_prompt_that_comes_to_nothing_ends_the_play() -> None:
+    blank = {"about": {"type": "string", "default": ""}}
+    steps = {"one": a_talk({"x": to("two")}, opening="{{ctx.about}}"), "two": a_talk()}
+    play = played("Hello.", "More.", step="one", recipe=a_recipe(steps, context=blank))
+
+    assert play.exit is not None
+    assert (play.exit.reason, play.replies, play.unused) == ("no-prompt", (), 2)
+
+
 def test_an_empty_script_leaves_the_phase_as_it_begins() -> None:
     play = played("", " \n")
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from podiumd.core import commands as c
+from podiumd.core.kernel import part_id
 from podiumd.core.recipe import Limits
 from tests.core.builders import Play, a_recipe, a_step
 
@@ -62,3 +65,10 @@ def test_answers_are_due_to_the_running_turn_alone() -> None:
     counts.append(len(play.state.undelivered_answers))
 
     assert counts == [1, 0, 0]
+
+
+def test_after_a_gap_nothing_is_named_as_something_before_it() -> None:
+    state = Play(a_recipe()).begin().state
+
+    names = {part_id(replace(state, gaps=gaps), "turn", 1) for gaps in range(3)}
+    assert len(names) == 3 and part_id(state, "turn", 1) in names

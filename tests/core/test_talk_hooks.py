@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import talk as core
@@ -177,6 +179,25 @@ def test_a_hook_that_was_stopped_runs_again() -> None:
     talk.do(c.Resume)
 
     assert talk.state.next == f.Move(kind="hook", index=0)
+
+
+@pytest.mark.parametrize("ended", ["stopped", "ended by itself"])
+def test_who_speaks_while_a_hook_is_being_stopped_has_the_run_go_on_with_that(ended: str) -> None:
+    talk = Talk(guarded())
+    talk.answers()
+    talk.do(c.Interrupt)
+    talk.tell("And now?")
+    if ended == "stopped":
+        talk.do(c.WorkStopped)
+        talk.hook()
+    else:
+        talk.hook()
+    assert not talk.state.paused
+    talk.hook()
+
+    talk.begin()
+    assert talk.turn.prompt == "And now?"
+    assert not any(words.late for words in talk.state.steers)
 
 
 def test_hooks_have_no_say_where_the_run_is_cancelled() -> None:

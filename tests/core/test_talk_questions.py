@@ -165,8 +165,11 @@ def test_a_transition_comes_before_a_question() -> None:
     talk = Talk()
     talk.tell("A boat.")
     talk.call("transition", to="stop")
-    talk.call("ask", question="Sure?")
+    asked = talk.call("ask", question="Sure?")
     talk.answers()
+
+    assert not asked.success  # who is told that it was put to the person would wait for an answer
+    assert asked.message == "you go on to 'stop' when you end your turn, so ask there: end it now"
 
     assert talk.reason == "clarification-needed"
     assert talk.all(f.QuestionOpened) == []

@@ -12,7 +12,7 @@ from podiumd.core import talk as core
 from podiumd.core.commands import CommandRefused
 from podiumd.core.prompts import INTERRUPTED, ORIGINAL, PLAIN_GO_ON, STEERED
 from podiumd.core.report import EndKind
-from tests.core.builders import Play, a_recipe, a_step, to
+from tests.core.builders import WORKTREE, Play, a_recipe, a_step, to
 from tests.core.talks import Talk, a_talk
 
 ASK: dict[str, Any] = {"question": "Which?", "options": ["red", "blue"]}
@@ -332,6 +332,50 @@ def test_the_turn_that_will_carry_a_message_can_be_foreseen() -> None:
 
     talk.tell("And?", uuid="m2")
     assert core.carrier(talk.state, "m2") == foreseen
+
+
+@pytest.mark.parametrize("worktree", [None, WORKTREE])
+@pytest.mark.parametrize("opening", [None, "Hello."])
+def test_what_is_said_before_the_first_phase_begins_is_its_first_message(
+    worktree: Any, opening: str | None
+) -> None:
+    """The run is in line, or its working tree is being made."""
+    talk = Play(a_recipe({"one": a_talk({"x": to("one")}, opening=opening)}), worktree=worktree)
+    assert talk.state.hears and not talk.state.in_talk
+    talk.do(c.Say, uuid="m1", text="Hi.")
+    foreseen = core.carrier(talk.state, "m1")
+    if worktree is not None:
+        talk.do(c.EffectOver, effect="worktree", state="made")
+    Play.go(talk)
+    if opening is not None:
+        talk.over(texts=("Hello!",))
+        Play.go(talk)
+
+    assert (talk.turn.turn_id, talk.turn.carried) == (foreseen, ("m1",))
+
+
+def test_what_is_said_on_the_way_to_another_phase_is_carried_by_a_turn_of_that() -> None:
+    talk = Talk()
+    talk.tell("A boat.")
+    talk.call("save", key="goal", value="A boat")
+    talk.call("transition", to="agreed")
+    talk.over()
+    assert talk.state.next == f.Move(kind="enter", step="setup")
+    talk.tell("Hi.", uuid="m1")
+    foreseen = core.carrier(talk.state, "m1")
+    talk.answers("I am set up.")
+    talk.begin()
+
+    assert (talk.turn.turn_id, talk.turn.carried) == (foreseen, ("m1",))
+
+
+def test_nobody_is_heard_on_the_way_to_a_step_that_is_no_conversation() -> None:
+    work = Play(a_recipe({"one": a_step()}))
+    paused = Play(a_recipe({"one": a_talk(opening="Hi.")}))
+    paused.do(c.Pause)  # beside it, a prompt of one's own goes through
+
+    assert [one.state.hears for one in (work, paused, Play())] == [False, False, False]
+    assert Talk().state.hears
 
 
 def test_a_message_before_the_opening_is_carried_by_the_turn_after_it() -> None:

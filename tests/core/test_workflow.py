@@ -166,17 +166,8 @@ def test_a_clean_tree_or_none_is_not_asked_about(dirty: tuple[str, ...] | None) 
     assert Play(a_recipe(COMMITTING)).begin(dirty=dirty).turn.step == "work"
 
 
-def test_a_recipe_that_commits_asks_before_it_starts_outside_of_any_repository() -> None:
-    play = Play(a_recipe(COMMITTING)).go(unversioned=True)
-
-    assert "is in no git repository" in play.question.text
-    play.answer("yes")
-    assert play.begin(unversioned=True).turn.step == "work"
-
-
 def test_a_recipe_that_does_not_commit_starts_on_a_dirty_tree() -> None:
     assert Play(review_loop()).begin(dirty=("a.py",)).turn.step == "work"
-    assert Play(review_loop()).begin(unversioned=True).turn.step == "work"
 
 
 def test_a_git_that_fails_at_the_start_ends_the_run_with_its_words() -> None:

@@ -82,10 +82,10 @@ def test_an_unknown_word_for_tools_is_refused(tmp_path: Path) -> None:
         arguments(tmp_path, tools="readonly")
 
 
-def test_a_system_prompt_is_added_in_one_word_so_that_it_may_begin_with_a_dash(
-    tmp_path: Path,
-) -> None:
-    assert "--append-system-prompt=--be brief" in arguments(tmp_path, system_prompt="--be brief")
+def test_a_system_prompt_is_added_from_a_file(tmp_path: Path) -> None:
+    argv = arguments(tmp_path, system_prompt="--be brief")
+    assert Path(argv[argv.index("--append-system-prompt-file") + 1]).name == "system.txt"
+    assert "be brief" not in " ".join(argv)
     assert "system-prompt" not in " ".join(arguments(tmp_path))
 
 
@@ -93,7 +93,7 @@ def test_a_system_prompt_is_that_of_this_turn_whatever_the_session_began_with(
     tmp_path: Path,
 ) -> None:
     line = " ".join(arguments(tmp_path, system_prompt="Be brief.", session_mode="resume"))
-    assert "--system-prompt-snapshot off --append-system-prompt=Be brief." in line
+    assert "--system-prompt-snapshot off --append-system-prompt-file " in line
 
 
 @pytest.mark.parametrize("names", [("Read", "save"), ("Read", "mcp__podium__save")])

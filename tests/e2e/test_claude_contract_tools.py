@@ -229,8 +229,9 @@ async def test_a_resumed_session_keeps_its_first_system_text_and_tools_unless_to
     model_server.load({"default": {"text": "ok"}})
     session = None
     for word, spec in (("ALPHA", SAVE), ("BETA", ASK)):
-        text = f"--append-system-prompt=You are in {word}."
-        options = ("--system-prompt-snapshot", snapshot, text, *SERVED)
+        (tmp_path / "system.txt").write_text(f"You are in {word}.")
+        text = ("--append-system-prompt-file", str(tmp_path / "system.txt"))
+        options = ("--system-prompt-snapshot", snapshot, *text, *SERVED)
         async with running(
             claude_binary, model_server, tmp_path, *options, resume=session
         ) as claude:

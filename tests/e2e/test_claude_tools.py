@@ -105,6 +105,48 @@ async def test_an_agent_is_served_asked_at_hooks_and_quiet_after_its_question(
     assert (await podium.rpc("runs.get", run_id=run_id))["ctx"] == {"goal": "a house"}
 
 
+AGREE = (use("transition", to="agreed"), {"text": "Agreed."})
+LONG = """
+initial = "plan"
+
+[context]
+goal = "string"
+
+[steps.plan]
+talk = true
+auto = true
+
+[steps.plan.on]
+agreed = { to = "build", requires = ["goal"] }
+
+[steps.build]
+talk = true
+opening = "Build it."
+system = "What is to be built: {{ctx.goal}}"
+"""
+
+
+async def test_a_phase_may_be_told_more_than_an_argument_can_hold(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """Twice what Linux lets one argument be; and nobody else on the machine can read it."""
+    goal = "a house, " * 28 * 1024 + "that is all"
+    model_server.load(
+        {
+            "rules": [
+                when("Begin", use("save", key="goal", value=goal), *AGREE),
+                when("Build it", {"text": "Built."}),
+            ]
+        }
+    )
+    recipe = podium.machine.recipe("long", LONG)
+    run = await podium.rpc("runs.start", recipe=recipe, working_directory=str(repo.path))
+    async with podium.follow(run["run_id"]) as feed:
+        ended = await feed.end()
+    assert ended["exit"]["reason"] == "conversation-complete"
+    assert goal in model_server.requests[-1].system
+
+
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_daemon_that_dies_over_a_tool_or_a_hook_does_nothing_twice(
     machine: Machine, repo: GitRepo, model_server: ModelServer, point: str

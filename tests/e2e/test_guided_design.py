@@ -60,7 +60,8 @@ async def test_a_person_at_a_terminal_designs_from_the_goal_to_the_written_bluep
     await by_hand(person)
     document = written(repo.path)
     assert document == {"phase": "blueprint-design", **SAVED}
-    (run,) = await podium.rpc("runs.list")
+    (listed,) = await podium.rpc("runs.list")
+    run = await podium.rpc("runs.get", run_id=listed["run_id"])
     assert run["ctx"] == SAVED
     assert [row["outcome"] for row in run["history"]] == [
         "agreed",

@@ -293,3 +293,35 @@ def test_the_preview_is_the_last_message_with_words() -> None:
     assert folded(*lines, assistant("stray", text("odd"))).preview == "odd"
     assert folded(*lines, assistant(text("w" * 200))).preview == "w" * 119 + "…"
     assert folded(*lines[2:]).preview == ""
+
+
+CONTENTS: Any = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from([None, 5, {}, []]),
+    st.lists(
+        st.one_of(
+            st.builds(text, st.text(max_size=8)),
+            st.fixed_dictionaries(
+                {"type": st.sampled_from(["text", "tool_use", "tool_result", "odd", 7, None])},
+                optional={"text": st.sampled_from(["words", 5, None])},
+            ),
+            st.sampled_from(["stray", 3]),
+        ),
+        max_size=3,
+    ),
+)
+
+
+@given(st.lists(st.one_of(CONTENTS.map(lambda content: {"content": content}), CONTENTS)))
+def test_the_preview_is_that_of_the_messages_one_by_one(said: list[Any]) -> None:
+    """Those that cannot have words are not read for them; it is the same as if they were."""
+    rows = [row(type="assistant", message=each) for each in said]
+    texts = [" ".join(found.text.split()) for each in rows if (found := FORMAT.message(each))]
+    assert folded(*rows).preview == next((words for words in reversed(texts) if words), "")
+
+
+@pytest.mark.parametrize("odd", ["words", 5, [], {"content": 5}, {"content": [5]}])
+def test_an_odd_message_leaves_those_beside_it_as_they_are(odd: object) -> None:
+    lines = [user("go"), row(type="user", message=odd), assistant(text("done"))]
+    summary = folded(*lines)
+    assert (summary.messages, summary.bad_lines, summary.preview) == (3, 0, "done")

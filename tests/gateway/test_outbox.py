@@ -282,6 +282,61 @@ async def test_unread_bytes_come_first_and_in_order() -> None:
         assert stream.heard == 2
 
 
+async def test_what_has_arrived_on_a_socket_stays_there_until_it_is_asked_for() -> None:
+    async with socket_pair() as (stream, ours, client), trio.open_nursery() as nursery:
+        arrived = trio.Event()
+
+        async def wait() -> None:
+            await stream.arrival(2)
+            arrived.set()
+
+        began = trio.current_time()
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not arrived.is_set() and stream.listened_since(trio.current_time())
+        await client.send_all(b"abc")
+        await arrived.wait()
+
+        assert not stream.listened_since(began) and stream.heard == 0
+        assert ours.recv(10, socket.MSG_PEEK) == b"abc"
+        assert await stream.receive_some(2) == b"ab"
+
+
+async def test_what_cannot_be_seen_to_arrive_is_taken_a_little_of_and_kept() -> None:
+    async with outbox_pair() as (stream, client):
+        await client.send_all(b"abc")
+        await stream.arrival(2)
+        await stream.arrival(2)
+
+        assert stream.heard == 2
+        assert await stream.receive_some() == b"ab"
+        assert await stream.receive_some() == b"c"
+
+
+async def test_the_end_is_something_that_arrives() -> None:
+    async with socket_pair() as (stream, _, client):
+        await client.send_eof()
+        await stream.arrival(10)
+        assert await stream.receive_some() == b""
+    async with outbox_pair() as (stream, over_memory):
+        await over_memory.aclose()
+        await stream.arrival(10)
+        assert await stream.receive_some() == b""
+
+
+async def test_nothing_arrives_where_the_connection_was_given_up() -> None:
+    async with socket_pair() as (stream, _, _client), trio.open_nursery() as nursery:
+        nursery.start_soon(_arrival_fails, stream)
+        await trio.testing.wait_all_tasks_blocked()
+        stream.abort("the client has gone")
+        await _arrival_fails(stream)
+
+
+async def _arrival_fails(stream: OutboxStream) -> None:
+    with pytest.raises(trio.ClosedResourceError):
+        await stream.arrival(10)
+
+
 async def test_it_knows_since_when_it_has_been_listening(autojump_clock: MockClock) -> None:
     async with outbox_pair() as (stream, client), trio.open_nursery() as nursery:
         asked_at = trio.current_time()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
+from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.turnstile import Turnstile
+from podiumd.gateway.websocket import FEW_BYTES, READ_BYTES, _Wire
+from tests.load.thin_phone import masked_frame
 
 
 class Passes(trio.abc.Instrument):
@@ -75,3 +82,72 @@ async def test_who_goes_away_in_the_line_holds_nobody_up(turnstile: Turnstile) -
             scopes[name].cancel()
 
     assert sorted(came) == names[3:]
+
+
+class Sized(OutboxStream):
+    """Notes how much is asked for at once."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        raw = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
+        super().__init__(raw, raw.socket.close, sock)
+        self.asked: list[int | None] = []
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes | bytearray:
+        self.asked.append(max_bytes)
+        return await super().receive_some(max_bytes)
+
+
+class Shut:
+    """A gate that lets nobody in before it is opened."""
+
+    def __init__(self) -> None:
+        self.opened = trio.Event()
+
+    async def enter(self) -> None:
+        await self.opened.wait()
+
+
+@asynccontextmanager
+async def reading(gate: Shut, data: bytes) -> AsyncIterator[tuple[Sized, list[bytes]]]:
+    """A phone that has written something, and what is made of it read by read."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    got: list[bytes] = []
+    with theirs:
+        stream = Sized(ours)
+        wire = _Wire(stream, b"", GatewayLimits(), trio.Semaphore(1), gate)
+        wire.message_bytes = len(data)
+        wire.open(lambda: None)
+
+        async def read() -> None:
+            while sum(map(len, got)) < len(data):
+                got.append(bytes(await wire.receive_some()))
+
+        theirs.sendall(data)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            await wait_all_tasks_blocked()
+            yield stream, got
+        await stream.aclose()
+
+
+async def test_what_a_phone_writes_stays_in_the_kernel_until_its_turn_comes() -> None:
+    gate = Shut()
+    async with reading(gate, masked_frame(b"ping")) as (stream, _):
+        assert stream.asked == []
+        gate.opened.set()
+
+    assert stream.asked == [FEW_BYTES]
+
+
+async def test_small_messages_are_read_a_few_at_a_time_and_a_large_one_in_large_parts() -> None:
+    gate = Shut()
+    gate.opened.set()
+    small, large = masked_frame(b"ping") * 1000, masked_frame(bytes(40_000))
+    async with reading(gate, small + large) as (stream, got):
+        pass
+
+    assert b"".join(got) == small + large
+    few = [size for size in stream.asked if size == FEW_BYTES]
+    assert len(few) >= len(small) // FEW_BYTES
+    assert stream.asked[len(few) :] == [READ_BYTES, READ_BYTES, stream.asked[-1]]

@@ -68,7 +68,7 @@ class Soak:
 
     def size(self) -> tuple[int, int]:
         """Descriptors and memory while nothing is played."""
-        self._ground.work.finish()
+        self._ground.work.finish(self._crowd.turn)
         return descriptors(self._ground.daemon.pid), self._ground.memory
 
     def finish(self, empty: int) -> None:
@@ -94,7 +94,7 @@ async def soak(phones: int, minutes: float, every: float) -> list[str]:
     room_for_sockets(phones + SPARE_DESCRIPTORS)
     async with open_ground() as ground:
         ground.work.go_on()  # the first run opens what stays open
-        ground.work.finish()
+        ground.work.finish(ground.crowd(0).turn)
         memory, empty = ground.memory, descriptors(ground.daemon.pid)
         began = time.monotonic()
         crowd = ground.crowd(phones)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.session_daemon import Client
@@ -12,6 +13,7 @@ from tests.e2e.machine import GitRepo, Machine
 RECIPE = "implement-and-review"
 ENDS_WELL = "changes-committed"
 RUN_SECONDS = 60.0
+LOOK_SECONDS = 0.05
 
 
 class Work:
@@ -38,12 +40,11 @@ class Work:
             self.wrong.append(f"a run did not end: {run['run_id']}, {run['status']}")
             self._repository = None
 
-    def finish(self) -> None:
-        """Go on until no run is under way."""
+    def finish(self, meanwhile: Callable[[float], None]) -> None:
+        """Go on until no run is under way; ``meanwhile`` passes so many seconds."""
         while self._repository is not None:
             self.go_on()
-            # A client that blocks, in a program that measures for half an hour.
-            time.sleep(0.05)
+            meanwhile(LOOK_SECONDS)
 
     def _begin(self, repository: GitRepo) -> None:
         self._repository, self._began = repository, time.monotonic()

@@ -377,12 +377,13 @@ def daemon() -> Iterator[FakeDaemon]:
         yield fake
 
 
-def test_a_gateway_that_is_off_is_named(daemon: FakeDaemon) -> None:
-    daemon.answers["daemon.status"] = {"gateway": {"enabled": False, "url": None}}
+def test_a_gateway_that_does_not_listen_says_why(daemon: FakeDaemon) -> None:
+    for gateway, words in (({"enabled": False}, "is off"), ({"problem": "No port"}, "No port")):
+        daemon.answers["daemon.status"] = {"gateway": gateway}
 
-    done = podium(daemon, "phone", "--key", KEY)
+        done = podium(daemon, "phone", "--key", KEY)
 
-    assert (done.returncode, "gateway is off" in done.stderr) == (1, True)
+        assert (done.returncode, words in done.stderr) == (1, True)
 
 
 def test_the_daemon_tells_where_its_gateway_is(daemon: FakeDaemon) -> None:

@@ -161,7 +161,7 @@ class FakeService:
         self._note("start_run", request)
         return {"run_id": "run-2"}
 
-    async def get_run(self, run_id: str) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
         return self._run("get_run", run_id)
 
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]:

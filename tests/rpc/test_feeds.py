@@ -176,3 +176,23 @@ async def test_a_fault_in_a_feed_ends_that_connection_alone(
         assert await client.line() is None
         assert daemon.service.open_feeds == 0
         assert await other.result("daemon.ping") == {"pong": True}
+
+
+async def test_clients_that_have_gone_while_they_waited_take_no_room_from_others(
+    tmp_path: Path,
+) -> None:
+    async with (
+        served(tmp_path, RpcLimits(connections=2)) as daemon,
+        daemon.client() as done,
+        daemon.client() as gone,
+    ):
+        await done.send(request("runs.cancel", 7, run_id="run-1") + b"\n")
+        await done.stream.send_eof()  # it asks no more and waits for its answer
+        await gone.send(request("runs.cancel", 8, run_id="run-1") + b"\n")
+        await wait_until(lambda: len(daemon.service.calls) == 2)
+        await gone.stream.aclose()
+        async with daemon.client() as next_one:
+            assert await next_one.result("daemon.ping") == {"pong": True}
+            await wait_until(lambda: daemon.server.connections == 2)
+            daemon.service.gate.set()
+            assert "result" in await done.message()

@@ -112,3 +112,20 @@ async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_
         await marker_of(fifo)
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
         assert len(await daemon.events(run_id, "check.ended")) == 1
+
+
+async def test_what_is_kept_of_turns_and_checks_is_for_its_user_alone(
+    machine: Machine, checked: Callable[..., str]
+) -> None:
+    before = os.umask(0o022)
+    try:
+        async with running(machine) as daemon:
+            run_id = await daemon.start(checked("exit 1"))
+            (await daemon.turn()).complete()
+            await daemon.ended(run_id)
+            [ended] = await daemon.events(run_id, "check.ended")
+    finally:
+        os.umask(before)
+    log = Path(ended["log"])
+    made = [*(machine.state / "turns").rglob("*"), machine.state / "turns", *log.parents[:2], log]
+    assert [f"{path}" for path in made if path.stat().st_mode & 0o077] == []

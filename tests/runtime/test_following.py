@@ -5,17 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from typing import Any
 
 import msgspec
 import pytest
 import trio
+import trio.testing
 
 from podiumd.core import facts as f
 from podiumd.runtime.actor import row_of
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.feeds import PAGE
-from podiumd.store.records import NewFact
+from podiumd.store.records import NewFact, StoredFact
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
 
@@ -255,3 +257,36 @@ async def test_pages_of_events_say_where_to_go_on(machine: Machine, one: str) ->
         assert ([e["seq"] for e in rest], end) == ([6, 7, 8], 8)
         assert await daemon.service.run_events(run_id, end, 5) == ([], 8)
         assert msgspec.json.encode(first + rest)
+
+
+async def test_a_run_that_is_asked_for_settled_counts_all_that_was_told_of_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        run_id = (await daemon.prompt("Hello"))["run_id"]
+        turn = await daemon.turn()
+        await daemon.until(
+            run_id, lambda state: state.turn is not None and bool(state.turn.started)
+        )
+        store, told, counts = daemon.store.append, trio.Event(), trio.Event()
+
+        async def told_before_it_counts(*given: Any, **more: Any) -> list[StoredFact]:
+            stored = await store(*given, **more)
+            told.set()
+            await counts.wait()
+            return stored
+
+        monkeypatch.setattr(daemon.store, "append", told_before_it_counts)
+        turn.asks("r1")
+        await told.wait()
+        assert (await daemon.service.get_run(run_id))["status"] == "running"
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_let_count, counts)
+            run = await daemon.service.get_run(run_id, settled=True)
+        assert run["status"] == "waiting" and run["questions"] != []
+        monkeypatch.undo()
+
+
+async def _let_count(counts: trio.Event) -> None:
+    await trio.testing.wait_all_tasks_blocked()
+    counts.set()

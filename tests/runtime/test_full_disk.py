@@ -9,10 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 
+from podiumd.drivers.base import Settled
 from podiumd.runtime import lockfile
 from podiumd.runtime.errors import Overloaded
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.lockfile import LeaseError, prepare_directory
+from podiumd.store.errors import StoreFull
 from tests.runtime.harness import Machine, fields_of, running
 
 
@@ -87,7 +89,7 @@ def test_a_full_disk_is_not_taken_for_a_fault_of_the_lock_files(
         def refused(*arguments: object, **options: object) -> int:
             raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(lockfile, "_make_private", refused)
+        monkeypatch.setattr(lockfile, "make_private", refused)
         monkeypatch.setattr(os, "open", refused)
 
     for number, kind in ((errno.ENOSPC, OSError), (errno.EIO, LeaseError)):
@@ -98,3 +100,39 @@ def test_a_full_disk_is_not_taken_for_a_fault_of_the_lock_files(
             with pytest.raises(kind):
                 lockfile.try_lock(machine.locks / "x.lock")
             monkeypatch.undo()
+
+
+async def test_a_take_over_that_cannot_be_stored_is_refused_and_the_run_goes_on(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        session = turn.request.session_id
+
+        async def full(*args: object, **fields: object) -> None:
+            raise StoreFull(daemon.store.path, "no space left")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(daemon.store, "append", full)
+            with pytest.raises(StoreFull):
+                await daemon.prompt(session_id=session, take_over=True)
+        assert not turn.interrupted.is_set()
+        turn.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_a_run_that_waits_for_room_for_its_lease_can_be_cancelled(
+    machine: Machine, gated: str, one: str, begun: bool
+) -> None:
+    async with running(machine) as daemon:
+        if begun:
+            run_id, turn = await daemon.begun(one)
+            turn.complete()
+            machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+        else:
+            run_id, _ = await daemon.waiting(gated)
+    with full_disk():
+        async with running(machine) as daemon:
+            await daemon.hears("Disk full")
+            assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"

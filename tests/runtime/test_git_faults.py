@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from podiumd.runtime import world
 from podiumd.tools import git
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running, virtual
+from tests.runtime.processes import marker_of
 from tests.tools.git_repository import commit, make_repository
 
 
@@ -106,24 +109,13 @@ async def test_a_run_that_cannot_look_at_its_tree_at_the_start_ends_with_git_s_w
         assert machine.agent.turns == [] and fields_of(daemon.logged, "Run fault") == []
 
 
-async def test_a_recipe_that_commits_asks_first_where_there_is_no_repository(
+async def test_a_recipe_that_commits_starts_unasked_where_there_is_no_repository(
     machine: Machine, once: str
 ) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(once)
-        question = await daemon.question(run_id)
-        assert "is in no git repository" in question["text"]
-        assert machine.agent.turns == []
-        await daemon.answer(run_id, "yes")
         (await daemon.turn()).end(done({"outcome": "complete"}))
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-
-
-async def test_one_that_nobody_attends_does_not_start_there(machine: Machine, once: str) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(once, on_question="fail")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "clarification-needed"
-        assert machine.agent.turns == []
 
 
 @pytest.mark.parametrize("begun", [True, False])
@@ -153,5 +145,81 @@ async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_wai
             assert len(machine.agent.turns) == turns
     async with running(machine) as daemon:
         await daemon.answer(run_id, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_run_is_cancelled_while_git_makes_its_worktree_and_does_not_come_to_an_end(
+    machine: Machine, repository: Path, one: str
+) -> None:
+    fifo = machine.project / "reached"
+    os.mkfifo(fifo)
+    hook = repository / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho here > '{fifo}'\nexec sleep 3600\n")
+    hook.chmod(0o755)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
+        assert await marker_of(fifo) == "here"
+        run = await daemon.service.cancel(run_id)
+        assert run["exit"]["reason"] == "user-requested"
+        assert await daemon.service.locks() == []
+
+
+async def test_a_run_is_cancelled_while_git_looks_at_its_tree_and_never_answers(
+    machine: Machine, repository: Path, once: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = trio.Event()
+
+    async def dirty(path: str, *, nested: bool) -> list[str]:
+        asked.set()
+        await trio.sleep_forever()
+        return []
+
+    monkeypatch.setattr(git, "dirty", dirty)
+    async with running(machine) as daemon:
+        run_id = await daemon.start(once, working_directory=str(repository))
+        await asked.wait()
+        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+
+
+async def test_a_dirty_tree_is_asked_about_whatever_its_files_are_called(
+    machine: Machine, repository: Path, once: str
+) -> None:
+    (repository / os.fsdecode(b"caf\xe9")).write_text("x")
+    async with running(machine) as daemon:
+        run_id = await daemon.start(once, working_directory=str(repository))
+        question = await daemon.question(run_id)
+        assert (question["kind"], question["detail"]) == ("gate", "caf\\xe9")
+        await daemon.answer(run_id, "yes")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
+    machine: Machine,
+    repository: Path,
+    gated: str,
+    monkeypatch: pytest.MonkeyPatch,
+    mock_clock: MockClock,
+) -> None:
+    asked = trio.Event()
+
+    async def hang(path: str) -> str | None:
+        asked.set()
+        await trio.sleep_forever()
+        return None
+
+    async with virtual(machine) as daemon:
+        run_id = await daemon.start(gated, working_directory=str(repository))
+        await daemon.question(run_id)
+    monkeypatch.setattr(git, "top_level", hang)
+    async with running(machine, restore=False, patience=math.inf) as daemon:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(daemon.service.restore)
+            await asked.wait()
+            mock_clock.jump(world.TREE_SECONDS)
+        monkeypatch.undo()
+        await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"

@@ -15,7 +15,7 @@ from podiumd.runtime import housekeeping
 from podiumd.runtime.clock import wire_time
 from podiumd.runtime.context import Context
 from podiumd.runtime.housekeeping import DAY_SECONDS, tidy, tidy_daily
-from tests.runtime.harness import Machine, running, virtual
+from tests.runtime.harness import Machine, fields_of, running, virtual
 
 
 def keeping(context: Context, **kept: int) -> Context:
@@ -131,3 +131,16 @@ async def test_it_is_done_again_each_day(
 
 def test_runs_are_forgotten_in_small_transactions() -> None:
     assert housekeeping.RUNS_AT_ONCE <= 100
+
+
+async def test_a_directory_that_cannot_be_looked_through_is_said_and_the_daemon_goes_on(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        (daemon.context.state / "turns").write_text("no directory")
+        context = keeping(daemon.context, failed_checks=0)
+        checks = left_over(context, "checks", "x")
+        await tidy(context, nothing_in_use)
+        [line] = fields_of(daemon.logged, "Not tidied")
+        assert line["reason"] == "Not a directory"
+        assert names_in(checks) == set()

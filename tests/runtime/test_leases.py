@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -303,3 +304,18 @@ async def test_a_directory_that_was_removed_is_made_anew(book: LeaseBook, tmp_pa
     assert await book.all_held() == []
     assert book.peek("s1") is None
     taken(book.try_session("s1", RUN)).release()
+
+
+def test_a_lease_is_given_back_also_where_its_record_cannot_be_emptied(
+    book: LeaseBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = taken(book.try_session("s", RUN))
+
+    def broken(fd: int, length: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", broken)
+        lease.release()
+    assert not lease.held
+    taken(book.try_session("s", RUN)).release()

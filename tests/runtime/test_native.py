@@ -347,3 +347,16 @@ async def test_no_key_of_the_daemon_reaches_a_command(
         (done,) = await daemon.events(ended["run_id"], "action.ended")
     output = done["result"]["output"]
     assert "PODIUM_TURN=" in output and "secret" not in output
+
+
+async def test_a_command_may_make_files_whose_names_are_no_text(machine: NativeMachine) -> None:
+    command = "touch plain.txt \"$(printf 'caf\\351')\""
+    make = {"action": "run_command", "command": command}
+    machine.replies(act(make), act({"action": "list_files", "path": "."}), act(DONE))
+    async with running(machine) as daemon:
+        ended = await run(daemon)
+        assert ended["exit"]["reason"] == "turn-complete", daemon.logged
+        made = (await daemon.events(ended["run_id"], "action.ended"))[0]
+    assert [one["path"] for one in made["changes"]] == ["plain.txt"]
+    assert "it changed 1 files more" in made["result"]["message"]
+    assert (machine.project / os.fsdecode(b"caf\xe9")).exists()

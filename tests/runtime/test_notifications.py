@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -161,3 +163,20 @@ async def test_what_an_agent_in_a_conversation_notifies_of_is_told_and_no_other_
         await turn.calls("ask", question="Which?", options=["Big", "Small"])
         turn.end(done())
         assert (await program.event())["type"] == "question.opened"
+
+
+async def test_news_that_a_full_disk_has_no_room_for_costs_a_line_in_the_log_and_no_later_news(
+    machine: Machine, gated: str, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with running(machine) as daemon, notifying(daemon, program.command()):
+        with monkeypatch.context() as patch:
+            patch.setattr(tempfile, "TemporaryFile", full)
+            run_id, _ = await daemon.waiting(gated)
+            await daemon.hears("Notification failed")
+        await daemon.answer(run_id, "no")
+        first = await program.event()
+
+    assert first["type"] == "run.ended"

@@ -3,14 +3,17 @@ them is left behind."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from podiumd.tools import failpoints
+from podiumd.tools.workspace import Workspace
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.runtime.phases import begun, designing, hook, talk
@@ -152,6 +155,32 @@ async def test_the_documents_are_written_when_all_is_saved(machine: Machine) -> 
         assert "- door" in (machine.project / "docs/plan.md").read_text()
 
 
+async def test_documents_for_which_the_disk_has_no_room_are_written_when_it_has(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is no fault of the agent's: its turn is not sent back for it."""
+    write = hook("turn-end", "podium:write", "plan.md", step="design")
+    put, tried = Workspace._put, []
+
+    def full(*args: Any) -> None:
+        tried.append(args)
+        if len(tried) < 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        put(*args)
+
+    monkeypatch.setattr(Workspace, "_put", full)
+    async with running(machine) as daemon:
+        held = await designing(daemon, talk(machine, design=write))
+        turn = await held.answers("Go")
+        await turn.calls("save", key="parts", value=["door"])
+        turn.end(done())
+        await held.waits()
+        assert "- door" in (machine.project / "plan.md").read_text()
+        [ended] = await daemon.events(held.run_id, "hook.ended")
+        assert (ended["exit_status"], ended["refused"]) == (0, False)
+        assert len(fields_of(daemon.logged, "Disk full")) == 2
+
+
 @pytest.mark.parametrize("event", ["before-tool", "turn-end"])
 async def test_a_hook_that_a_dead_daemon_left_is_ended_before_it_is_run_again(
     machine: Machine, event: str
@@ -186,6 +215,42 @@ async def test_a_hook_that_a_dead_daemon_left_is_ended_before_it_is_run_again(
                 assert await marker_of(fifo) == marker
         await survivor.wait()
         assert await living(marker) == []
+
+
+async def test_a_hook_after_a_tool_that_a_daemon_did_not_see_the_end_of_is_run_again(
+    machine: Machine,
+) -> None:
+    """The call is done once; what there is against it is told all the same."""
+    fifo = machine.project / "said"
+    os.mkfifo(fifo)
+    line = "test -e again || { echo $PODIUM_TURN > said; sleep 600; }; echo too short >&2; exit 2"
+    after = hook("after-tool", *SH, line, match="save")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=after))
+        turn = await held.answers("A shop")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lambda: turn.calls("save", "c1", key="goal", value="A shop"))
+            await marker_of(fifo)
+            nursery.cancel_scope.cancel()
+    (machine.project / "again").touch()
+    async with running(machine) as daemon:
+        await turn.taken_up()
+        success, told = await turn.calls("save", "c1", key="goal", value="A shop")
+        assert success and told.endswith("objects to that: too short")
+        assert len(await daemon.events(held.run_id, "tool.used")) == 1
+
+
+async def test_a_call_that_is_sent_again_is_told_what_a_hook_said_the_first_time(
+    machine: Machine,
+) -> None:
+    after = hook("after-tool", *SH, "echo >> runs; echo too short >&2; exit 2", match="save")
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine, goal=after))
+        turn = await held.answers("A shop")
+        first = await turn.calls("save", "c1", key="goal", value="A shop")
+        assert await turn.calls("save", "c1", key="goal", value="A shop") == first
+        assert first[1].endswith("too short")
+        assert (machine.project / "runs").read_text() == "\n"
 
 
 async def test_an_interrupt_ends_a_hook_at_the_end_of_a_turn_with_all_that_it_started(

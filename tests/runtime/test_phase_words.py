@@ -32,6 +32,27 @@ async def test_words_while_it_waits_are_the_next_prompt_of_the_phase(
 
 
 @pytest.mark.parametrize("if_busy", BUSY)
+async def test_words_to_a_conversation_that_waits_for_others_are_for_its_first_phase(
+    machine: Machine, if_busy: str
+) -> None:
+    """It is in line behind the agents that are at work, and will have its opening first."""
+    machine.max_agents = 1
+    async with running(machine) as daemon:
+        await daemon.prompt("Something else", working_directory=machine.directory("other"))
+        other = await daemon.turn()
+        held = Talk(daemon, await daemon.start(talk(machine)))
+        await daemon.status(held.run_id, "queued")
+        went = await held.says("A shop", if_busy=if_busy)
+        assert (went["run_id"], went["delivery"]) == (held.run_id, "phase")
+        other.end(done())
+        opening = await held.turn()
+        assert opening.prompt == "Ask what is wanted."
+        opening.end(done())
+        turn = await held.turn()
+        assert (turn.prompt, turn.request.turn_id) == ("A shop", went["turn_id"])
+
+
+@pytest.mark.parametrize("if_busy", BUSY)
 async def test_words_during_a_turn_go_into_it(machine: Machine, if_busy: str) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))

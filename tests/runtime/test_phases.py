@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import Machine, running
+from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import Talk, begun, designing, talk
 
 
@@ -31,6 +32,30 @@ async def test_a_whole_conversation_from_its_opening_to_its_last_word(machine: M
             ("design", "designed", "tool"),
             ("end", "conversation-complete", "command"),
         ]
+
+
+async def test_what_is_saved_is_told_of_a_run_and_stored_with_it_once_not_in_every_list(
+    machine: Machine,
+) -> None:
+    """It may be long, and a row is written with each fact."""
+    async with running(machine) as daemon:
+        held = await designing(daemon, talk(machine))
+
+        async def told() -> tuple[Json, Json, Json]:
+            row = await daemon.context.store.run(held.run_id)
+            assert row is not None
+            [listed] = await daemon.service.list_runs(None, 10)
+            return await daemon.service.get_run(held.run_id), listed, json.loads(row.summary)
+
+        run, listed, stored = await told()
+        assert run.pop("ctx") == {"goal": "A shop", "parts": []}
+        assert listed == stored == run
+        await daemon.service.cancel(held.run_id)
+    async with running(machine) as daemon:
+        run, listed, stored = await told()
+        assert run == stored
+        assert run.pop("ctx") == {"goal": "A shop", "parts": []}
+        assert listed == run
 
 
 async def test_each_phase_has_its_own_text_and_tools_and_no_schema(machine: Machine) -> None:

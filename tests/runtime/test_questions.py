@@ -117,6 +117,8 @@ async def test_a_gate_answered_no_ends_the_run_and_a_later_answer_is_too_late(
             await daemon.service.answer(question, "yes", None, "bob")
         assert raised.value.data == {"id": question, "by": "ann"}
     async with running(machine) as daemon:  # nor after a restart
+        with pytest.raises(AlreadyEnded, match="run has ended: gate-declined"):
+            await daemon.service.pause(run_id)
         with pytest.raises(AlreadyEnded):
             await daemon.service.answer(question[:20], "yes", None, "bob")
         with pytest.raises(NotFound):

@@ -360,7 +360,7 @@ async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> N
         assert (given_up["exit"]["reason"], given_up["unused"]) == ("orchestration-error", 1)
         with pytest.raises(InvalidParameter, match="'test' has no prompt"):
             await daemon.service.recipes_rehearse(loop, "test", replies, None)
-        with pytest.raises(NotFound, match="no step 'tset'"):
+        with pytest.raises(NotFound, match="no step 'tset'; the nearest known is 'test'"):
             await daemon.service.recipes_rehearse(loop, "tset", replies, None)
 
 

@@ -336,7 +336,7 @@ async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Ma
         }
         bad = await daemon.service.recipes_outcome("mine", "work", "Done.", None)
         assert (bad["ok"], bad["error"]) == (False, "no-json")
-        with pytest.raises(NotFound, match="no step"):
+        with pytest.raises(NotFound, match="no step 'play'; known here: 'work'"):
             await daemon.service.recipes_outcome("mine", "play", "Done.", None)
 
 

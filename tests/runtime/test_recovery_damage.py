@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
+import pytest
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.core import commands as c
+from podiumd.core import facts as f
+from podiumd.core.fold import evolve
+from podiumd.core.workflow import decide
 from podiumd.drivers.base import Settled
+from podiumd.runtime.loading import SHOWN_FAULTS, load
+from podiumd.store.facts import open_store
+from podiumd.store.records import NewFact, RunRow
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
+
+LOGS = Path(__file__).parents[1] / "core"
+NOW = "2026-01-02T03:04:05.678Z"
 
 
 def damage(machine: Machine, run_id: str, where: str) -> None:
     """Spoil one fact of a run."""
-    with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
+    spoil(machine.state / "facts.db", run_id, where)
+
+
+def spoil(path: Path, run_id: str, where: str, count: int = 1) -> None:
+    """Spoil so many facts of a run."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         done = connection.execute(
             f"UPDATE facts SET data = CAST('x' AS BLOB) WHERE run_id = ? AND {where}", (run_id,)
         )
-        assert done.rowcount == 1
+        assert done.rowcount == count
 
 
 async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
@@ -84,12 +103,25 @@ async def test_a_damaged_row_is_made_up_for_from_the_facts(machine: Machine, one
         connection.execute("UPDATE runs SET summary = CAST('x' AS BLOB)")
     async with running(machine) as daemon:
         assert await daemon.service.get_run(run_id) == before
-        assert await daemon.service.list_runs(None, 10) == [before]
         [ended] = await daemon.events(run_id, "run.ended")
         assert ended["run"] == before
+        assert before.pop("ctx") == {}  # lists do without it
+        assert await daemon.service.list_runs(None, 10) == [before]
 
 
-async def test_a_fact_that_does_not_follow_ends_what_can_be_read(
+async def test_a_session_goes_on_whose_run_s_row_is_damaged(machine: Machine, one: str) -> None:
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        turn.complete()
+        session = (await daemon.ended(run_id))["session_id"]
+    with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE runs SET summary = CAST('x' AS BLOB)")
+    async with running(machine) as daemon:
+        await daemon.prompt(session_id=session)
+        (await daemon.turn()).end(done())
+
+
+async def test_a_run_goes_on_without_the_facts_that_do_not_follow(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
@@ -100,3 +132,65 @@ async def test_a_fact_that_does_not_follow_ends_what_can_be_read(
         question = await daemon.question(run_id)
         assert "fact 3" in question["detail"]
         assert "fact 4 does not follow" in question["detail"]
+        await daemon.answer(run_id, "retry")
+        again = await daemon.turn()
+        # What the lost fact has named is not known: an agent drops a prompt whose uuid it has seen.
+        assert again.request.turn_id != turn.request.turn_id
+        assert again.request.prompt_uuid != turn.request.prompt_uuid
+        await daemon.until(run_id, lambda s: s.turn is not None and s.turn.started is not None)
+    async with running(machine) as daemon:  # what was stored since then is not lost with it
+        await again.taken_up()
+        assert await daemon.service.questions() == []
+        again.complete()
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert len(machine.agent.turns) == 2
+
+
+@pytest.mark.parametrize("name", ["facts_v1", "facts_native", "facts_talk"])
+async def test_whatever_fact_is_lost_a_log_folds_again_to_what_was_decided_without_it(
+    tmp_path: Path, name: str
+) -> None:
+    played: dict[str, list[Any]] = {}
+    for line in (LOGS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        played.setdefault(row["run"], []).append(row)
+    async with open_store(tmp_path) as store:
+        for run, facts in played.items():
+            for lost in range(2, len(facts) + 1):
+                run_id = f"{run}-{lost}"
+                await store.append(row_of(run_id), [stored(each) for each in facts])
+                spoil(tmp_path / "facts.db", run_id, f"seq = {lost}")
+                loaded = await load(store, run_id)
+                assert loaded is not None
+                assert loaded.damaged.startswith(f"fact {lost} does not match its checksum")
+                if loaded.state.exit is not None:
+                    continue
+                ask = c.AskRecovery(at=NOW, mono=1.0, about="damage", text="How?", detail="")
+                live, asked = loaded.state, decide(loaded.state, ask)
+                for fact in asked:
+                    live = evolve(live, fact, NOW)
+                added = [NewFact(f.type_of(each), 1, NOW, None, f.encode(each)) for each in asked]
+                await store.append(row_of(run_id), added)
+                again = await load(store, run_id)
+                assert again is not None and (again.state, again.damaged) == (live, loaded.damaged)
+
+
+async def test_of_many_faults_some_are_named(tmp_path: Path) -> None:
+    text = (LOGS / "facts_native.jsonl").read_text(encoding="utf-8")
+    facts = [json.loads(line) for line in text.splitlines()]
+    run = [each for each in facts if each["run"] == facts[0]["run"]]
+    async with open_store(tmp_path) as store:
+        await store.append(row_of("a"), [stored(each) for each in run])
+        spoil(tmp_path / "facts.db", "a", f"seq > 1 AND seq < {len(run)}", count=len(run) - 2)
+        loaded = await load(store, "a")
+    assert loaded is not None
+    assert loaded.damaged.startswith("fact 2 does not match its checksum; fact 3 does not match")
+    assert f"and so {len(run) - 2 - SHOWN_FAULTS} more" in loaded.damaged
+
+
+def row_of(run_id: str) -> RunRow:
+    return RunRow(run_id, "recipe", "running", None, "/work", NOW, None, b"null")
+
+
+def stored(row: Any) -> NewFact:
+    return NewFact(row["fact"]["type"], 1, row["at"], None, json.dumps(row["fact"]).encode())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
+import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
@@ -13,7 +15,7 @@ from podiumd.drivers.base import Settled
 from podiumd.runtime import recovery
 from podiumd.runtime.leases import Lease
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import Daemon, Machine, running
+from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.runtime.processes import marker_of
 
 
@@ -246,3 +248,56 @@ async def test_a_lease_that_never_falls_free_keeps_the_run_waiting(
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_lock_file_that_cannot_be_used_is_the_trouble_of_its_own_run(
+    machine: Machine, gated: str, one: str
+) -> None:
+    async with running(machine) as daemon:
+        hurt, session = await daemon.waiting(gated)
+        well, turn = await daemon.begun(one, working_directory=machine.directory("other"))
+    lock = machine.locks / f"session-{session}.lock"
+    lock.unlink()
+    lock.mkdir()
+    async with running(machine) as daemon:  # it starts all the same
+        assert [line["run_id"] for line in fields_of(daemon.logged, "Lease not taken back")] == [
+            hurt
+        ]
+        turn.complete()
+        assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+        await daemon.answer(hurt, "yes")
+        question = await daemon.question(hurt)
+        assert str(lock) in question["detail"]
+        lock.rmdir()
+        await daemon.answer(hurt, "retry")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"
+
+
+async def test_a_directory_that_cannot_be_looked_at_is_the_trouble_of_its_own_run(
+    machine: Machine, gated: str, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = machine.directory("gone")
+    async with running(machine) as daemon:
+        hurt = await daemon.start(gated, working_directory=where)
+        await daemon.question(hurt)
+        well, turn = await daemon.begun(one)
+    look = trio.Path.is_dir
+
+    async def is_dir(path: trio.Path) -> bool:
+        if str(path) == where:
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN), where)
+        return await look(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trio.Path, "is_dir", is_dir)
+        async with running(machine) as daemon:  # it starts all the same
+            turn.complete()
+            assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+            await daemon.answer(hurt, "yes")
+            question = await daemon.question(hurt)
+            assert where in question["detail"]
+            patch.undo()
+            await daemon.answer(hurt, "retry")
+            (await daemon.turn()).complete()
+            assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"

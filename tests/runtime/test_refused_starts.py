@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -227,3 +228,20 @@ async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None
                 await daemon.start(name)
         else:
             await daemon.service.cancel(await daemon.start(name))
+
+
+async def test_a_directory_whose_name_is_no_text_is_refused_in_a_sentence(
+    machine: Machine, one: str
+) -> None:
+    odd = machine.project / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    link = machine.project / "link"
+    link.symlink_to(odd)
+    async with running(machine) as daemon:
+        for begin in (
+            daemon.start(one, working_directory=str(link)),
+            daemon.prompt(working_directory=str(link)),
+        ):
+            with pytest.raises(InvalidParameter, match="name is not UTF-8"):
+                await begin
+        assert await daemon.service.locks() == []

@@ -82,7 +82,7 @@ def test_the_log_of_a_daemon_without_service_is_its_file(somebody: Person) -> No
     assert "INFO Daemon ready" in shown.stdout
     assert json.loads(data.stdout.splitlines()[0])["level"] == "info"
     assert (none.returncode, none.stdout) == (0, "")
-    assert wrong.returncode == 1 and "--since is 'noon'" in wrong.stderr
+    assert wrong.returncode == 2 and "--since is 'noon'" in wrong.stderr
 
 
 def test_the_log_of_the_service_is_asked_of_the_journal(somebody: Person) -> None:

@@ -26,14 +26,12 @@ def test_the_life_of_a_daemon_is_told(heard: socket.socket) -> None:
 
     notifier.ready("Answering")
     notifier.alive()
-    notifier.reloading(1.5)
     notifier.status("Busy")
     notifier.stopping("Bye")
 
-    assert [heard.recv(4096) for _ in range(5)] == [
+    assert [heard.recv(4096) for _ in range(4)] == [
         b"READY=1\nSTATUS=Answering",
         b"WATCHDOG=1",
-        b"RELOADING=1\nMONOTONIC_USEC=1500000",
         b"STATUS=Busy",
         b"STOPPING=1\nSTATUS=Bye",
     ]

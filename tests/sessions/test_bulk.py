@@ -10,15 +10,17 @@ import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from threading import Event
 
 import pytest
 import trio
 
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions import bulk, bulk_worker, follower, table
+from podiumd.sessions import bulk, bulk_worker, compare, follower, table
 from podiumd.sessions.bulk import batches_of, bulk_reader
 from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serve
-from podiumd.sessions.tree import Found, walk
+from podiumd.sessions.compare import changed
+from podiumd.sessions.tree import Found, Tree, walk
 from podiumd.sessions.tree import Root as TreeRoot
 from podiumd.tools.process import Identity, identity_of, wait_gone
 from tests.sessions.service import Home, bytes_path, complaints
@@ -99,7 +101,8 @@ async def test_processes_read_what_a_thread_reads(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
 ) -> None:
     with trio.fail_after(DEADLINE_SECONDS):
-        async with bulk_reader(FORMATS, count=2) as reader:
+        async with bulk_reader(FORMATS) as reader:
+            await reader.start(2)
             answers = [await reader.read(work) for _ in range(3)]
     assert answers == [in_the_daemon(work)] * 3
     answer = answers[0]
@@ -109,10 +112,37 @@ async def test_processes_read_what_a_thread_reads(
     assert len(started) == 2 and complaints(caplog, TOLD) == []
 
 
+async def test_processes_are_started_once(work: Request, started: list[trio.Process]) -> None:
+    """What the first one to ask for them says holds."""
+    async with bulk_reader(FORMATS) as reader:
+        await reader.start(1)
+        await reader.start(2)
+        assert reader.count == len(started) == 1
+        assert await reader.read(work) == in_the_daemon(work)
+
+
+async def test_what_is_read_before_they_start_waits_for_them(
+    work: Request, started: list[trio.Process]
+) -> None:
+    answers: list[Answer] = []
+
+    async def ask(reader: bulk.BulkReader) -> None:
+        answers.append(await reader.read(work))
+
+    with trio.fail_after(DEADLINE_SECONDS):
+        async with bulk_reader(FORMATS) as reader, trio.open_nursery() as nursery:
+            nursery.start_soon(ask, reader)
+            await trio.testing.wait_all_tasks_blocked()
+            assert answers == []
+            await reader.start(1)
+    assert answers == [in_the_daemon(work)]
+
+
 async def test_processes_read_side_by_side(work: Request, started: list[trio.Process]) -> None:
     answers: list[Answer] = []
     with trio.fail_after(DEADLINE_SECONDS):
-        async with bulk_reader(FORMATS, count=2) as reader:
+        async with bulk_reader(FORMATS) as reader:
+            await reader.start(2)
 
             async def ask() -> None:
                 answers.append(await reader.read(work))
@@ -126,7 +156,8 @@ async def test_processes_read_side_by_side(work: Request, started: list[trio.Pro
 async def test_without_a_process_a_thread_reads(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with bulk_reader(FORMATS, count=0) as reader:
+    async with bulk_reader(FORMATS) as reader:
+        await reader.start(0)
         for _ in range(2):
             assert await reader.read(work) == in_the_daemon(work)
     assert started == [] and complaints(caplog, TOLD) == []
@@ -139,7 +170,8 @@ async def test_a_process_that_fails_costs_nothing_but_itself(
     """What it was given, and what comes after, is read in a thread; it is told once."""
     patience = 0.0 if code == HANGS else DEADLINE_SECONDS
     with trio.fail_after(2 * DEADLINE_SECONDS):
-        async with bulk_reader(FORMATS, count=1, command=python(code), patience=patience) as reader:
+        async with bulk_reader(FORMATS, command=python(code), patience=patience) as reader:
+            await reader.start(1)
             for _ in range(3):
                 assert await reader.read(work) == in_the_daemon(work)
     assert [process.returncode is not None for process in started] == [True]
@@ -150,7 +182,8 @@ async def test_one_that_fails_leaves_the_others_at_work(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
 ) -> None:
     with trio.fail_after(DEADLINE_SECONDS):
-        async with bulk_reader(FORMATS, count=2) as reader:
+        async with bulk_reader(FORMATS) as reader:
+            await reader.start(2)
             started[0].kill()
             for _ in range(4):
                 assert await reader.read(work) == in_the_daemon(work)
@@ -162,7 +195,8 @@ async def test_where_none_can_be_started_a_thread_reads(
     work: Request, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     missing = [str(tmp_path / "missing")]
-    async with bulk_reader(FORMATS, count=2, command=missing) as reader:
+    async with bulk_reader(FORMATS, command=missing) as reader:
+        await reader.start(2)
         assert await reader.read(work) == in_the_daemon(work)
     assert len(complaints(caplog, TOLD)) == 2
 
@@ -174,7 +208,8 @@ async def test_a_path_that_is_no_text_is_read_in_a_thread(
     project.mkdir()
     append(project / f"{session_id()}.jsonl", line(1))
     (file,) = walk([TreeRoot("claude", projects)]).sessions
-    async with bulk_reader(FORMATS, count=1) as reader:
+    async with bulk_reader(FORMATS) as reader:
+        await reader.start(1)
         assert len(await reader.read([(file, None)])) == 1
         assert started[0].returncode is None
     assert complaints(caplog, TOLD) == []
@@ -185,9 +220,10 @@ async def test_none_is_left_when_the_sweep_is_cancelled(
 ) -> None:
     with trio.fail_after(DEADLINE_SECONDS), trio.CancelScope() as scope:
         async with (
-            bulk_reader(FORMATS, count=2, command=python(HANGS)) as reader,
+            bulk_reader(FORMATS, command=python(HANGS)) as reader,
             trio.open_nursery() as nursery,
         ):
+            await reader.start(2)
             nursery.start_soon(reader.read, work)
             await trio.testing.wait_all_tasks_blocked()
             scope.cancel()
@@ -201,7 +237,8 @@ from podiumd.formats.session_formats import FORMATS
 from podiumd.sessions import bulk
 
 async def main():
-    async with bulk.bulk_reader(FORMATS, count=2) as reader:
+    async with bulk.bulk_reader(FORMATS) as reader:
+        await reader.start(2)
         await reader.read([])  # one of them is at work
         await trio.to_thread.run_sync(input)
 
@@ -236,7 +273,8 @@ async def test_none_outlives_a_daemon_that_is_killed() -> None:
 
 
 async def test_a_process_is_nicer_than_the_daemon(started: list[trio.Process]) -> None:
-    async with bulk_reader(FORMATS, count=1) as reader:
+    async with bulk_reader(FORMATS) as reader:
+        await reader.start(1)
         await reader.read([])
         niceness = os.getpriority(os.PRIO_PROCESS, started[0].pid)
     assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, 0) + bulk_worker.NICENESS)
@@ -248,7 +286,7 @@ def test_a_process_imports_little_and_has_an_environment_of_its_own() -> None:
         "print(*sys.modules); print(*(name for name in os.environ if name != 'LC_CTYPE'))"
     )
     ran = subprocess.run(
-        [*bulk.COMMAND[:-2], "-c", code],
+        [*bulk.COMMAND[:-1], code],
         env=bulk._ENVIRONMENT,
         capture_output=True,
         text=True,
@@ -298,6 +336,33 @@ async def test_a_sweep_with_much_to_read_has_processes(
         await service.sweep()
         assert len(started) == processes  # nothing was left to read
     assert all(process.returncode is not None for process in started)
+
+
+async def test_the_processes_of_a_first_look_start_while_it_looks(
+    home: Home, monkeypatch: pytest.MonkeyPatch, started: list[trio.Process]
+) -> None:
+    """A tree that is not known at all and large is all to be read: that is seen early."""
+    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
+    monkeypatch.setattr(follower, "process_count", lambda: 1)
+    running = Event()
+    start = bulk._start
+
+    async def noted(command: Sequence[str]) -> trio.Process | None:
+        process = await start(command)
+        running.set()
+        return process
+
+    def compared(known: table.Known, found: Tree) -> compare.Changes:
+        if not known.sessions:  # the second look, after the first, has nothing to read
+            assert running.wait(DEADLINE_SECONDS)
+        return changed(known, found)
+
+    monkeypatch.setattr(bulk, "_start", noted)
+    monkeypatch.setattr(compare, "changed", compared)
+    home.write(line(1))
+    async with home.running() as service:
+        assert (await service.row()).summary.messages == 1
+    assert [process.returncode is not None for process in started] == [True]
 
 
 async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.sessions import table
-from podiumd.sessions.compare import Changes, changed, is_older_copy
+from podiumd.sessions.compare import Changes, changed, is_older_copy, look, unread
 from podiumd.sessions.table import Known, Row
 from podiumd.sessions.tree import Companion, Found, Root, Tree
 from podiumd.sessions.tree import walk as walk_roots
@@ -176,3 +176,34 @@ def test_only_what_grew_is_read_at_the_next_start(
     found = changed(table.known(index), walk_roots([root]))
     assert [one.path for one in found.read] == [str(paths[2])]
     assert found.vanished == [session_id(4)]
+
+
+# -- how much there is to read -------------------------------------------------------------------
+
+
+def test_unread_is_what_the_files_have_grown_by() -> None:
+    known = knowing(file(1, size=10), file(2, size=30))
+    files = [file(1, size=15), file(2, size=20), file(3, size=7)]
+    assert unread(known, files) == 5 + 0 + 7
+
+
+@pytest.mark.parametrize(("much", "times"), [(1, 1), (200, 1), (301, 0)])
+def test_that_much_is_found_is_told_once_and_early(tmp_path: Path, much: int, times: int) -> None:
+    for number in range(1, 4):
+        project = tmp_path / f"-app-{number}"
+        project.mkdir()
+        (project / f"{session_id(number)}.jsonl").write_bytes(b"." * 100)
+    told: list[None] = []
+    found, changes = look([Root("claude", tmp_path)], knowing(), much, lambda: told.append(None))
+    assert len(told) == times
+    assert len(found.sessions) == len(changes.read) == 3
+
+
+def test_nothing_is_told_where_sessions_are_known(tmp_path: Path) -> None:
+    project = tmp_path / "-app"
+    project.mkdir()
+    (project / f"{session_id(1)}.jsonl").write_bytes(b"." * 100)
+    told: list[None] = []
+    found, _ = look([Root("claude", tmp_path)], knowing(file(2)), 1, lambda: told.append(None))
+    assert len(found.sessions) == 1
+    assert told == []

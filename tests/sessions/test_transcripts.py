@@ -64,7 +64,7 @@ async def test_an_empty_log_begins_and_ends_at_nothing(home: Home) -> None:
     async with home.running() as service:
         page = await service.page()
         assert (seqs(page), page.first_seq, page.last_seq, page.next_seq) == ([], 0, 0, 0)
-        assert page.complete
+        assert page.complete and page.first_uuid is None
 
 
 async def test_a_message_is_told_as_the_transcript_has_it(home: Home) -> None:

@@ -235,3 +235,33 @@ async def test_a_session_in_a_directory_whose_name_is_not_utf8_is_followed_lost_
         await service.sweep()
         assert await service.texts() == ["one", "gone"]
     assert complaints(caplog, "Sessions cannot be indexed") == []
+
+
+async def test_a_log_is_known_by_its_first_message_whatever_becomes_of_it(home: Home) -> None:
+    path = home.write(line(1) + line(2))
+    first = "00000000-0000-4000-8000-000000000001"
+    async with home.running() as service:
+        assert (await service.page()).first_uuid == first
+        support.replace(path, line(3) + line(2))
+        await service.sweep()
+        assert (await service.page(after=2)).first_uuid == first
+    home.lose_index()
+    async with home.running() as service:
+        assert (await service.page()).first_uuid == first
+        path.unlink()
+        await service.sweep()
+        assert (await service.page()).first_uuid == first
+
+
+async def test_a_session_that_was_forgotten_and_comes_again_has_another_log(home: Home) -> None:
+    path = home.write(line(1) + line(2))
+    async with home.running() as service:
+        await service.texts()
+        path.unlink()
+        await service.sweep()
+        await service.transcripts.forget(session_id())
+        home.write(line(7) + line(8) + line(9))
+        await service.sweep()
+        async with service.following(after=2) as feed:
+            assert (feed.start, feed.answer["last_seq"]) == (3, 3)
+            assert feed.answer["first_uuid"] == "00000000-0000-4000-8000-000000000007"

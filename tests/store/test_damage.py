@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.store.errors import FactDamaged, StoreError, StoreFailed
+from podiumd.store.errors import FactDamaged, StoreError
 from podiumd.store.facts import open_store
 from podiumd.store.records import Ledger, StoredFact
 from tests.store.support import a_fact, a_run, value_of
@@ -108,10 +108,26 @@ async def test_a_run_row_that_counts_wrong_never_hands_out_a_seq_twice(tmp_path:
     await _two_runs(tmp_path)
     _edit(tmp_path, "UPDATE runs SET last_seq = 2 WHERE run_id = 'a'")
     async with open_store(tmp_path) as store:
-        with pytest.raises(StoreFailed, match="UNIQUE"):
-            await store.append(a_run("a"), [a_fact(5)])
-        assert [value_of(f) for f in await store.events("a")] == [1, 2, 3, 4]
+        await store.append(a_run("a"), [a_fact(5)])
+        assert [value_of(f) for f in await store.events("a")] == [1, 2, 3, 4, 5]
         await store.append(a_run("b"), [a_fact(5)])
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["last_seq = 4000000000000", "last_seq = X'00'", "last_seq = 9, kind = CAST(X'ff' AS TEXT)"],
+)
+async def test_a_run_row_that_counts_wrong_makes_no_facts_of_its_run_missing(
+    tmp_path: Path, change: str
+) -> None:
+    await _two_runs(tmp_path)
+    _edit(tmp_path, f"UPDATE runs SET {change} WHERE run_id = 'a'")
+    async with open_store(tmp_path) as store:
+        assert [value_of(f) for f in await store.events("a")] == [1, 2, 3, 4]
+        await store.append(a_run("a"), [a_fact(5)])
+        assert [value_of(f) for f in await store.events("a")] == [1, 2, 3, 4, 5]
+        row = await store.run("a")
+        assert row is not None and row.intact
 
 
 async def test_a_mark_that_is_no_longer_bytes_is_named(tmp_path: Path) -> None:

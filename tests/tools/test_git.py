@@ -72,7 +72,6 @@ async def test_variables_of_a_surrounding_git_do_not_leak_in(
 async def test_head_is_a_commit_or_none_before_the_first(tmp_path: Path) -> None:
     path = make_repository(tmp_path / "new")
     assert await git.head(path) is None
-    assert await git.commits_since(path, None) == []
     first = commit(path, "first")
     assert await git.head(path) == first
     run_git(path, "checkout", "--quiet", "--detach")
@@ -111,41 +110,10 @@ async def test_names_that_are_hostile_come_back_as_they_are(repository: Path) ->
         before = after
 
 
-async def test_commits_since_a_base_are_listed_oldest_first(repository: Path) -> None:
-    base = await git.head(repository)
-    second = commit(repository, "second: ünïcode")
-    third = commit(repository, "  third\n\nbody")
-    assert await git.commits_since(repository, base) == [
-        (second, "second: ünïcode"),
-        (third, "  third"),
-    ]
-    everything = await git.commits_since(repository, None)
-    assert [subject for _, subject in everything] == ["first", "second: ünïcode", "  third"]
-    assert await git.commits_since(repository, third) == []
-
-
-async def test_a_commit_without_a_subject_is_listed_too(repository: Path) -> None:
-    base = await git.head(repository)
-    run_git(repository, "commit", "--quiet", "--allow-empty", "--allow-empty-message", "-m", "")
-    assert await git.commits_since(repository, base) == [(await git.head(repository), "")]
-
-
-async def test_what_is_no_commit_id_never_reaches_git(repository: Path) -> None:
+async def test_what_is_no_commit_id_never_reaches_git(repository: Path, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
     with pytest.raises(ValueError, match="'--all' is no full commit id"):
-        await git.commits_since(repository, "--all")
-    with pytest.raises(GitError, match=r"git log"):
-        await git.commits_since(repository, "0" * 40)
-
-
-async def test_ancestry_is_told(repository: Path) -> None:
-    first = await git.head(repository)
-    second = commit(repository, "second")
-    assert first is not None
-    assert await git.is_ancestor(repository, first, second)
-    assert await git.is_ancestor(repository, first, first)
-    assert not await git.is_ancestor(repository, second, first)
-    with pytest.raises(GitError, match="merge-base"):
-        await git.is_ancestor(repository, "1" * 40, second)
+        await git.remove_worktree(str(repository), missing, "main", "--all", force=False)
 
 
 async def test_looking_takes_no_lock_of_the_index(repository: Path) -> None:

@@ -119,6 +119,18 @@ async def test_write_keeps_what_somebody_else_wrote_beside_it_once(tmp_path: Pat
     assert len(list(docs.iterdir())) == 5
 
 
+async def test_write_names_the_document_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "docs/plan.json").mkdir(parents=True)
+    no = await run(tmp_path, *WRITE)
+    assert no.refused and no.reason.startswith("docs/plan.json could not be written: ")
+    assert (tmp_path / "docs/plan.md").exists()
+
+
+async def test_exists_says_why_it_cannot_look(tmp_path: Path) -> None:
+    no = await run(tmp_path, "podium:exists", "x" * 300)
+    assert no.refused and no.reason == f"'{'x' * 300}' cannot be looked at: File name too long"
+
+
 @pytest.mark.parametrize("path", ["../out.md", "/tmp/out.md", "docs/x.txt", ".git/x.md"])
 async def test_write_refuses_what_is_no_document_below_the_working_tree(
     tmp_path: Path, path: str

@@ -85,6 +85,14 @@ def test_links_that_stay_inside_are_followed_to_the_file_itself(
     assert (root / "absolute").is_symlink() and (root / "sub/b.txt").read_bytes() == b"new"
 
 
+def test_a_link_to_a_name_that_is_no_text_is_refused(root: Path, workspace: Workspace) -> None:
+    (root / os.fsdecode(b"caf\xe9")).write_bytes(b"old\n")
+    (root / "link").symlink_to(os.fsdecode(b"caf\xe9"))
+
+    with pytest.raises(Refused, match="'link' leads to a name that is not valid Unicode"):
+        workspace.read("link")
+
+
 def test_a_link_to_nothing_inside_makes_the_file_it_names(root: Path, workspace: Workspace) -> None:
     (root / "link").symlink_to("new/file.txt")
 

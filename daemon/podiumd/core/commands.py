@@ -48,7 +48,7 @@ class Start(Command, frozen=True):
 class Proceed(Command, frozen=True):
     """Do what is next. Carries what the runtime saw of the world just before.
 
-    ``dirty``: paths with uncommitted changes. ``unversioned``: there is no git repository.
+    ``dirty``: paths with uncommitted changes; ``None`` also where there is no git repository.
     ``tree``: HEAD and digest, for a step that must not be repeated. ``foreign_rows``: rows that
     somebody else wrote into the session since our last turn. ``problem``: why the agent cannot
     be run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why
@@ -57,7 +57,6 @@ class Proceed(Command, frozen=True):
     """
 
     dirty: tuple[str, ...] | None = None
-    unversioned: bool = False
     tree: TreeMark | None = None
     foreign_rows: int = 0
     problem: str | None = None

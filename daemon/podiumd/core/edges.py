@@ -64,7 +64,7 @@ def take(d: Decision, edge: Edge, claim: Claim) -> None:
     assert state.recipe is not None and name is not None
     restart = edge.to == RESTART
     to = state.recipe.initial if restart else edge.to
-    session_id = derive(state.start.run_id, state.restart + 1, "session") if restart else None
+    session_id = derive(state.origin, state.restart + 1, "session") if restart else None
     stalled = progress.stalled(state, claim)
     d.emit(
         f.EdgeTaken(

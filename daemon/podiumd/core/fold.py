@@ -74,7 +74,9 @@ def _turn_intended(state: RunState, fact: f.TurnIntended, _at: str) -> dict[str,
 
 def _turn_started(state: RunState, fact: f.TurnStarted, _at: str) -> dict[str, Any]:
     assert state.turn is not None
-    return {"turn": replace(state.turn, started=fact)}
+    # What was asked in an attempt before this one is no part of its time.
+    asking = fact.mono if state.turn.asking_since is not None else None
+    return {"turn": replace(state.turn, started=fact, asked_seconds=0.0, asking_since=asking)}
 
 
 def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
         "cost_usd": state.cost_usd + fact.cost_usd,
         "parks": state.parks if fact.report.kind == "usage_limit" else 0,
         "breaks": state.breaks + (fact.report.kind in CUT_OFF and not state.stopping),
-        "steers": tuple(replace(s, turn_id=None, queued=False, late=False) for s in state.steers),
+        "steers": tuple(replace(s, turn_id=None, queued=False) for s in state.steers),
     }
 
 
@@ -276,8 +278,9 @@ def _run_paused(_state: RunState, _fact: f.RunPaused, _at: str) -> dict[str, Any
     return {"paused": True, "parked_until": None, "stop": None}
 
 
-def _run_resumed(_state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, Any]:
-    return {"paused": False, "parked_until": None, "stop": None}
+def _run_resumed(state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, Any]:
+    steers = tuple(replace(s, late=False) for s in state.steers)
+    return {"paused": False, "parked_until": None, "stop": None, "steers": steers}
 
 
 def _run_parked(state: RunState, fact: f.RunParked, _at: str) -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Decision:
 def part_id(state: RunState, kind: str, number: int) -> str:
     """The identifier of a part of the present visit."""
     visit = state.visits.get(state.step or "", 0)
-    return derive(state.start.run_id, state.restart, state.step or "", visit, kind, number)
+    return derive(state.origin, state.restart, state.step or "", visit, kind, number)
 
 
 def refused_as_ended(state: RunState) -> c.CommandRefused:
@@ -195,10 +195,13 @@ def pause(d: Decision) -> None:
 
 
 def hold(d: Decision) -> None:
-    """A pause that was asked for while something ran takes hold now."""
+    """A pause that was asked for while something ran takes hold now. Where a person has said in a
+    conversation meanwhile what comes next, it goes on with that."""
     stop = d.state.stop
     if stop is not None and stop.how in ("pause", "interrupt"):
         d.emit(f.RunPaused(why="requested" if stop.how == "pause" else "interrupted"))
+        if d.state.in_talk and any(words.late for words in d.state.steers):
+            d.emit(f.RunResumed(why="message"))
 
 
 def interrupt(d: Decision) -> None:

@@ -226,6 +226,7 @@ def _reply_failed(loop: _Loop, command: lc.ReplyFailed) -> None:
             detail=command.detail,
             api_status=command.api_status,
             resets_at=command.resets_at,
+            cost_usd=command.cost_usd,
         )
 
 

@@ -40,12 +40,14 @@ class Steered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplyFailed(msgspec.Struct, frozen=True, kw_only=True):
-    """The model could not be asked, after all tries: the turn ends."""
+    """The model could not be asked, after all tries: the turn ends. ``cost_usd`` is what these have
+    cost, as far as the server said."""
 
     kind: Literal["api_error", "usage_limit", "failed"]
     detail: str
     api_status: int | None = None
     resets_at: str | None = None
+    cost_usd: float = 0.0
 
 
 class ActionPlanned(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ class LoopEnded(Fact, frozen=True, kw_only=True, tag="loop.ended"):
     """The turn does nothing more than to commit what it has changed, where that is wanted.
 
     ``kind`` is how the turn ends; ``reason`` is the exit reason where a rule of the loop ended it,
-    with the limit that it names.
+    with the limit that it names. ``cost_usd`` is what requests have cost of which no reply came.
     """
 
     turn_id: str
@@ -137,3 +137,4 @@ class LoopEnded(Fact, frozen=True, kw_only=True, tag="loop.ended"):
     limit: int | None = None
     api_status: int | None = None
     resets_at: str | None = None
+    cost_usd: float = 0.0

@@ -99,7 +99,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``rounds`` are the replies so far, the present one last; ``iterations`` counts them.
     ``changes`` are the changes of files, in order. ``words`` is what a person said meanwhile,
-    ``refusals`` are the actions that one said no to. ``cost_usd`` is what the replies have cost.
+    ``refusals`` are the actions that one said no to. ``cost_usd`` is what asking has cost.
     """
 
     settings: lf.LoopSettings | None = None
@@ -217,8 +217,8 @@ def _told(loop: LoopState, fact: lf.WordsAdded) -> dict[str, Any]:
     return {"words": (*loop.words, *added), "ending": None}
 
 
-def _over(_loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
-    return {"ending": fact}
+def _over(loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
+    return {"ending": fact, "cost_usd": loop.cost_usd + fact.cost_usd}
 
 
 def _committed(loop: LoopState, fact: f.EffectEnded) -> dict[str, Any]:

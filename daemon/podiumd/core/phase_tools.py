@@ -6,6 +6,7 @@ asks for, a question or another phase, happens when the turn is over.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,6 +23,9 @@ __all__ = ["ToolSpec", "Use", "plain_name", "served", "specs", "use"]
 
 MOST_BYTES: Final = 256 * 1024
 """The most that a call may hold, as JSON."""
+
+_NUL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""In JSON: after backslashes in pairs, which are backslashes themselves."""
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
@@ -163,10 +167,15 @@ def use(state: RunState, turn: ActiveTurn, tool: str, args: dict[str, Any]) -> U
 def _unfit(args: dict[str, Any]) -> str | None:
     """Why a call cannot even be recorded."""
     try:
-        size = len(msgspec.json.encode(args))
+        encoded = msgspec.json.encode(args)
     except UnicodeEncodeError:
         return "the call holds characters that are none"
-    return f"the call is over {MOST_BYTES} bytes: say it shorter" if size > MOST_BYTES else None
+    if len(encoded) > MOST_BYTES:
+        return f"the call is over {MOST_BYTES} bytes: say it shorter"
+    if _NUL.search(encoded):
+        # A system text, or a command, that a value is filled into is an argument of a program.
+        return "the call holds a NUL, which no program is handed"
+    return None
 
 
 class _Call(NamedTuple):
@@ -259,8 +268,12 @@ def _report(call: _Call, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return f"'{found.outcome}' is recorded: end your turn now", args
 
 
-def _ask(_call: _Call, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _ask(call: _Call, args: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     _only(args, *phase_ask.PARAMETERS)
+    going = call.turn.transition
+    if going is not None:
+        to = going.args["to"]
+        raise Unfit(f"you go on to '{to}' when you end your turn, so ask there: end it now")
     return "your question is put to the person: end your turn now", phase_ask.taken(args)
 
 

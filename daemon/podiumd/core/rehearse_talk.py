@@ -70,6 +70,8 @@ def play_phase(walk: Walk, script: Sequence[str]) -> PhasePlay:
     replies: list[PhaseReply] = []
     used = 0
     for person, text in lines:
+        if not person and not _is_over(walk):
+            _have_it_speak(walk, used + 1)
         if _is_over(walk):
             break
         used += 1
@@ -112,13 +114,17 @@ def _say(walk: Walk, text: str, number: int) -> None:
     walk.do(c.Say(at=AT, uuid=f"message-{number}", text=text))
 
 
-def _reply(walk: Walk, text: str, number: int) -> PhaseReply:
+def _have_it_speak(walk: Walk, number: int) -> None:
+    """Begin the agent's turn, unless the run ends over that: its prompt may come to nothing."""
     if walk.state.open_questions:
         choices = walk.state.open_questions[0].choices
         _say(walk, choices[0][0] if choices else SAID, -number)
     elif walk.state.waits_for_words:
         _say(walk, SAID, -number)
     walk.proceed()
+
+
+def _reply(walk: Walk, text: str, number: int) -> PhaseReply:
     turn = walk.state.turn
     assert turn is not None
     reply = parse_reply(text, names=turn.intent.served, served=turn.intent.served)

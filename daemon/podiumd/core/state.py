@@ -88,7 +88,7 @@ class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
 class PendingSteer(msgspec.Struct, frozen=True, kw_only=True):
     """Words that no prompt and no turn has taken up yet. ``queued``: the agent has them.
 
-    ``late``: they were said while the turn was being stopped, so the run is to go on with them.
+    ``late``: they were said while what runs was being stopped, so the run is to go on with them.
     """
 
     uuid: str
@@ -155,6 +155,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     conversations ``ctx`` is what has been saved and ``exchanges`` are the last turns; ``prompt`` is
     what the last turn was about, and so is each that goes on with it; ``left`` are those of its
     tool calls that count when it is over.
+
+    ``gaps`` counts the facts that could not be read, or did not follow; no fact says so.
     """
 
     start: f.RunStarted
@@ -194,6 +196,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str = ""
     left: tuple[f.ToolUsed, ...] = ()
     history: tuple[Visit, ...] = ()
+    gaps: int = 0
     seconds: float = 0.0
     cost_usd: float = 0.0
     exit: Exit | None = None
@@ -202,6 +205,13 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def recipe(self) -> Recipe | None:
         return self.start.recipe
+
+    @property
+    def origin(self) -> str:
+        """What the identifiers of the run's parts are derived from. What a lost fact has named is
+        not known: after a gap nothing gets a name that something before it may have."""
+        run_id = self.start.run_id
+        return run_id if not self.gaps else f"{run_id} without {self.gaps}"
 
     @property
     def limits(self) -> Limits:
@@ -223,6 +233,21 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     def in_talk(self) -> bool:
         """Whether the run is in a conversation: what people say is for the agent of its phase."""
         return self.exit is None and self.current is not None and self.current.kind == "talk"
+
+    @property
+    def entering(self) -> str | None:
+        """The step that the run enters as soon as it may go on."""
+        if self.recipe is None or self.next is None or self.next.kind not in ("worktree", "enter"):
+            return None
+        return self.next.step or self.recipe.initial
+
+    @property
+    def hears(self) -> bool:
+        """Whether what people say is for the agent of a phase: of that which the run is in, or is
+        about to enter once others make room for it."""
+        if self.in_talk or self.recipe is None or self.entering is None:
+            return self.in_talk
+        return self.recipe.steps[self.entering].kind == "talk" and self.ready
 
     @property
     def waits_for_words(self) -> bool:

@@ -6,6 +6,8 @@ agent asks for with a tool (``phase_tools``) is kept with its turn and happens a
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from podiumd.core import commands as c
 from podiumd.core import edges, kernel, phase_ask, phase_tools, talk_prompts
 from podiumd.core import facts as f
@@ -101,7 +103,12 @@ def carrier(state: RunState, uuid: str) -> str:
     for steer in state.steers:
         if steer.uuid == uuid and steer.turn_id is not None:
             return steer.turn_id
-    opening = state.next is not None and state.next.purpose == "opening"
+    move, name = state.next, state.entering
+    if name is not None and state.recipe is not None:
+        move = first_move(state, state.recipe.steps[name])
+        visits = {**state.visits, name: state.visits.get(name, 0) + 1}
+        state = replace(state, step=name, visits=visits, sends=0)
+    opening = move is not None and move.purpose == "opening"
     return kernel.part_id(state, "turn", state.sends + 1 + opening)
 
 

@@ -135,7 +135,6 @@ def over(d: Decision, command: c.TurnOver) -> None:
         if steer.uuid in command.delivered:
             d.emit(f.EffectEnded(effect=f"steer:{steer.uuid}", state="delivered"))
     settled = d.state.in_talk and talk.is_over(turn, report)
-    late = any(words.late for words in d.state.steers)
     d.emit(
         f.TurnEnded(
             turn_id=command.turn_id,
@@ -149,8 +148,6 @@ def over(d: Decision, command: c.TurnOver) -> None:
     )
     _judge(d, turn.intent, command, settled=settled)
     kernel.hold(d)
-    if late and d.state.in_talk and d.state.paused:
-        d.emit(f.RunResumed(why="message"))
 
 
 def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:

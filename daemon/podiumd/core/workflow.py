@@ -132,11 +132,9 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     assert recipe is not None
     first = state.step_count == 0 and state.restart == 0
     commits = any(step.commits for step in recipe.steps.values())
-    if first and commits and not state.accepted_dirty and (seen.dirty or seen.unversioned):
-        shown = "\n".join((seen.dirty or ())[:20])
-        what = "has uncommitted changes" if seen.dirty else "is in no git repository"
-        text = f"The working tree {what}, and this recipe commits. Start anyway?"
-        d.ask("gate", text, about="dirty-tree", detail=shown)
+    if first and commits and not state.accepted_dirty and seen.dirty:
+        text = "The working tree has uncommitted changes, and this recipe commits. Start anyway?"
+        d.ask("gate", text, about="dirty-tree", detail="\n".join(seen.dirty[:20]))
         return
     if limits.entry_refused(d, move.step):
         return
@@ -164,9 +162,7 @@ def _session_for(d: Decision, name: str, step: Step) -> tuple[str, str | None]:
     state = d.state
     if step.session == "same":
         return state.main_session, state.start.fork_from if state.restart == 0 else None
-    own = derive(
-        state.start.run_id, state.restart, name, state.visits.get(name, 0) + 1, "session", 1
-    )
+    own = derive(state.origin, state.restart, name, state.visits.get(name, 0) + 1, "session", 1)
     return own, state.main_session if step.session == "fork" else None
 
 

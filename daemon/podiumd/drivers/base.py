@@ -128,7 +128,6 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_budget_usd: float | None = None
     system_prompt: str | None = None
     idle_timeout_seconds: float = 600.0
-    known_cost_usd: float | None = None
     script: dict[str, Any] | None = None
     ledger: Ledger | None = None
     commits: bool = False

@@ -20,7 +20,7 @@ from podiumd.drivers.base import Capabilities, PendingTurn, Settled, Turn, TurnR
 from podiumd.drivers.claude_args import claude_arguments, claude_environment
 from podiumd.drivers.claude_dialect import ClaudeDialect
 from podiumd.drivers.claude_files import find_transcript, look_back, size_of
-from podiumd.drivers.claude_servers import write_servers
+from podiumd.drivers.claude_inputs import write_inputs
 from podiumd.drivers.claude_settle import find_agent, settle
 from podiumd.drivers.claude_tools import hooks_line
 from podiumd.drivers.dialect import Aftermath
@@ -88,7 +88,7 @@ class ClaudeDriver:
         process: AgentProcess | None = None
         with self._watch.follow(directory) as bell:
             try:
-                write_servers(request)
+                write_inputs(request)
                 process = await spawn(
                     replace(request, environment=claude_environment(request)),
                     claude_arguments(request),

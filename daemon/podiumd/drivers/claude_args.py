@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from podiumd.drivers.base import TurnRequest
-from podiumd.drivers.claude_servers import servers_file
+from podiumd.drivers.claude_inputs import servers_file, system_file
 from podiumd.formats import mcp
 
 READ_ONLY_TOOLS: Final = ("Read", "Grep", "Glob", "WebFetch", "WebSearch")
@@ -51,7 +51,8 @@ def claude_environment(request: TurnRequest) -> dict[str, str]:
 
 
 def claude_arguments(request: TurnRequest) -> list[str]:
-    """Return the argument list; the prompt is not in it, it comes over stdin.
+    """Return the argument list. The prompt is not in it, it comes over stdin; longer and private
+    texts are in files (``claude_inputs``).
 
     ``request.max_budget_usd`` is for this process alone, whatever the session has cost before.
 
@@ -73,8 +74,7 @@ def claude_arguments(request: TurnRequest) -> list[str]:
         # is cheaper for the model, and the better where they are the same.
         argv += ["--system-prompt-snapshot", "off"]
     if request.system_prompt:
-        # In one word: a text may begin with a dash.
-        argv += [f"--append-system-prompt={request.system_prompt}"]
+        argv += ["--append-system-prompt-file", str(system_file(request))]
     if request.permission_mode:
         argv += ["--permission-mode", request.permission_mode]
     allow = (*request.allow, *(mcp.PREFIX + spec.name for spec in request.served))

@@ -132,7 +132,8 @@ def load_script(path: Path) -> Script:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ScriptError(f"{path}: cannot be read: {error.strerror}") from None
+        whole = "" if path.is_absolute() else "; give the whole path"
+        raise ScriptError(f"{path}: cannot be read: {error.strerror}{whole}") from None
     except UnicodeDecodeError:
         raise ScriptError(f"{path}: cannot be read: it is not UTF-8 text") from None
     try:

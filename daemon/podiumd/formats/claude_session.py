@@ -9,6 +9,7 @@ by ``/rename`` and ``--name`` (custom-title), by the CLI itself (ai-title) and b
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -17,11 +18,9 @@ import msgspec
 from podiumd.formats.claude_content import blocks_of, blocks_of_record
 from podiumd.formats.claude_json import mapping, read_object, string
 from podiumd.formats.claude_transcript import INTERRUPTED, decode_record, is_prompt
-from podiumd.formats.json_lines import Lines, Reader, first_words, fold_times
+from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
 from podiumd.formats.message import PARAGRAPH, Message, Role, Text, text_of
 from podiumd.formats.session import (
-    PREVIEW_LIMIT,
-    PROMPT_LIMIT,
     Cursor,
     Entry,
     Summary,
@@ -56,10 +55,21 @@ class _Envelope(msgspec.Struct, gc=False, rename="camel"):
     attachment: _Attachment | None = None
 
 
+class _Kind(msgspec.Struct, gc=False):
+    type: str = ""
+
+
+class _Kinds(msgspec.Struct, gc=False):
+    content: str | list[_Kind] | None = None
+
+
 class _Head(_Envelope, gc=False, rename="camel"):
-    """What a summary needs of every record: each field more makes reading slower."""
+    """What a summary needs of every record. All of its bytes are looked at in any case; each field
+    more that is kept of them makes that slower.
+    """
 
     timestamp: str = ""
+    message: _Kinds | None = None
 
 
 class _Facts(msgspec.Struct, gc=False, rename="camel"):
@@ -117,6 +127,25 @@ def _role(record: _Envelope) -> Role | None:
     if record.is_sidechain or record.is_meta:
         return None
     return _ROLES.get(record.type) or ("user" if _queued(record) else None)
+
+
+def _others(heads: Sequence[_Head | None]) -> list[int]:
+    """Return where records are that are no messages.
+
+    Most are messages by what all of them have, which is seen here: a call for each takes longer.
+    """
+    odd = [
+        at
+        for at, head in enumerate(heads)
+        if head is None or head.is_sidechain or head.is_meta or head.type not in _ROLES
+    ]
+    return [at for at in odd if (head := heads[at]) is None or _role(head) is None]
+
+
+def _may_speak(head: _Head) -> bool:
+    """Return whether a message may have words: most hold a tool's call or its result instead."""
+    content = None if head.message is None else head.message.content
+    return not isinstance(content, list) or any(kind.type == "text" for kind in content)
 
 
 def _queued(record: _Envelope) -> bool:
@@ -203,8 +232,7 @@ class ClaudeSession:
         lines = Lines(chunk)
         heads = _HEADS.read_all(lines)
         fold_times(summary, heads)
-        roles = [None if head is None else _role(head) for head in heads]
-        others = [at for at, role in enumerate(roles) if role is None]
+        others = _others(heads)
         for at in others:
             head = heads[at]
             if head is None:
@@ -214,11 +242,14 @@ class ClaudeSession:
         summary.lines += len(lines)
         summary.messages += len(lines) - len(others)
         summary.cwd = summary.cwd or _directory(lines)
-        typed = (_typed(lines[at]) for at, role in enumerate(roles) if role == "user")
-        summary.prompt = summary.prompt or first_words(typed, PROMPT_LIMIT)
-        messages = (at for at in reversed(range(len(lines))) if roles[at] is not None)
-        words = (self._words(lines[at]) for at in messages)
-        summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
+        asked = (at for at, head in enumerate(heads) if head and _role(head) == "user")
+        typed = (_typed(lines[at]) for at in asked)
+        said = (
+            at
+            for at in reversed(range(len(heads)))
+            if (head := heads[at]) and _role(head) and _may_speak(head)
+        )
+        fold_words(summary, typed, (self._words(lines[at]) for at in said))
 
     def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
         """Return the messages' places; a prompt that does not follow the tip names its parent."""

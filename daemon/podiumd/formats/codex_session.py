@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.formats.claude_json import mapping, objects, read_object, string, strings
-from podiumd.formats.json_lines import Lines, Reader, first_words, fold_times
+from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
 from podiumd.formats.message import (
     Block,
     Image,
@@ -32,8 +32,6 @@ from podiumd.formats.message import (
     tool_result,
 )
 from podiumd.formats.session import (
-    PREVIEW_LIMIT,
-    PROMPT_LIMIT,
     Cursor,
     Entry,
     Summary,
@@ -204,9 +202,8 @@ class CodexSession:
         summary.lines += len(lines)
         summary.messages += len(messages)
         typed = (_typed(lines[at]) for at in asked)
-        summary.prompt = summary.prompt or first_words(typed, PROMPT_LIMIT)
         words = (_words(lines[at]) for at in reversed(messages))
-        summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
+        fold_words(summary, typed, words)
 
     def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
         """Return the messages' places; without a tree nothing forks, and nothing is remembered."""

@@ -8,7 +8,13 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from podiumd.formats.claude_json import read_object
-from podiumd.formats.session import Summary, milliseconds, one_line
+from podiumd.formats.session import (
+    PREVIEW_LIMIT,
+    PROMPT_LIMIT,
+    Summary,
+    milliseconds,
+    one_line,
+)
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 _OPEN, _CLOSE = b"{}"
@@ -105,7 +111,14 @@ def _first_valid(heads: Iterable[Stamped | None]) -> str:
     return next((stamp for stamp in stamps if milliseconds(stamp) is not None), "")
 
 
-def first_words(texts: Iterable[str], limit: int) -> str:
+def fold_words(summary: Summary, asked: Iterable[str], said: Iterable[str]) -> None:
+    """Note the first prompt, of those ``asked`` in order, and the last words, of those ``said`` the
+    last first; nothing is read of either that is not needed."""
+    summary.prompt = summary.prompt or _first_words(asked, PROMPT_LIMIT)
+    summary.preview = _first_words(said, PREVIEW_LIMIT) or summary.preview
+
+
+def _first_words(texts: Iterable[str], limit: int) -> str:
     """Return the first text that is not blank, on one line and cut to ``limit``."""
     found = (one_line(text, limit) for text in texts if text)  # most rows have no words at all
     return next(filter(None, found), "")

@@ -14,12 +14,10 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.formats.claude_json import mapping, objects, read_object, string
-from podiumd.formats.json_lines import Lines, Reader, first_words, fold_times
+from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
 from podiumd.formats.message import Block, Message, Role, Text, ToolUse, bounded, text_of
 from podiumd.formats.message import tool_result as result_of
 from podiumd.formats.session import (
-    PREVIEW_LIMIT,
-    PROMPT_LIMIT,
     Cursor,
     Entry,
     Summary,
@@ -108,9 +106,8 @@ class NativeSession:
         summary.lines += len(lines)
         summary.messages += len(messages)
         asked = (record.text for record in messages if record.type == "prompt")
-        summary.prompt = summary.prompt or first_words(asked, PROMPT_LIMIT)
         words = (_words(record) for record in reversed(messages))
-        summary.preview = first_words(words, PREVIEW_LIMIT) or summary.preview
+        fold_words(summary, asked, words)
 
     def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
         """Return the messages' places; nothing forks, and nothing is remembered."""

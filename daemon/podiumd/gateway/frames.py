@@ -55,6 +55,11 @@ class Meter:
         self._payload = 0  # bytes of the current frame still to come
         self._ends_message = False
 
+    @property
+    def coming(self) -> int:
+        """Bytes of the frame in progress that are still to come, as far as its header is here."""
+        return self._payload
+
     def feed(self, data: bytes | bytearray) -> int:
         """Follow more bytes; returns the size of the largest message seen in them, so far."""
         largest = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import socket
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import trio
@@ -211,20 +211,46 @@ class OutboxStream(trio.abc.Stream):
         A client that lets ``room_bytes`` of its answers wait is not listened to meanwhile: else one
         that asks on and on without reading would have us keep them all.
         """
-        while self.pending >= self._limits.room_bytes and not self.gone:
-            await self._progress.park()
+        await self._answers_taken()
         if self._unread:
             await trio.lowlevel.checkpoint()
             count = len(self._unread) if max_bytes is None else max_bytes
             given, self._unread = self._unread[:count], self._unread[count:]
             return given
-        self._listening_since = trio.current_time()
-        try:
+        with self._listening():
             data = await self._transport.receive_some(max_bytes)
-        finally:
-            self._listening_since = None
         self.heard += len(data)
         return data
+
+    async def arrival(self, max_bytes: int) -> None:
+        """Wait until ``receive_some`` has something to return, be it the end.
+
+        What has arrived stays where it is, so that it costs no time before its turn; where it
+        cannot be seen there (over TLS), up to ``max_bytes`` of it are taken. Raises like
+        ``receive_some``.
+        """
+        await self._answers_taken()
+        if self._unread:
+            await trio.lowlevel.checkpoint()
+        elif self._direct is None:
+            self.unread(bytes(await self.receive_some(max_bytes)))
+        elif self._direct.fileno() < 0:
+            raise trio.ClosedResourceError
+        else:
+            with self._listening():
+                await trio.lowlevel.wait_readable(self._direct)
+
+    async def _answers_taken(self) -> None:
+        while self.pending >= self._limits.room_bytes and not self.gone:
+            await self._progress.park()
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        self._listening_since = trio.current_time()
+        try:
+            yield
+        finally:
+            self._listening_since = None
 
     def listened_since(self, time: float) -> bool:
         """Whether all the time since then somebody has been waiting for bytes to arrive."""

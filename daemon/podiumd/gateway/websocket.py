@@ -8,7 +8,7 @@ others is here: limits that grow with trust, the keepalive, and a client that do
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Final, NamedTuple
 
 import trio
@@ -40,7 +40,11 @@ _INTERNAL = 1011
 
 
 READ_BYTES: Final = 16 * 1024
-"""Read at once: small messages by the hundred must not hold the loop up."""
+"""Read at once of a large message."""
+
+FEW_BYTES: Final = 2 * 1024
+"""Read at once where no more is announced: small messages by the hundred must not hold the loop
+up."""
 
 
 class Closed(Exception):
@@ -89,8 +93,7 @@ class _Wire(trio.abc.Stream):
             head, self._head = self._head, b""
             return head
         await self._opened.wait()
-        data = await self._next_bytes(READ_BYTES)
-        await self._gate.enter()
+        data = await self._next_bytes()
         largest = self._meter.feed(data)
         if largest > self.message_bytes:
             self.end(_TOO_BIG, f"A message may have {self.message_bytes} bytes here.")
@@ -99,15 +102,20 @@ class _Wire(trio.abc.Stream):
             await self._claim(self._meter.messages)
         return data
 
-    async def _next_bytes(self, max_bytes: int | None) -> bytes | bytearray:
-        if self._meter.messages not in self._large_messages:
-            return await self._stream.receive_some(max_bytes)
-        with self._pace.waiting():
-            data = await self._stream.receive_some(max_bytes)
+    async def _next_bytes(self) -> bytes | bytearray:
+        """What has arrived, once it is this phone's turn. A large message has to come at a pace."""
+        large = self._meter.messages in self._large_messages
+        count = max(FEW_BYTES, min(READ_BYTES, self._meter.coming))
+        with self._pace.waiting() if large else nullcontext():
+            await self._stream.arrival(count)
+        if large and self._pace.too_slow:
+            self.end(_POLICY, "So large a message has to come faster.")
+            raise trio.BrokenResourceError
+        await self._gate.enter()
+        data = await self._stream.receive_some(count)
+        if large:
             self._pace.arrived(len(data))
-            return data
-        self.end(_POLICY, "So large a message has to come faster.")
-        raise trio.BrokenResourceError
+        return data
 
     async def _claim(self, message: int) -> None:
         if message not in self._large_messages:

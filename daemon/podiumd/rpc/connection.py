@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
@@ -62,9 +63,23 @@ class Connection:
         self._closing = False
         self._draining = False
         self._feeds_over = False
+        self._serving = trio.CancelScope()
 
     async def run(self) -> None:
         """Serve; returns when the client has everything it will get. The caller closes."""
+        with self._serving:
+            await self._run()
+
+    def end_if_gone(self) -> bool:
+        """Whether the client is gone for good, and not only done with asking: then what still
+        waits for it is given up."""
+        look = select.poll()
+        look.register(self._socket, 0)
+        if any(events & select.POLLHUP for _, events in look.poll(0)):
+            self._serving.cancel()
+        return self._serving.cancel_called
+
+    async def _run(self) -> None:
         async with trio.open_nursery() as writing:
             writing.start_soon(self._write)
             async with trio.open_nursery() as self._tasks:

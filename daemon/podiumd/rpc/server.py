@@ -109,7 +109,7 @@ class RpcServer:
         if uid != self._own_uid:
             log("Connection refused", "warning", uid=uid)
             refusal = Refused("This socket serves only the user who runs the daemon.")
-        elif len(self._connections) >= self._limits.connections:
+        elif self._is_full():
             refusal = Overloaded("The daemon has too many connections; try again.")
         if refusal is None:
             return True
@@ -119,6 +119,14 @@ class RpcServer:
             pass  # it did not wait for the answer
         sock.close()
         return False
+
+    def _is_full(self) -> bool:
+        """Whether there is no room; a client that has gone, and whose request still waits for an
+        agent or a person, takes none from those who are there."""
+        most = self._limits.connections
+        if len(self._connections) < most:
+            return False
+        return sum(not each.end_if_gone() for each in self._connections) >= most
 
     async def _supervise(self, connection: Connection, sock: socket.socket) -> None:
         try:

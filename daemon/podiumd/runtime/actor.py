@@ -75,6 +75,11 @@ class RunActor:
     def run_id(self) -> str:
         return self.state.start.run_id
 
+    @property
+    def to_stop(self) -> bool:
+        """Whether nothing of the run is to be begun any more, or what goes on is to be stopped."""
+        return self.state.exit is not None or self.state.stopping
+
     def poke(self) -> None:
         """Look again: something outside the run has changed."""
         self._changed.set()
@@ -89,6 +94,12 @@ class RunActor:
         while not condition(self.state):
             await self._changed.wait()
         return self.state
+
+    async def settled(self) -> RunState:
+        """The state in which all counts that has been told of the run: events are handed out, and
+        can be read from the store, a moment before they do."""
+        async with self._lock:
+            return self.state
 
     async def submit(
         self,
@@ -218,7 +229,11 @@ async def store_facts(
 
 
 def row_of(state: RunState) -> RunRow:
-    """The run as it stands, for lists."""
+    """The run as it stands, for lists, and for whoever asks when it is over: only then with what
+    its conversations have saved, which may be long. It is written with every fact."""
+    view = views.run_view(state)
+    if state.exit is None:
+        del view["ctx"]
     return RunRow(
         run_id=state.start.run_id,
         kind=state.start.kind,
@@ -227,5 +242,5 @@ def row_of(state: RunState) -> RunRow:
         working_directory=state.start.working_directory,
         started_at=state.started_at,
         ended_at=state.ended_at,
-        summary=msgspec.json.encode(views.run_view(state)),
+        summary=msgspec.json.encode(view),
     )

@@ -12,6 +12,7 @@ from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.runtime import hooks
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.lockfile import make_private
 from podiumd.runtime.world import look, round_mark
 from podiumd.tools.commands import CommandResult, run_command
 from podiumd.tools.failpoints import failpoint
@@ -144,7 +145,7 @@ async def _run(
     log_file = context.check_log(actor.run_id, marker)
     while True:
         try:
-            log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(log_file.parent)
             log_file.touch(mode=0o600)
             break
         except OSError as error:

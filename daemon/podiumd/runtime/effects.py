@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import trio
 
@@ -20,6 +21,7 @@ from podiumd.runtime.turn_task import TurnTask
 from podiumd.runtime.world import look
 from podiumd.tools import git
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.process import sweep
 
 CLOCK_SECONDS = 60.0
 """How long at most to rely on a timer for a time of day: the machine may sleep meanwhile, and
@@ -34,6 +36,7 @@ class Effects:
         self._settled = settled
         self._running: set[str] = set()
         self._command_scope: trio.CancelScope | None = None
+        self._next_scope: trio.CancelScope | None = None
         self.turn: TurnTask | None = None
 
     @property
@@ -47,6 +50,8 @@ class Effects:
         over = state.exit is not None
         if (over or state.stopping) and self._command_scope is not None:
             self._command_scope.cancel()
+        if over and self._next_scope is not None:  # git may take its time, or never answer
+            self._next_scope.cancel()
         # What is to be stopped is stopped also while the daemon stops.
         if over or actor.leaving or (actor.closing and not state.stopping):
             return
@@ -99,17 +104,22 @@ class Effects:
         assert self.turn is not None
         try:
             await self.turn.run()
+        except Exception:
+            # Whatever failed, no agent works on for a run that ends by it.
+            with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
+                await sweep(self.turn.intent.turn_id)
+            raise
         finally:
             self.turn = None
 
     def _start_next(self, nursery: trio.Nursery, state: RunState) -> None:
         assert state.next is not None
         if state.next.kind == "worktree":
-            self._start(nursery, "worktree", self._make_worktree)
+            self._start(nursery, "worktree", partial(self._until_over, self._make_worktree))
         elif state.next.kind in ("check", "run", "hook"):
             self._start(nursery, "command", self._command)
         else:
-            self._start(nursery, "proceed", self._proceed)
+            self._start(nursery, "proceed", partial(self._until_over, self._proceed))
 
     def _start(self, nursery: trio.Nursery, name: str, task: Callable[[], Awaitable[None]]) -> None:
         if name not in self._running:
@@ -130,6 +140,14 @@ class Effects:
                 self._actor.poke()
             else:  # all is being torn down: what was going on must not be begun once more
                 self._actor.closing = True
+
+    async def _until_over(self, task: Callable[[], Awaitable[None]]) -> None:
+        with trio.CancelScope() as scope:
+            self._next_scope = scope
+            try:
+                await task()
+            finally:
+                self._next_scope = None
 
     async def _proceed(self) -> None:
         actor = self._actor

@@ -64,13 +64,18 @@ async def run(actor: RunActor, argv: Sequence[str], about: Json, marker: str) ->
     is not known: it may be run again.
 
     ``marker`` is what its processes carry, ``about`` what happened. A failure that is no refusal
-    stands in the log alone.
+    stands in the log alone; a full disk is waited out.
     """
     failpoint("hook.before-run")
-    if argv[0].startswith(PREFIX):
-        result = await run_builtin(argv, _moment(actor.state))
-    else:
-        result = await _run_program(actor, argv, about, marker)
+    result: HookResult | None = None
+    while result is None:
+        try:
+            if argv[0].startswith(PREFIX):
+                result = await run_builtin(argv, _moment(actor.state))
+            else:
+                result = await _run_program(actor, argv, about, marker)
+        except OSError as error:
+            await actor.wait_for_room(error)
     failpoint("hook.after-run")
     if result.failed:
         actor.context.log(
@@ -100,22 +105,19 @@ async def _run_program(
         "session_id": state.session_id,
         "ctx": state.ctx,
     }
-    while True:
-        try:
-            return await run_hook(
-                argv,
-                told,
-                cwd=state.start.working_directory,
-                environment=actor.context.command_environment(marker),
-                # Should this daemon be killed, nobody else works there while the hook goes on.
-                # Whoever runs it says when all that inherited the lease has ended.
-                pass_fds=(tree.fd,) if tree is not None and tree.held else (),
-            )
-        except OSError as error:
-            await actor.wait_for_room(error)
-        finally:
-            with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
-                await sweep(marker)
+    try:
+        return await run_hook(
+            argv,
+            told,
+            cwd=state.start.working_directory,
+            environment=actor.context.command_environment(marker),
+            # Should this daemon be killed, nobody else works there while the hook goes on.
+            # Whoever runs it says when all that inherited the lease has ended.
+            pass_fds=(tree.fd,) if tree is not None and tree.held else (),
+        )
+    finally:
+        with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
+            await sweep(marker)
 
 
 def _moment(state: RunState) -> Moment:

@@ -37,7 +37,12 @@ async def tidy(context: Context, in_use: InUse) -> None:
         if kept.runs_days:
             await _forget_runs(context, context.clock.wall() - timedelta(days=kept.runs_days))
     for name, most in (("turns", kept.failed_turns), ("checks", kept.failed_checks)):
-        found = await trio.to_thread.run_sync(_listed, context.state / name)
+        try:
+            found = await trio.to_thread.run_sync(_listed, context.state / name)
+        except OSError as error:  # what is left lying costs room, and no run
+            place = str(context.state / name)
+            context.log("Not tidied", "warning", directory=place, reason=error.strerror)
+            continue
         # Asked only now: what begins from here on is not among those found.
         busy = frozenset().union(*in_use())
         over = [path for path in found if path.name not in busy]

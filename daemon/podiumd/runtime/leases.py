@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -92,7 +93,8 @@ class Lease:
         if self._inherited:
             os.close(fd)
         else:
-            os.ftruncate(fd, 0)
+            with suppress(OSError):  # the record is for people; the lock is what counts
+                os.ftruncate(fd, 0)
             lockfile.unlock(fd)
 
     def forget_fd(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect
+from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from podiumd.core import facts as f
 from podiumd.core import views
@@ -14,6 +16,9 @@ from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import RunRow, StoredFact
 
+SHOWN_FAULTS = 5
+"""Of the facts that cannot be read, and of those that do not follow, how many are named."""
+
 
 class Loaded(msgspec.Struct, frozen=True):
     """A run as far as its log can be read. ``damaged``: what could not be, in words."""
@@ -22,64 +27,100 @@ class Loaded(msgspec.Struct, frozen=True):
     damaged: str = ""
 
 
+class _Log(msgspec.Struct, frozen=True):
+    """What can be read of a run's facts; ``lost`` are the numbers of those that cannot, ``why``
+    says so of each."""
+
+    facts: list[StoredFact]
+    lost: list[int]
+    why: list[str]
+
+
 async def load(store: Store, run_id: str) -> Loaded | None:
-    """Fold a run from the store; ``None`` when not even its beginning can be read."""
-    stored, damaged = await _read(store, run_id)
+    """Fold a run from the store; ``None`` when not even its beginning can be read.
+
+    What does not follow from what can be read is left out. So what is stored after that, which
+    was decided without it, is folded as it was when it was decided.
+    """
+    log = await _read(store, run_id)
     state: RunState | None = None
-    for row, folded in _folded(stored):
+    astray = []
+    for row, folded in _folded(log):
         if folded is not None:
             state = folded[1]
         elif state is not None:
-            damaged.append(f"fact {row.seq} does not follow from what can be read")
-    return None if state is None else Loaded(state, "; ".join(damaged))
+            astray.append(f"fact {row.seq} does not follow from what can be read")
+    if state is None:
+        return None
+    state = replace(state, gaps=len(log.lost) + len(astray))
+    return Loaded(state, "; ".join([*_shortened(log.why), *_shortened(astray)]))
 
 
 async def history(store: Store, run_id: str) -> list[tuple[f.AnyFact, RunState]]:
     """Each fact of a run and the state after it, as far as its log can be read."""
-    stored, _damaged = await _read(store, run_id)
-    return [folded for _row, folded in _folded(stored) if folded is not None]
+    return [folded for _row, folded in _folded(await _read(store, run_id)) if folded is not None]
 
 
 def _folded(
-    stored: Iterable[StoredFact],
+    log: _Log,
 ) -> Iterator[tuple[StoredFact, tuple[f.AnyFact, RunState] | None]]:
-    """Fold facts one by one; the last has nothing where it does not follow from those before."""
+    """Fold facts one by one; one that does not follow from those before it has nothing."""
     state: RunState | None = None
-    for row in stored:
+    astray = 0
+    for row in log.facts:
         try:
             fact = f.decode(bytes(row.data))
+            if state is not None:
+                gaps = bisect(log.lost, row.seq) + astray
+                state = state if gaps == state.gaps else replace(state, gaps=gaps)
             state = evolve(state, fact, row.at)
-        except (AssertionError, LookupError, msgspec.ValidationError):
+        except _DOES_NOT_FOLLOW:
+            astray += state is not None
             yield row, None
-            return
-        yield row, (fact, state)
+        else:
+            yield row, (fact, state)
 
 
-async def _read(store: Store, run_id: str) -> tuple[list[StoredFact], list[str]]:
+# What the fold says of a fact without those that it rests on.
+_DOES_NOT_FOLLOW = (
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    msgspec.ValidationError,
+)
+
+
+def _shortened(words: list[str]) -> list[str]:
+    more = len(words) - SHOWN_FAULTS
+    return words if more <= 0 else [*words[:SHOWN_FAULTS], f"and so {more} more"]
+
+
+async def _read(store: Store, run_id: str) -> _Log:
     """All facts of a run that can be read, and what is wrong with the others."""
-    facts: list[StoredFact] = []
-    damaged: list[str] = []
+    log = _Log([], [], [])
     after: int | None = 0
     while after is not None:
         try:
-            facts += await store.events(run_id, after)
+            log.facts.extend(await store.events(run_id, after))
             after = None
         except RunUnreadable as error:
-            facts += error.prefix
-            damaged.append(f"fact {error.seq} {error.reason}")
+            log.facts.extend(error.prefix)
+            log.lost.append(error.seq)
+            log.why.append(f"fact {error.seq} {error.reason}")
             after = error.seq
-    return facts, damaged
+    return log
 
 
 async def facts_of(store: Store, run_id: str) -> list[f.AnyFact]:
     """The facts of a run, as far as its log can be read."""
-    stored, _damaged = await _read(store, run_id)
-    return [f.decode(bytes(row.data)) for row in stored]
+    return [f.decode(bytes(row.data)) for row in (await _read(store, run_id)).facts]
 
 
 async def turn_ids(store: Store, run_id: str) -> list[str]:
     """The turns of a run, in order, as far as its log can be read."""
-    stored, _damaged = await _read(store, run_id)
+    stored = (await _read(store, run_id)).facts
     intended = (row for row in stored if row.type == "turn.intended")
     return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
 

@@ -49,7 +49,7 @@ def prepare_directory(directory: Path) -> None:
     ``OSError`` when the disk is full.
     """
     try:
-        _make_private(directory)
+        make_private(directory)
         found = directory.lstat()
     except OSError as error:
         if is_full(error):
@@ -137,7 +137,11 @@ def write_record(fd: int, holder: Holder) -> None:
     os.ftruncate(fd, len(record))
 
 
-def _make_private(directory: Path) -> None:
+def make_private(directory: Path) -> None:
+    """Make a directory and those above it, each that is missing for its user alone.
+
+    Raises ``OSError``.
+    """
     missing = [path for path in (directory, *directory.parents) if not os.path.lexists(path)]
     for path in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another daemon was quicker

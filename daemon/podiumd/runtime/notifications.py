@@ -102,9 +102,9 @@ def _notifies(event: Json) -> bool:
 
 async def _tell(context: Context, argv: tuple[str, ...], event: Json) -> None:
     failpoint("notify.before-run")
-    with tempfile.TemporaryFile() as line:
-        _write(line, event)
-        try:
+    try:
+        with tempfile.TemporaryFile() as line:
+            _write(line, event)
             result = await run_command(
                 argv,
                 cwd="/",
@@ -115,9 +115,9 @@ async def _tell(context: Context, argv: tuple[str, ...], event: Json) -> None:
                 limit_seconds=SECONDS,
                 stdin=line,
             )
-        except OSError as error:
-            context.log("Notification failed", "warning", type=event["type"], reason=str(error))
-            return
+    except OSError as error:
+        context.log("Notification failed", "warning", type=event["type"], reason=str(error))
+        return
     failpoint("notify.after-run")
     if result.exit_status != 0:
         context.log(

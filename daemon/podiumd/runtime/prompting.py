@@ -23,11 +23,11 @@ from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.runtime.holder import busy
 from podiumd.runtime.loading import facts_of, load
-from podiumd.runtime.requested import directory
+from podiumd.runtime.requested import workplace
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import hold_session, require_agent
-from podiumd.runtime.tokens import Token
+from podiumd.runtime.tokens import Token, words_uuid
 
 DELIVER_SECONDS = 1.0
 """How long words that are to be delivered wait for an agent to take them into its turn."""
@@ -70,7 +70,7 @@ class Prompting:
         Raises:
             PodiumError: it cannot be sent; nothing was.
         """
-        talks = self._in_talk(request)
+        talks = self._hearing(request)
         if talks is not None and (sent := await self._say(talks, request.text, token)) is not None:
             return sent
         plan = await self._plan(request)
@@ -114,17 +114,17 @@ class Prompting:
         went = where_it_went(actor.state) | {"delivery": "queued" if waits else "sent"}
         return Sent(went, actor)
 
-    def _in_talk(self, request: SendPrompt) -> RunActor | None:
+    def _hearing(self, request: SendPrompt) -> RunActor | None:
         """The run whose conversation a prompt is a part of."""
         if request.session_id is None or request.fork or request.take_over:
             return None
         actor = self._runs.get(self._desk.owner(request.session_id) or "")
-        return actor if actor is not None and actor.state.in_talk else None
+        return actor if actor is not None and actor.state.hears else None
 
     async def _say(self, owner: RunActor, text: str, token: Token | None) -> Sent | None:
         """Words for the phase of a conversation; ``None`` if that has just ended: whoever speaks
         then sends a prompt of their own."""
-        name = _words_uuid(owner.run_id, token)
+        name = words_uuid(owner.run_id, token)
         try:
             return Sent(await phase_words.say(owner, text, name, token), None, name)
         except c.CommandRefused as refused:
@@ -136,7 +136,7 @@ class Prompting:
     async def sent_before(self, run_id: str, session_id: str, token: Token, *, wait: bool) -> Sent:
         """What a client token has sent before, and where it went."""
         actor = self._runs.get(run_id)
-        name = _words_uuid(run_id, token)
+        name = words_uuid(run_id, token)
         heard = await phase_words.before(self._context.store, actor, run_id, name)
         if heard is not None:
             return Sent(heard, None, name)
@@ -177,11 +177,11 @@ class Prompting:
             if request.fork or request.take_over:
                 raise InvalidParameter("session_id", "There is no session to fork or take over.")
             agent = request.agent or self._default_agent
-            where = directory(request.working_directory)
+            where = workplace(request.working_directory)
             session_id = request.new_session_id or str(uuid.uuid4())
             return _Plan(session_id=session_id, agent=agent, working_directory=where)
         known = await self._sessions.find(request.session_id)
-        where = directory(request.working_directory or known.working_directory)
+        where = workplace(request.working_directory or known.working_directory)
         agent = request.agent or known.agent
         if request.fork:
             fork = str(uuid.uuid4())
@@ -219,7 +219,7 @@ class Prompting:
     ) -> str | None:
         """Get the session for a prompt; returns the waiting run whose session it borrows."""
         if owner is not None and request.take_over and not _stands_still(owner):
-            await owner.interrupt()
+            await _stop(owner)
         if owner is not None and owner.done.is_set():
             owner = None
         if owner is not None and _stands_still(owner) and self._desk.lend(session_id, run_id):
@@ -239,7 +239,7 @@ class Prompting:
     async def _steer(
         self, owner: RunActor, text: str, token: Token | None, patience: float | None
     ) -> Json:
-        name = _words_uuid(owner.run_id, token)
+        name = words_uuid(owner.run_id, token)
         state = await steer(owner, text, name, token, seconds=patience)
         turn = owner.state.turn
         turn_id = turn.intent.turn_id if turn is not None else None
@@ -284,6 +284,14 @@ def _is_for_its_turn(owner: RunActor, if_busy: str) -> bool:
     return if_busy == "steer" and state.turn is not None
 
 
+async def _stop(owner: RunActor) -> None:
+    """Interrupt a run and wait until nothing of it goes on. Raises ``StoreError``: it goes on."""
+    at, mono = owner.stamp()
+    with suppress(c.CommandRefused):  # it has just ended
+        await owner.submit(c.Interrupt(at=at, mono=mono))
+    await owner.stopped()
+
+
 def _stands_still(owner: RunActor) -> bool:
     """Whether a run waits for a person, and no agent of it lives."""
     state = owner.state
@@ -308,13 +316,6 @@ async def steer(
     at, mono = actor.stamp()
     await actor.submit(c.Steer(at=at, mono=mono, uuid=name, text=text), token=token)
     return await _taken(actor, name, seconds)
-
-
-def _words_uuid(run_id: str, token: Token | None) -> str:
-    """The uuid of words that go into a run: a client token's are the same each time."""
-    if token is None:
-        return str(uuid.uuid4())
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((run_id, *token))))
 
 
 def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> Json:

@@ -24,7 +24,13 @@ from podiumd.runtime.catalogue import Catalogue, RecipeNotFound, shown
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
 from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
-from podiumd.runtime.requested import called_entry, directory, expanded, recipe_entry
+from podiumd.runtime.requested import (
+    called_entry,
+    directory,
+    expanded,
+    no_such_step,
+    recipe_entry,
+)
 
 TEXT = "recipe.toml"
 """What a recipe that comes as text is called in findings."""
@@ -182,7 +188,7 @@ class RecipeTools:
         if step not in recipe.steps:
             inside = [name for name in recipe.steps if name.startswith(f"{step}.")]
             if not inside:
-                raise NotFound("step", step)
+                raise no_such_step(step, recipe.steps)
             message = (
                 f"step '{step}' calls a recipe, so nobody replies in it; its steps are: "
                 f"{', '.join(inside)}."

@@ -12,8 +12,7 @@ from podiumd.core.recipe import OTHER
 from podiumd.core.views import Json
 from podiumd.runtime.catalogue import Catalogue, Entry, shown
 from podiumd.runtime.context import Context
-from podiumd.runtime.errors import NotFound
-from podiumd.runtime.requested import directory, expanded, recipe_entry
+from podiumd.runtime.requested import directory, expanded, no_such_step, recipe_entry
 from podiumd.runtime.trust import agree, judged
 
 PREVIEW_CHARACTERS = 120
@@ -41,8 +40,8 @@ class Recipes:
         if found is None:  # it may be one of a recipe that is called
             whole = await expanded(self._catalogue, entry, working_directory)
             found = whole.steps.get(step)
-        if found is None:
-            raise NotFound("step", step)
+            if found is None:
+                raise no_such_step(step, whole.steps)
         result = outcome.from_text(text, [*found.outcomes, OTHER])
         if isinstance(result, outcome.OutcomeError):
             return {

@@ -78,6 +78,8 @@ async def _has_tree(actor: RunActor) -> bool:
         except (GitError, LeaseError):
             return False
         except OSError as error:
+            if actor.to_stop:  # it is not begun, whoever has the tree
+                return True
             await actor.wait_for_room(error)
 
 

@@ -14,7 +14,7 @@ import trio
 from podiumd.core.check import check_recipe
 from podiumd.core.check_calls import check_calls, finder
 from podiumd.core.expand import CallError, expand
-from podiumd.core.findings import Finding, TooManyFindings
+from podiumd.core.findings import Finding, TooManyFindings, nearest
 from podiumd.core.recipe import Recipe, Source
 from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
@@ -45,6 +45,11 @@ async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) 
     return entry
 
 
+def no_such_step(step: str, steps: Iterable[str]) -> NotFound:
+    """The refusal that names the step which is meant, or those that there are."""
+    return NotFound("step", step, f"There is no step '{step}'; {nearest(step, steps)}.")
+
+
 async def trusted_entry(
     store: Store, catalogue: Catalogue, recipe_id: str, where: str | None
 ) -> Entry:
@@ -72,6 +77,19 @@ def directory(path: str) -> str:
     if not Path(path).is_dir():
         raise InvalidParameter("working_directory", f"'{path}' is not a directory.")
     return os.path.realpath(path)
+
+
+def workplace(path: str) -> str:
+    """A directory that a run can work in: ``directory``, of a name that facts can hold.
+
+    Raises:
+        InvalidParameter: not absolute, no directory, or its name is no text.
+    """
+    where = directory(path)
+    if where.encode("utf-8", "replace").decode() != where:
+        words = f"'{path}' is a directory whose name is not UTF-8 text; rename it."
+        raise InvalidParameter("working_directory", words)
+    return where
 
 
 class Called:

@@ -19,6 +19,7 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.loading import load, turn_ids
+from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.world import tree_of
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
@@ -112,7 +113,18 @@ class Runs:
                 self._context.slots.take(actor.run_id, actor.poke, force=force)
 
     async def _take_back(self, state: RunState) -> None:
-        """Take the leases of a run again; one that a living agent holds is adopted."""
+        """Take the leases of a run again; one that a living agent holds is adopted.
+
+        A lock file that cannot be used is this run's trouble alone: before anything of it goes on
+        the lease is asked for again, and a person told. Raises ``OSError`` where the disk is full.
+        """
+        try:
+            await self._take_leases(state)
+        except LeaseError as error:
+            run_id = state.start.run_id
+            self._context.log("Lease not taken back", "error", run_id=run_id, reason=str(error))
+
+    async def _take_leases(self, state: RunState) -> None:
         start, turn = state.start, state.turn
         session_id = turn.intent.session_id if turn is not None else state.session_id
         turn_id = turn.intent.turn_id if turn is not None else None
@@ -131,12 +143,13 @@ class Runs:
 
     async def _take_back_late(self, actor: RunActor) -> None:
         """Take the leases that a full disk refused at the start, before anything goes on."""
-        while actor.run_id in self._late:
+        while actor.run_id in self._late and not actor.to_stop:
             try:
                 await self._take_back(actor.state)
                 self._late.remove(actor.run_id)
             except OSError as error:
                 await actor.wait_for_room(error)
+        self._late.discard(actor.run_id)
 
     def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
         actor = RunActor(self._context, self._desk, state)

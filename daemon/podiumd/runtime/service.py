@@ -193,11 +193,11 @@ class DaemonService:
             await actor.until(lambda state: state.begun or in_line(actor.run_id))
         return views.run_view(actor.state)
 
-    async def get_run(self, run_id: str) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
         run_id = await self._runs.resolve(run_id)
         actor = self._runs.get(run_id)
         if actor is not None:
-            return views.run_view(actor.state)
+            return views.run_view(await actor.settled() if settled else actor.state)
         row = await self._context.store.run(run_id)
         found = await summary(self._context.store, row) if row is not None else None
         if found is None:
@@ -207,7 +207,11 @@ class DaemonService:
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
         rows = await self._context.store.runs(active=active, limit=limit, kind="recipe")
         found = [await summary(self._context.store, row) for row in rows]
-        return [run for run in found if run is not None]
+        return [
+            {name: value for name, value in run.items() if name != "ctx"}
+            for run in found
+            if run is not None
+        ]
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         return await self._following.page(run_id, after_seq, limit)
@@ -357,7 +361,7 @@ class DaemonService:
         if actor is None:
             run = await self.get_run(run_id)
             reason = (run.get("exit") or {}).get("reason")
-            raise AlreadyEnded("The run has ended already.", id=run_id, by=reason)
+            raise AlreadyEnded(f"The run has ended: {reason}.", id=run_id, by=reason)
         return actor
 
     async def _submit(self, actor: RunActor, kind: type[c.Command], **fields: Any) -> Any:

@@ -9,6 +9,7 @@ import msgspec
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.holder import busy
+from podiumd.runtime.loading import summary
 from podiumd.sessions.transcripts import Transcripts, UnknownSession
 
 SHORTEST_PREFIX = 4
@@ -61,9 +62,9 @@ class Sessions:
             Busy: another daemon is about to make it, and nobody can know it yet.
         """
         rows = await self._context.store.runs_of_session(session_id, 1)
-        if rows:
-            summary = msgspec.json.decode(rows[0].summary)
-            return Session(session_id, summary["agent"], rows[0].working_directory)
+        run = await summary(self._context.store, rows[0]) if rows else None
+        if run is not None:
+            return Session(session_id, run["agent"], run["working_directory"])
         try:
             row = await self._transcripts.row(session_id)
         except UnknownSession:

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 TYPE: Final = "snapshot"
 
 MOST_AT_ONCE: Final = 64
-"""Conversations that a new follower is told of: those that have gone on last."""
+"""Conversations that a new follower is told of: those that were begun last."""
 
 _CHANGING: Final = (
     f.TurnEnded,

@@ -23,7 +23,7 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
-from podiumd.runtime.requested import directory, refused, runnable, trusted_entry
+from podiumd.runtime.requested import refused, runnable, trusted_entry, workplace
 from podiumd.runtime.sessions import Sessions
 from podiumd.tools import git
 
@@ -51,7 +51,7 @@ class Starter:
         Raises:
             PodiumError: why it cannot start; nothing is held then.
         """
-        where = directory(request.working_directory)
+        where = workplace(request.working_directory)
         entry = await trusted_entry(self._context.store, self._catalogue, request.recipe, where)
         assert entry.recipe is not None
         recipe = await runnable(self._context.store, self._catalogue, entry, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,6 +16,13 @@ from podiumd.runtime.housekeeping import forget_old_tokens
 
 Token = tuple[str, str, str]
 """A method, the client's token, a digest of the parameters."""
+
+
+def words_uuid(run_id: str, token: Token | None) -> str:
+    """The uuid of words that go into a run: a client token's are the same each time."""
+    if token is None:
+        return str(uuid.uuid4())
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((run_id, *token))))
 
 
 def _digest(request: msgspec.Struct) -> str:

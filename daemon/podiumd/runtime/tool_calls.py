@@ -2,7 +2,7 @@
 
 One at a time, in the order in which the agent raised them: what it saves counts for the transition
 that it asks for next. A call is stored before the agent is answered, and one that is stored is
-answered from its fact: it is never done twice.
+answered from its fact: it is never done twice. Only a hook after it may be, over a daemon's death.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class ToolCalls:
         self._intent = intent
         self._handle = handle
         self._marker = _marker(actor, intent)
+        self._objections: dict[str, str | None] = {}
         self._send, self._receive = trio.open_memory_channel[Raised | _FromOutside](MOST_WAITING)
 
     async def take(self, event: Raised) -> None:
@@ -100,33 +101,41 @@ class ToolCalls:
     async def _called(self, call: base.ToolCalled) -> tuple[bool, str] | None:
         """Whether it was done, and what came of it in words; ``None``: its turn is over."""
         tool = call.tool.removeprefix(SERVED_PREFIX)
-        used, more = self._stored(call.call_id), None
+        used = self._stored(call.call_id) or await self._done(call, tool)
         if used is None:
-            actor = self._actor
-            refused = None
-            if not self._has_asked:
-                refused = await around_tool(actor, "before-tool", tool, call.args, self._marker)
-            at, mono = actor.stamp()
-            await actor.report(
-                c.ToolCalled(
-                    at=at,
-                    mono=mono,
-                    turn_id=self._intent.turn_id,
-                    call_id=call.call_id,
-                    tool=tool,
-                    args=call.args,
-                    refused=refused,
-                )
-            )
-            used = self._stored(call.call_id)
-            if used is None:
-                return None
-            if used.success:
-                more = await around_tool(
-                    actor, "after-tool", tool, call.args, self._marker, used.message
-                )
+            return None
+        more = await self._objected(call, tool, used.message) if used.success else None
         text = used.message if more is None else f"{used.message}\n\n{OBJECTS} {more}"
         return used.success, text
+
+    async def _done(self, call: base.ToolCalled, tool: str) -> ToolUsed | None:
+        """The call, done and stored, unless a hook is against it; ``None``: its turn is over."""
+        actor = self._actor
+        refused = None
+        if not self._has_asked:
+            refused = await around_tool(actor, "before-tool", tool, call.args, self._marker)
+        at, mono = actor.stamp()
+        await actor.report(
+            c.ToolCalled(
+                at=at,
+                mono=mono,
+                turn_id=self._intent.turn_id,
+                call_id=call.call_id,
+                tool=tool,
+                args=call.args,
+                refused=refused,
+            )
+        )
+        return self._stored(call.call_id)
+
+    async def _objected(self, call: base.ToolCalled, tool: str, message: str) -> str | None:
+        """What a hook has against a call that was done. It is asked once in this daemon's life:
+        whether one that died has heard it to its end is not known."""
+        if call.call_id not in self._objections:
+            self._objections[call.call_id] = await around_tool(
+                self._actor, "after-tool", tool, call.args, self._marker, message
+            )
+        return self._objections[call.call_id]
 
     async def _raised(self, hook: base.HookRaised) -> None:
         """A tool of the agent's own. Podium's have their hooks where they are called."""

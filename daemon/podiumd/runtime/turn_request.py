@@ -12,6 +12,7 @@ from podiumd.drivers import base
 from podiumd.runtime import hooks
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.context import Agent
+from podiumd.runtime.lockfile import make_private
 from podiumd.runtime.loop_ledger import LoopLedger
 from podiumd.tools.failpoints import failpoint
 
@@ -26,7 +27,8 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     begun = active.loop.settings is not None
     if directory.exists() and not begun:  # an earlier try that left nothing with the agent
         shutil.rmtree(directory)
-    directory.mkdir(mode=0o700, parents=True, exist_ok=begun)
+    make_private(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=begun)
     environment = agent.environment(intent.turn_id)
     where = state.start.working_directory
     known = agent.driver.transcript(intent.session_id, where, environment) is not None

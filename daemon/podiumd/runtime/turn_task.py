@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core.facts import TurnIntended
+from podiumd.core.facts import TurnIntended, TurnStarted
 from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, PendingSteer, Question, RunState
 from podiumd.drivers import base
@@ -191,7 +191,9 @@ class TurnTask:
                 actor.run_id, _output(actor.state, intent, event, at)
             )
         elif isinstance(event, base.Started):
-            if actor.state.turn is not None and actor.state.turn.started is None:
+            turn = actor.state.turn
+            # One that was never begun is begun once more, by another process.
+            if turn is not None and not _is_same(turn.started, event):
                 started = c.TurnStartedSeen(
                     at=at,
                     mono=mono,
@@ -356,6 +358,11 @@ class TurnTask:
             left = session_mark(self._actor, agent)
         mark = None if left is None else (self.intent.session_id, msgspec.json.encode(left))
         await self._actor.report(over, mark=mark)
+
+
+def _is_same(known: TurnStarted | None, event: base.Started) -> bool:
+    """Whether it is the process that is stored."""
+    return known is not None and (known.pid, known.proc_start) == (event.pid, event.proc_start)
 
 
 def _output(

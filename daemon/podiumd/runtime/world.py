@@ -15,14 +15,19 @@ from podiumd.core.facts import RunStarted, TreeMark
 from podiumd.core.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.catalogue import shown
 from podiumd.runtime.context import Agent
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.tools import git
+from podiumd.tools.disk import is_full
 
 CONFINED = "native"
 """The agent whose commands run in a sandbox."""
+
+TREE_SECONDS = 10.0
+"""How long git may take to say which working tree a directory is in: the daemon's start waits."""
 
 MARK_SECONDS = 10.0
 """How long a look at the working tree may hold up the end of a turn or command."""
@@ -83,9 +88,10 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
     if not any(step.commits for step in recipe.steps.values()):
         return {}
     if await git.top_level(state.start.working_directory) is None:
-        return {"unversioned": True}
+        return {}
     nested = not confined(state)
-    return {"dirty": tuple(await git.dirty(state.start.working_directory, nested=nested))}
+    paths = await git.dirty(state.start.working_directory, nested=nested)
+    return {"dirty": tuple(shown(path) for path in paths)}
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:
@@ -178,10 +184,18 @@ async def tree_of(start: RunStarted) -> str:
     Raises ``GitError``.
     """
     where = start.working_directory
-    there = await trio.Path(where).is_dir()
+    try:
+        there = await trio.Path(where).is_dir()
+    except OSError as error:
+        if is_full(error):
+            raise
+        what = f"the working directory '{where}' cannot be looked at: {error.strerror}"
+        raise git.GitError(what) from error
     if start.worktree is not None or not there:  # not made yet, or gone
         return where
-    return await git.top_level(where) or where
+    with trio.move_on_after(TREE_SECONDS):
+        return await git.top_level(where) or where
+    raise git.GitError(f"git did not say within {TREE_SECONDS:g} s what tree '{where}' is in")
 
 
 def _locked(holder: Holder | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from podiumd.service.execute import Executor, StepFailed
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.log_lines import Line, chosen, since
 from podiumd.service.situation import Situation, program_of_this_installation
-from podiumd.service.state import State, lingering, look
+from podiumd.service.state import DamagedFile, State, lingering, look
 from podiumd.service.steps import Plan, WriteFile, describe
 
 _NOT_RUNNING: Final = 6
@@ -35,8 +35,8 @@ _DONE: Final = {
 
 
 def main(options: argparse.Namespace, environ: Mapping[str, str], platform: str) -> int:
-    """Do what ``podiumd.service.arguments`` describes; returns the exit code: 0, 1, or 6 where
-    ``status`` finds that the service does not run.
+    """Do what ``podiumd.service.arguments`` describes; returns the exit code: 0, 1, 2 for a time
+    that is none, or 6 where ``status`` finds that the service does not run.
 
     Raises ``ConfigError`` and ``PlaceError``.
     """
@@ -46,8 +46,11 @@ def main(options: argparse.Namespace, environ: Mapping[str, str], platform: str)
         code = _act(options, situation, manager)
         print(end="", flush=True)
         return code
-    except (StepFailed, logs.NoLog, ValueError) as error:
+    except (StepFailed, logs.NoLog, DamagedFile) as error:
         print(f"podium: {error}", file=sys.stderr)
+    except ValueError as error:
+        print(f"podium: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     except OSError as error:

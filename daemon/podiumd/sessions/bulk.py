@@ -40,7 +40,14 @@ _ANSWER_BYTES: Final = 64 * 1024 * 1024
 _RECEIVED_AT_ONCE: Final = 64 * 1024
 
 # Their packages are found without ``site``; nothing is imported from where they happen to run.
-COMMAND: Final = (sys.executable, "-S", "-P", "-m", "podiumd.sessions.bulk_worker")
+# msgspec can do without ``typing_extensions``, and without it they start a fifth sooner.
+_MAIN: Final = """
+import sys
+sys.modules["typing_extensions"] = None
+from podiumd.sessions.bulk_worker import main
+main()
+"""
+COMMAND: Final = (sys.executable, "-S", "-P", "-c", _MAIN)
 _PACKAGES: Final = {
     str(Path(package.__path__[0]).parent): None for package in (podiumd, msgspec)
 }  # a set that keeps its order
@@ -71,20 +78,50 @@ class _Failed(Exception):
 class BulkReader:
     """Reads batches, as many at once as it has processes; see ``bulk_reader``."""
 
-    def __init__(self, formats: Mapping[str, SessionFormat], patience: float) -> None:
+    def __init__(
+        self, formats: Mapping[str, SessionFormat], command: Sequence[str], patience: float
+    ) -> None:
         self._formats = formats
+        self._command = command
         self._patience = patience
+        self.count = 0
+        """How many processes were asked for."""
+        self._started = False
+        self._processes: list[trio.Process] = []
         # ``None`` stands for a process that failed: its share is read in a thread.
         self._give_back, self._idle = trio.open_memory_channel[trio.Process | None](
             MOST_PROCESSES + 1
         )
 
-    def add(self, process: trio.Process | None) -> None:
+    async def start(self, count: int) -> None:
+        """Start processes, unless that was done; what is read meanwhile waits for them.
+
+        Parameters: ``count``: how many, at most ``MOST_PROCESSES``; with 0 a thread reads.
+        """
+        if self._started:
+            return
+        self._started, self.count = True, count
+        if not count:
+            self._add(None)
+        async with trio.open_nursery() as nursery:
+            for _ in range(count):
+                nursery.start_soon(self._start)
+
+    async def _start(self) -> None:
+        process = await _start(self._command)
+        if process is not None:
+            self._processes.append(process)
+        self._add(process)
+
+    def _add(self, process: trio.Process | None) -> None:
         """Take a process that is ready for a request; ``None``: one that could not be started."""
         self._give_back.send_nowait(process)
 
     async def read(self, request: Request) -> Answer:
-        """Bring sessions up to date, without their logs. What cannot be read is left out."""
+        """Bring sessions up to date, without their logs. What cannot be read is left out.
+
+        Waits until there is a process for it, or is known to be none: see ``start``.
+        """
         message = _message(request)
         process = await self._idle.receive()
         answer: Answer | None = None
@@ -98,10 +135,18 @@ class BulkReader:
             if process is not None and message is not None and answer is None:
                 process.kill()
                 process = None
-            self.add(process)
+            self._add(process)
         if answer is None:
             answer = await trio.to_thread.run_sync(read_all, self._formats, request)
         return answer
+
+    async def end(self) -> None:
+        """End all processes. Nothing may be asked any more."""
+        for process in self._processes:
+            process.kill()  # it holds nothing
+        for process in self._processes:
+            await process.wait()
+            await _close(process)
 
 
 def _message(request: Request) -> bytes | None:
@@ -145,35 +190,21 @@ def process_count() -> int:
 async def bulk_reader(
     formats: Mapping[str, SessionFormat],
     *,
-    count: int,
     command: Sequence[str] = COMMAND,
     patience: float = PATIENCE_SECONDS,
 ) -> AsyncIterator[BulkReader]:
-    """Run the processes; none of them is left when this ends, however it ends.
+    """Have a reader, whose processes are to be started; none is left when this ends, however.
 
     Parameters:
         formats: how files are read in a thread; the processes have ``FORMATS``.
-        count: how many, at most ``MOST_PROCESSES``; with 0 a thread reads.
         patience: in seconds; see ``PATIENCE_SECONDS``.
     """
-    reader = BulkReader(formats, patience)
-    processes: list[trio.Process] = []
+    reader = BulkReader(formats, command, patience)
     try:
-        for _ in range(count):
-            process = await _start(command)
-            if process is not None:
-                processes.append(process)
-            reader.add(process)
-        if not processes:
-            reader.add(None)
         yield reader
     finally:
-        for process in processes:
-            process.kill()  # it holds nothing
         with trio.move_on_after(END_SECONDS, shield=True):
-            for process in processes:
-                await process.wait()
-                await _close(process)
+            await reader.end()
 
 
 async def _start(command: Sequence[str]) -> trio.Process | None:

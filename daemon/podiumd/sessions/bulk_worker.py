@@ -1,7 +1,5 @@
 """A process that reads transcripts for the daemon: decoding them would hold up all its threads.
 
-    python -m podiumd.sessions.bulk_worker
-
 It answers requests on standard input in their turn, and ends when that is closed: with the daemon,
 however that ends. A message, either way, is its length in 4 bytes (big-endian), then MessagePack.
 It keeps nothing, writes nothing and imports only what it needs, to start fast and stay small.
@@ -57,6 +55,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             return
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Be such a process."""
     os.nice(NICENESS)
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
 from podiumd.sessions.table import Known, Row
-from podiumd.sessions.tree import Companion, Found, Tree, newest, session_of
+from podiumd.sessions.tree import Companion, Found, Root, Tree, newest, session_of, walk
 
 
 class Changes(msgspec.Struct):
@@ -24,6 +24,34 @@ class Changes(msgspec.Struct):
     vanished: list[str] = []
     companions: list[Companion] = []
     companions_gone: list[str] = []
+
+
+def look(
+    roots: Sequence[Root], known: Known, much: int, on_much: Callable[[], object]
+) -> tuple[Tree, Changes]:
+    """Walk through the roots and compare. Blocking.
+
+    Parameters: ``on_much`` is called as soon as ``much`` bytes are found, if no session is known:
+    all of them are to be read then.
+    """
+    counted = size = 0
+
+    def count(found: Tree) -> None:
+        nonlocal counted, size
+        before = size
+        size += sum(file.size for file in found.sessions[counted:])
+        counted = len(found.sessions)
+        if before < much <= size:
+            on_much()
+
+    found = walk(roots, known.owner_of, None if known.sessions else count)
+    return found, changed(known, found)
+
+
+def unread(known: Known, files: Sequence[Found]) -> int:
+    """How many bytes there are to read, as far as sizes tell."""
+    old = known.sessions.get
+    return sum(max(0, file.size - old(file.path, (file.path, 0))[1]) for file in files)
 
 
 def changed(known: Known, tree: Tree) -> Changes:

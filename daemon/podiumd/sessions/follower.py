@@ -7,7 +7,7 @@ start, now and then, and whenever the watch may have missed something. Each byte
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from weakref import WeakValueDictionary
 
 import trio
@@ -255,21 +255,41 @@ class Follower:
     async def _look_at_all(self) -> Collection[int]:
         """Bring the index up to date; returns all directories, as ``TreeWatch.complete`` wants."""
         known = await self._index.ask_aside(table.known)
-        found, changes = await trio.to_thread.run_sync(_compare, self._roots, known)
-        for path, problem in found.problems:
-            await self._complaints.tell(path, problem)
-        await self._read_all(changes.read, _unread(known, changes.read))
-        if changes.companions or changes.companions_gone:
-            await self._index.write_aside(
-                table.update_companions, changes.companions, changes.companions_gone
-            )
+        async with bulk_reader(self._formats) as reader:
+            found, changes = await self._compare(known, reader)
+            for path, problem in found.problems:
+                await self._complaints.tell(path, problem)
+            if changes.companions or changes.companions_gone:
+                await self._index.write_aside(
+                    table.update_companions, changes.companions, changes.companions_gone
+                )
+            much = compare.unread(known, changes.read) >= WORTHWHILE_BYTES
+            await reader.start(self._processes() if much else 0)
+            await self._read_all(changes.read, reader)
         if changes.vanished:
             await self._lose(changes.vanished)
         return found.directories
 
-    async def _read_all(self, found: Sequence[Found], size: int) -> None:
-        """Bring sessions up to date, in processes of their own where so much is to be read."""
-        count = process_count() if size >= WORTHWHILE_BYTES and self._formats is FORMATS else 0
+    def _processes(self) -> int:
+        """How many processes read much: they know only our own formats."""
+        return process_count() if self._formats is FORMATS else 0
+
+    async def _compare(
+        self, known: table.Known, reader: BulkReader
+    ) -> tuple[tree.Tree, compare.Changes]:
+        """Look at the whole tree; if there turns out to be much to read, its readers start."""
+        async with trio.open_nursery() as nursery:
+
+            def start() -> None:
+                trio.from_thread.run_sync(nursery.start_soon, reader.start, self._processes())
+
+            seen = await trio.to_thread.run_sync(
+                compare.look, self._roots, known, WORTHWHILE_BYTES, start
+            )
+        return seen
+
+    async def _read_all(self, found: Sequence[Found], reader: BulkReader) -> None:
+        """Bring sessions up to date."""
         batches = batches_of(found)
         failures: list[Exception] = []
 
@@ -281,11 +301,8 @@ class Follower:
                 failures.append(error)
                 nursery.cancel_scope.cancel()
 
-        async with (
-            bulk_reader(self._formats, count=count) as reader,
-            trio.open_nursery() as nursery,
-        ):
-            for _ in range(count + 1):  # while they read, what the last one read is stored
+        async with trio.open_nursery() as nursery:
+            for _ in range(reader.count + 1):  # while they read, what the last one read is stored
                 nursery.start_soon(read)
         for failure in failures:
             raise failure
@@ -293,8 +310,8 @@ class Follower:
     async def _read_together(self, batch: Sequence[Found], reader: BulkReader) -> None:
         """Bring sessions up to date in one commit; those that are in use, one by one."""
         self._turn()
-        async with AsyncExitStack() as held:
-            quick = [found for found in batch if await self._hold_if_free(found, held)]
+        with ExitStack() as held:
+            quick = [found for found in batch if self._hold_if_free(found, held)]
             ids = [found.session_id for found in quick]
             rows = {row.session_id: row for row in await self._index.ask(table.rows, ids)}
             plain = [
@@ -317,11 +334,12 @@ class Follower:
             if found.session_id not in finished:
                 await self._guarded(self.refresh(found))
 
-    async def _hold_if_free(self, found: Found, held: AsyncExitStack) -> bool:
+    def _hold_if_free(self, found: Found, held: ExitStack) -> bool:
         lock = self._lock(found.session_id)
         if lock.locked() or self._logs.get(found.session_id) is not None:
             return False
-        await held.enter_async_context(lock)
+        lock.acquire_nowait()  # it is free: to wait for it would be a round of the event loop
+        held.callback(lock.release)
         return True
 
     async def _lose(self, session_ids: Sequence[str]) -> None:
@@ -372,14 +390,3 @@ def _report(row: Row, problems: Iterable[str]) -> None:
             path=row.path,
             problem=problem,
         )
-
-
-def _compare(roots: Sequence[Root], known: table.Known) -> tuple[tree.Tree, compare.Changes]:
-    found = tree.walk(roots, known.owner_of)
-    return found, compare.changed(known, found)
-
-
-def _unread(known: table.Known, files: Sequence[Found]) -> int:
-    """How many bytes there are to read, as far as sizes tell."""
-    old = known.sessions.get
-    return sum(max(0, file.size - old(file.path, (file.path, 0))[1]) for file in files)

@@ -125,8 +125,10 @@ class OpenLog:
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Messages of a session, and where they stand in its log.
 
-    ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty); ``next_seq`` is
-    the cursor for what follows; ``complete``: nothing follows yet.
+    ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty), ``first_uuid`` is
+    that of message 1, which tells one log from another: a session that was forgotten and comes
+    again has a new one, and its numbers mean other messages. ``next_seq`` is the cursor for what
+    follows; ``complete``: nothing follows yet.
     """
 
     session_id: str
@@ -135,6 +137,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int
     next_seq: int
     generation: int
+    first_uuid: str | None
 
     @property
     def complete(self) -> bool:
@@ -145,6 +148,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "messages": self.messages,
             "first_seq": self.first_seq,
+            "first_uuid": self.first_uuid,
             "last_seq": self.last_seq,
             "next_seq": self.next_seq,
             "complete": self.complete,

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from podiumd.formats.session import SessionFormat
+from podiumd.formats.session import SessionFormat, uuid_of
 from podiumd.formats.session_formats import FORMATS
 from podiumd.sessions import messages, table
 from podiumd.sessions.complaints import Complaints
@@ -187,6 +187,7 @@ class Transcripts:
                 last_seq=last,
                 next_seq=found[-1].seq if found else start,
                 generation=generation,
+                first_uuid=uuid_of(opened.log.place(1).identity) if last else None,
             )
         raise Unsettled(opened.log.session_id)
 

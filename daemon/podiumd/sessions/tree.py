@@ -92,11 +92,17 @@ def _nobody(path: str) -> str | None:
     return None
 
 
-def walk(roots: Iterable[Root], owner_of: Callable[[str], str | None] = _nobody) -> Tree:
+def walk(
+    roots: Iterable[Root],
+    owner_of: Callable[[str], str | None] = _nobody,
+    on_project: Callable[[Tree], object] | None = None,
+) -> Tree:
     """Look at everything below the roots. Never raises for what it finds there.
 
-    Parameters: ``owner_of`` gives the session of a sub-agent's file, by its path, where it is
-    known; a file of an older release of which it is not is opened to learn it.
+    Parameters:
+        owner_of: gives the session of a sub-agent's file, by its path, where it is known; a file
+            of an older release of which it is not is opened to learn it.
+        on_project: is told all that was found so far, after each directory of a project.
 
     A project's directory that can be reached in two ways, by a link, is read once; its own name
     goes before the link's. Two files of one session are both told: see ``newest``.
@@ -118,6 +124,8 @@ def walk(roots: Iterable[Root], owner_of: Callable[[str], str | None] = _nobody)
             continue
         for project in _projects(tree, directory):
             _walk_project(tree, root.agent, project, owner_of)
+            if on_project is not None:
+                on_project(tree)
     return tree
 
 

@@ -25,7 +25,12 @@ from podiumd.speech.process import Errand, WorkerProcess, start_worker
 COMMAND: Final = (sys.executable, "-P", "-m", "podiumd.speech.worker")
 _PIECE: Final = 65_536
 _PASSED: Final = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-_OURS: Final = {"PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
+_OURS: Final = {
+    "PYTHONUTF8": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TQDM_DISABLE": "1",
+    "OPENBLAS_NUM_THREADS": "1",  # its matrices are small; others would wait on a processor
+}
 
 
 class WorkerEngine:

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from podiumd.config import VoiceSettings
 from podiumd.speech import wav
-from podiumd.speech.api import (
-    FORMATS,
-    AudioError,
-    EngineFailed,
-    EngineStatus,
-    Heard,
-    Segment,
-    State,
-)
+from podiumd.speech.api import FORMATS, AudioError, Heard, Segment
 from podiumd.speech.engine import Engine, Job
+from podiumd.speech.server import ServerEngine
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,7 +31,7 @@ _LARGEST_ANSWER: Final = 16 * 1_048_576
 _SAID: Final = 300
 
 
-class OpenAIEngine:
+class OpenAIEngine(ServerEngine):
     """See the module."""
 
     name = "openai"
@@ -46,25 +39,9 @@ class OpenAIEngine:
 
     def __init__(self, settings: VoiceSettings, environ: Mapping[str, str]) -> None:
         base = (settings.url or DEFAULT_URL).rstrip("/").removesuffix("/v1")
-        self._url = f"{base}/v1/audio/transcriptions"
-        self._settings = settings
+        url = f"{base}/v1/audio/transcriptions"
+        super().__init__(settings, url, setup_fault(settings, environ))
         self._key = environ.get(_key_name(settings), "")
-        self._fault = setup_fault(settings, environ)
-        self._problem: str | None = None
-
-    def status(self) -> EngineStatus:
-        """``failed`` after a failure, until the next answer; and without a needed key."""
-        problem = self._fault or self._problem
-        state: State = "failed" if problem else "ready"
-        return EngineStatus(
-            state=state,
-            model=self._settings.model,
-            problem=problem,
-            unusable=self._fault is not None,
-        )
-
-    def warm(self) -> None:
-        """Nothing to do: a connection made now would be closed again by its server."""
 
     async def recognise(self, job: Job) -> Heard:
         """Send the recording when it is finished. See ``Engine``."""
@@ -77,7 +54,7 @@ class OpenAIEngine:
             reason = str(error) or type(error).__name__
             raise self._failed(f"cannot be reached: {reason}") from error
         heard = self._read(answer, job)
-        self._problem = None
+        self._answered()
         return heard
 
     async def _post(self, library: Any, job: Job, audio: bytes) -> tuple[int, bytes]:
@@ -129,10 +106,6 @@ class OpenAIEngine:
             )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self._failed(f"answers what is no transcript: {error!r}") from error
-
-    def _failed(self, what: str) -> EngineFailed:
-        self._problem = f"The speech server {self._url} {what} (voice.url)."
-        return EngineFailed(self._problem)
 
 
 def setup_fault(settings: VoiceSettings, environ: Mapping[str, str]) -> str | None:

@@ -25,8 +25,8 @@ CANCEL: Final = b"C"
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The first frame: which model, with which hashes (SHA-256 by file), and the bounds.
 
-    ``threads``: 0 is one a processor, at most four. ``max_seconds`` of audio and ``max_bytes`` of
-    what comes for one job. ``niceness``: how much the worker gives way.
+    ``threads``: 0 is what suits the model. ``max_seconds`` of audio and ``max_bytes`` of what comes
+    for one job. ``niceness``: how much the worker gives way.
     """
 
     model: str

@@ -17,38 +17,22 @@ from urllib.parse import urlsplit
 import trio
 
 from podiumd.config import VoiceSettings
-from podiumd.speech.api import EngineFailed, EngineStatus, Heard, State
+from podiumd.speech.api import Heard
 from podiumd.speech.engine import Engine, Job
+from podiumd.speech.server import ServerEngine
 
 _PIECE: Final = 16_384
 _LONGEST_EVENT: Final = 4 * 1_048_576
 
 
-class WyomingEngine:
+class WyomingEngine(ServerEngine):
     """See the module. It takes samples only, no containers."""
 
     name = "wyoming"
     formats = ("pcm16",)
 
     def __init__(self, settings: VoiceSettings) -> None:
-        self._settings = settings
-        self._url = settings.url
-        self._fault = setup_fault(settings)
-        self._problem: str | None = None
-
-    def status(self) -> EngineStatus:
-        """``failed`` after a failure, until the next answer; and where no server may be asked."""
-        problem = self._fault or self._problem
-        state: State = "failed" if problem else "ready"
-        return EngineStatus(
-            state=state,
-            model=self._settings.model,
-            problem=problem,
-            unusable=self._fault is not None,
-        )
-
-    def warm(self) -> None:
-        """Nothing to do: the server has its model."""
+        super().__init__(settings, settings.url, setup_fault(settings))
 
     async def recognise(self, job: Job) -> Heard:
         """Send the audio as it comes. See ``Engine``."""
@@ -58,9 +42,8 @@ class WyomingEngine:
                 found = await self._converse(stream, job)
         except (OSError, trio.BrokenResourceError, trio.TooSlowError, ValueError) as error:
             reason = str(error) or type(error).__name__
-            self._problem = f"The speech server {self._url} failed: {reason} (voice.url)."
-            raise EngineFailed(self._problem) from error
-        self._problem = None
+            raise self._failed(f"failed: {reason}") from error
+        self._answered()
         return Heard(
             text=str(found.get("text") or "").strip(),
             language=str(found.get("language") or job.request.language or ""),

@@ -52,7 +52,10 @@ class Readers:
 
     def _run(self, query: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            connection = self._idle.pop() if self._idle else connect_reader(self._path)
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # asking first is too late: the other thread may be quicker
+                connection = connect_reader(self._path)
             try:
                 result = query(connection)
             except BaseException:
@@ -110,7 +113,7 @@ def events(
     damage: str | None = None
     try:
         # Before the facts: what is added meanwhile must not look like a missing end.
-        last_seq = _last_seq(connection, run_id)
+        last_seq = last_seq_of(connection, run_id)
         with closing(
             connection.execute(
                 f"{_FACTS} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
@@ -137,10 +140,14 @@ def events(
     return prefix
 
 
-def _last_seq(connection: sqlite3.Connection, run_id: str) -> int:
-    row = connection.execute("SELECT last_seq FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+def last_seq_of(connection: sqlite3.Connection, run_id: str) -> int:
+    """The number of a run's last fact, as its row has it; 0 where the row cannot say it.
+
+    Raises ``sqlite3.Error``.
+    """
+    row = connection.execute(f"{_RUNS} WHERE run_id = ?", (run_id,)).fetchone()
     # A damaged run row is no reason to call its facts damaged.
-    return row[0] if row and isinstance(row[0], int) else 0
+    return int(row[7]) if row is not None and _intact(row) else 0
 
 
 def events_after(
@@ -202,9 +209,14 @@ def runs(
     return [_run_row(row) for row in rows]
 
 
-def _run_row(row: tuple[Any, ...]) -> RunRow:
+def _intact(row: tuple[Any, ...]) -> bool:
+    """Whether a row of ``_RUNS`` still is what was stored."""
     fields, summary, stored = row[:8], row[8], row[9]
-    intact = isinstance(summary, bytes) and checksum(summary, *fields) == stored
+    return isinstance(summary, bytes) and checksum(summary, *fields) == stored
+
+
+def _run_row(row: tuple[Any, ...]) -> RunRow:
+    fields, summary, intact = row[:8], row[8], _intact(row)
     if not intact:
         # As much as can be shown; None stays where None may stand.
         fields = tuple(None if value is None else str(value) for value in fields)

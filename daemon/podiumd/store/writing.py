@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from podiumd.store.errors import TokenTaken
+from podiumd.store.reading import last_seq_of
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
 
 _INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -34,8 +35,7 @@ class Decision:
     def __call__(self, connection: sqlite3.Connection) -> list[StoredFact]:
         """Store it all in the open transaction. Raises ``TokenTaken``, ``sqlite3.Error``."""
         run_id = self.run.run_id
-        row = connection.execute("SELECT last_seq FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-        seq: int = row[0] if row else 0
+        seq = _last_seq(connection, run_id)
         (pos,) = connection.execute("SELECT coalesce(max(pos), 0) FROM facts").fetchone()
         stored = []
         for offset, fact in enumerate(self.facts, start=1):
@@ -87,6 +87,19 @@ class Decision:
             )
         except sqlite3.IntegrityError as error:
             raise TokenTaken(self.file, method, token) from error
+
+
+def _last_seq(connection: sqlite3.Connection, run_id: str) -> int:
+    """The number of a run's last fact; a row that is damaged has no say in it."""
+    row = connection.execute("SELECT last_seq FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    query = "SELECT coalesce(max(seq), 0) FROM facts WHERE run_id = ?"
+    (highest,) = connection.execute(query, (run_id,)).fetchone()
+    if row is None or row[0] == highest:
+        return int(highest)
+    try:
+        return last_seq_of(connection, run_id) or int(highest)
+    except sqlite3.OperationalError:  # its text is not even UTF-8
+        return int(highest)
 
 
 def put_setting(connection: sqlite3.Connection, key: str, value: bytes) -> None:

@@ -95,7 +95,8 @@ class TreeWatch:
             for name in now
             if was.get(name, _ABSENT) != now[name]
         ]
-        return tuple(changes[:MOST_CHANGES]), max(0, len(changes) - MOST_CHANGES)
+        named = [change for change in changes if _is_text(change.path)][:MOST_CHANGES]
+        return tuple(named), len(changes) - len(named)
 
     def _digests(self, names: Iterable[str]) -> dict[str, Seen]:
         inside: dict[str, bool] = {"": True}
@@ -172,6 +173,11 @@ class TreeWatch:
 
 def _above(name: str) -> str:
     return name.rpartition("/")[0]
+
+
+def _is_text(name: str) -> bool:
+    """Whether facts can hold the name: one that is not UTF-8 is counted, not told."""
+    return name.encode("utf-8", "replace").decode() == name
 
 
 def _path_of(entry: bytes) -> bytes:

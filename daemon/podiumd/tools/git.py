@@ -26,7 +26,6 @@ from podiumd.tools import tree
 from podiumd.tools.environment import plain_environment
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_MAX_COMMITS = 1000
 _MAX_NESTING = 3
 _TERMINATE_SECONDS = 2.0
 
@@ -193,32 +192,6 @@ async def remove_worktree(
         return
     # Deletes it only while it has that value: a commit made in between is not lost.
     await _git(repo, "update-ref", "-d", f"refs/heads/{branch}", _commit(commit))
-
-
-async def commits_since(path: str | os.PathLike[str], base: str | None) -> list[tuple[str, str]]:
-    """(commit, subject) of each commit reachable from ``HEAD`` and not from ``base``.
-
-    Oldest first, at most the latest 1000. ``base`` is a full commit id, or ``None`` for the time
-    before the first commit. Raises ``ValueError`` for anything else.
-    """
-    if await head(path) is None:
-        return []
-    revisions = "HEAD" if base is None else f"{_commit(base)}..HEAD"
-    result = await _git(
-        path, "log", "-z", "--format=%H %s", "--encoding=UTF-8", "--no-show-signature",
-        "--no-color", "--reverse", f"--max-count={_MAX_COMMITS}", revisions, "--",
-    )  # fmt: skip
-    lines = [entry.decode("utf-8", "replace") for entry in _entries(_checked(result).stdout)]
-    return [(line[: line.index(" ")], line[line.index(" ") + 1 :]) for line in lines]
-
-
-async def is_ancestor(path: str | os.PathLike[str], ancestor: str, descendant: str) -> bool:
-    """Whether the commit ``ancestor`` is in the history of ``descendant`` (full commit ids)."""
-    result = await _git(path, "merge-base", "--is-ancestor", _commit(ancestor), _commit(descendant))
-    if result.returncode == 1:
-        return False
-    _checked(result)
-    return True
 
 
 Result = subprocess.CompletedProcess[bytes]

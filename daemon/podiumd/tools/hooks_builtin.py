@@ -20,6 +20,7 @@ import trio
 from podiumd.core.phase_context import is_set
 from podiumd.tools import git
 from podiumd.tools import hooks_document as document
+from podiumd.tools.disk import is_full
 from podiumd.tools.hooks import REFUSES, HookResult
 from podiumd.tools.workspace import Changed, Refused, Workspace
 
@@ -43,7 +44,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 async def run_builtin(argv: Sequence[str], moment: Moment) -> HookResult:
     """Run one of them; ``argv[0]`` begins with ``PREFIX``.
 
-    One that nobody knows has failed, and decides nothing.
+    One that nobody knows has failed, and decides nothing. Raises ``OSError`` where the disk is too
+    full for what is to be written.
     """
     check = _CHECKS.get(argv[0])
     if check is None:
@@ -71,7 +73,11 @@ def _missing(paths: tuple[str, ...], where: str) -> str:
         real = os.path.realpath(Path(root, path))
         if os.path.commonpath((root, real)) != root:
             return f"'{path}' leads out of the working directory"
-        if not Path(real).exists():
+        try:
+            there = Path(real).exists()
+        except OSError as error:
+            return f"'{path}' cannot be looked at: {error.strerror}"
+        if not there:
             missing.append(path)
     return f"not there yet: {', '.join(missing)}" if missing else ""
 
@@ -88,11 +94,13 @@ async def _clean_tree(_: tuple[str, ...], moment: Moment) -> str:
 async def _write(paths: tuple[str, ...], moment: Moment) -> str:
     if not all(is_set(moment.context.get(key)) for key in moment.required):
         return ""  # there is nothing to show yet
-    try:
-        for path in paths:
+    for path in paths:
+        try:
             await trio.to_thread.run_sync(_write_one, path, moment)
-    except (Refused, Changed) as error:
-        return f"{paths[0]} could not be written: {error}"
+        except (Refused, Changed) as error:
+            if isinstance(error.__cause__, OSError) and is_full(error.__cause__):
+                raise error.__cause__ from None  # the agent could do nothing about it
+            return f"{path} could not be written: {error}"
     return ""
 
 

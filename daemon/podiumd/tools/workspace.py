@@ -276,6 +276,8 @@ class Workspace:
                 if links > _MOST_LINKS:
                     raise Refused(f"{shown(path)} goes through too many links")
                 target = os.readlink(name, dir_fd=walk.here)
+                if target.encode("utf-8", "replace").decode() != target:
+                    raise Refused(f"{shown(path)} leads to a name that is not valid Unicode")
                 if target.startswith("/"):
                     walk.to_root()
                 names.extendleft(reversed(self._inside(target, path)))

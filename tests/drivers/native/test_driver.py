@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from podiumd.core import loop_state as ls
 from podiumd.core.actions import Action
 from podiumd.drivers.base import PendingTurn
 from podiumd.drivers.native.driver import NativeDriver, Surroundings
+from podiumd.drivers.native.model import ModelError
 from podiumd.drivers.native.rules import Rules
+from podiumd.drivers.native.work import failed_reply
 from tests.tools.fresh_turn import fresh_turn
 
 ID = "ABCDEF01-2345-4789-8ABC-DEF012345678"
@@ -103,3 +106,11 @@ def test_what_exists_in_a_turn_is_what_the_recipe_says(
 def test_what_only_the_mode_forbids_exists_and_is_refused() -> None:
     rules = Rules("read-only", "all", ())
     assert rules.knows("patch", "write") and not rules.offers("patch", "write")
+
+
+@pytest.mark.parametrize("kind", ["rate", "network"])
+def test_what_attempts_without_a_reply_have_cost_counts(kind: Any) -> None:
+    error = ModelError(kind, "No reply came.", retry_after=5.0)
+    error.cost_usd = 0.25
+
+    assert failed_reply(error).cost_usd == 0.25

@@ -11,7 +11,8 @@ import pytest
 from podiumd.core.action_args import TYPES, checked
 from podiumd.core.actions import NAMES, Action, parse_reply
 from podiumd.core.patch import apply_patch
-from podiumd.drivers.native.system_text import Mode, Offered, system_text
+from podiumd.core.policy import Mode
+from podiumd.drivers.native.system_text import Offered, system_text
 
 ALL = tuple(Offered(name) for name in NAMES)
 

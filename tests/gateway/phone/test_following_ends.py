@@ -140,23 +140,117 @@ async def forgotten(office: Office, session: str) -> None:
     await office.daemon.service.sessions_forget(session)
 
 
-async def test_a_session_that_was_forgotten_and_comes_again_is_followed_again(
-    office: Office, session: str
+@pytest.mark.parametrize("count", [2, 20])
+async def test_a_session_that_was_forgotten_and_comes_again_is_followed_from_its_beginning(
+    office: Office, session: str, count: int
 ) -> None:
+    """P-6.9, P-6.17."""
     await office.record(session, lines(1, 9))
     line = await office.looking(session)
     await forgotten(office, session)
     while office.hub.channels.get(session) is not None:
         await wait_all_tasks_blocked()
     line.forget()
-    await office.record(session, lines(100, 2))
+    await office.record(session, lines(100, count))
     again = await line.hears("session_history")
-    assert again["gap"]["reason"] == "client_ahead" and seqs(line) == [1, 2]
+    assert again["file_replaced"] is True and again["next_offset"] == 0 and seqs(line) == []
+    line.say("subscribe", session_id=session, file_signature_seen=again["file_signature"])
     other = await office.looking(session)
-    await office.record(session, record(102))
+    await office.record(session, record(200))
     for each in (line, other):
-        await each.until(lambda each=each: seqs(each)[-1] == 3)  # type: ignore[misc]
-        assert seqs(each) == [1, 2, 3]
+        await each.until(lambda each=each: seqs(each)[-1:] == [count + 1])  # type: ignore[misc]
+        assert seqs(each) == list(range(1, count + 2))
+
+
+async def test_a_phone_that_was_away_when_its_session_was_forgotten_begins_again(
+    office: Office, session: str
+) -> None:
+    """P-6.9, P-6.17."""
+    await office.record(session, lines(1, 3))
+    line = await office.looking(session)
+    seen = line.of("session_history")[0]["file_signature"]
+    line.hang_up()
+    await forgotten(office, session)
+    await office.record(session, lines(100, 20))
+    line = await office.connected()
+    line.say("subscribe", session_id=session, from_offset=3, file_signature_seen=seen)
+    assert (await line.hears("session_history"))["file_replaced"] is True
+
+
+async def test_a_log_that_comes_again_as_it_was_is_gone_on_with(
+    office: Office, session: str
+) -> None:
+    """P-6.8: a file that was put back has the same numbers, and nothing is sent twice."""
+    await office.record(session, lines(1, 3))
+    line = await office.looking(session)
+    await forgotten(office, session)
+    await office.record(session, lines(1, 5))
+    await line.until(lambda: seqs(line)[-1] == 5)
+    assert seqs(line) == [1, 2, 3, 4, 5]
+
+
+async def test_an_older_app_gets_the_newest_messages_of_a_log_that_is_not_the_one_it_followed(
+    office: Office, session: str
+) -> None:
+    """P-6.17."""
+    await office.record(session, lines(1, 3))
+    line = await office.connected(version="0.4.0")
+    line.say("subscribe", session_id=session, last_seq=0)
+    await line.hears("session_history")
+    await forgotten(office, session)
+    line.forget()
+    await office.record(session, lines(100, 20))
+    again = await line.hears("session_history")
+    assert again["gap"] == {
+        "requested_last_seq": 3,
+        "min_available_seq": 1,
+        "reason": "client_ahead",
+    }
+    assert "file_replaced" not in again and seqs(line) == list(range(1, 21))
+
+
+async def test_a_session_that_was_empty_when_it_was_opened_is_known_by_its_first_message(
+    office: Office, session: str
+) -> None:
+    """P-6.18."""
+    await office.record(session, b'{"type":"summary","summary":"nothing said yet"}\n')
+    line = await office.looking(session)
+    empty = line.of("session_history")[0]["file_signature"]
+    await office.record(session, record(1))
+    told = await line.hears("session_history", 2)
+    assert told["file_signature"] != empty
+    line.say("subscribe", session_id=session, from_offset=1, file_signature_seen=empty)
+    again = await line.hears("session_history", 3)
+    assert "file_replaced" not in again and seqs(line) == [1]
+
+
+async def test_a_log_that_is_another_when_its_feed_is_opened_again_is_told_from_its_beginning(
+    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P-6.17."""
+    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
+    await office.record(session, lines(1, 3))
+    line = await office.looking(session)
+    follow, deliver = office.hub.service.follow_session, channels.Channel.deliver
+    asked = trio.Event()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    def busy(*_: object) -> None:
+        asked.set()
+        raise Overloaded("it is being rewritten")
+
+    monkeypatch.setattr(channels.Channel, "deliver", broken)
+    monkeypatch.setattr(office.hub.service, "follow_session", busy)
+    await office.record(session, record(4))
+    await asked.wait()
+    await forgotten(office, session)
+    await office.record(session, lines(100, 20))
+    line.forget()
+    monkeypatch.setattr(channels.Channel, "deliver", deliver)
+    monkeypatch.setattr(office.hub.service, "follow_session", follow)
+    assert (await line.hears("session_history"))["file_replaced"] is True
 
 
 async def test_a_session_that_is_gone_when_its_feed_is_opened_again_is_waited_for(

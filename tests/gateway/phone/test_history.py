@@ -187,31 +187,6 @@ def test_a_cursor_beyond_the_end_gets_the_newest_and_a_gap(version: str) -> None
     assert (shown["next_seq"], shown["next_offset"]) == (3, 2)
 
 
-def test_a_session_that_grows_keeps_its_signature() -> None:
-    """P-6.8"""
-    signatures = {
-        read(history.window(a_log(last), messages(1, last), 100 * KB).frame)["file_signature"]
-        for last in (0, 1, 60)
-    }
-
-    assert signatures == {"log-1"}
-    assert history.plan(_subscribe(file_signature_seen="log-1"), "0.5.0", a_log(3)).kind == "window"
-
-
-@pytest.mark.parametrize("cursor", [0, 3, 99])
-def test_a_foreign_signature_makes_the_phone_begin_again(cursor: int) -> None:
-    """P-6.9"""
-    subscribe = _subscribe(from_offset=cursor, file_signature_seen="4711:first")
-    reply = history.replaced(a_log(3))
-    shown = read(reply.frame)
-
-    assert history.plan(subscribe, "0.5.0", a_log(3)) == ("replaced", 0, None)
-    assert shown["file_replaced"] is shown["end_of_file"] is shown["is_complete"] is True
-    assert (shown["messages"], shown["next_offset"], shown["next_seq"]) == ([], 0, 1)
-    assert shown["file_signature"] == "log-1"
-    assert reply[1:] == (0, False)  # nothing is pushed until it has
-
-
 def test_no_other_frame_speaks_of_a_replaced_log() -> None:
     """P-5.1, P-6.7"""
     for reply in (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
+import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from podiumd.gateway.phone import lists
 from podiumd.gateway.phone.lists import SessionLists
 from podiumd.runtime.api import Service
 
@@ -17,11 +21,13 @@ class Slow:
     def __init__(self) -> None:
         self.asked = 0
         self.may = trio.Semaphore(0)
+        self.take_time: Callable[[], None] = lambda: None
 
     async def sessions_list(self, *_: object) -> dict[str, Any]:
         self.asked += 1
         total = self.asked
         await self.may.acquire()
+        self.take_time()
         return {"sessions": [], "total": total}
 
 
@@ -30,9 +36,10 @@ class Asking:
         self.slow = Slow()
         self.lists = SessionLists(cast(Service, self.slow))
         self.got: dict[str, bytes] = {}
+        self.recent: dict[str, bytes] = {}
 
     async def ask(self, name: str, recents: int = 5) -> None:
-        self.got[name], _ = await self.lists.frames(recents, 100_000)
+        self.got[name], self.recent[name] = await self.lists.frames(recents, 100_000)
 
 
 async def test_all_who_wait_behind_one_share_the_next() -> None:
@@ -52,18 +59,50 @@ async def test_all_who_wait_behind_one_share_the_next() -> None:
     assert b'"total_count":2' in next(iter(asking.got.values()))
 
 
-async def test_each_kind_of_phone_gets_its_own() -> None:
+async def test_each_kind_of_phone_gets_its_own_of_one_listing() -> None:
     asking = Asking()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(asking.ask, "five", 5)
         nursery.start_soon(asking.ask, "ten", 10)
+        await wait_all_tasks_blocked()
         asking.slow.may.release()
-        asking.slow.may.release()
 
-    assert asking.slow.asked == 2
+    assert asking.slow.asked == 1
+    assert b'"limit":5' in asking.recent["five"] and b'"limit":10' in asking.recent["ten"]
 
 
-async def test_who_makes_it_and_goes_away_leaves_it_to_the_next() -> None:
+async def test_the_next_one_waits_until_the_loop_has_been_free_for_others(
+    autojump_clock: MockClock,
+) -> None:
+    asking = Asking()
+    asking.slow.take_time = partial(autojump_clock.jump, 0.01)
+    asking.slow.may = trio.Semaphore(3)
+    await asking.ask("first")
+    made_at = trio.current_time()
+    await asking.ask("second")
+    assert trio.current_time() - made_at == pytest.approx(0.1)
+
+    await trio.sleep(1)
+    asked_at = trio.current_time()
+    await asking.ask("much later")
+    assert trio.current_time() - asked_at == pytest.approx(0.01)
+
+
+async def test_a_list_that_took_long_is_not_waited_for_any_longer_than_that(
+    autojump_clock: MockClock,
+) -> None:
+    asking = Asking()
+    asking.slow.take_time = partial(autojump_clock.jump, 5.0)
+    asking.slow.may = trio.Semaphore(2)
+    await asking.ask("first")
+    made_at = trio.current_time()
+    await asking.ask("second")
+    assert trio.current_time() - made_at == pytest.approx(lists.MOST_REST_SECONDS + 5)
+
+
+async def test_who_makes_it_and_goes_away_leaves_it_to_the_next(
+    autojump_clock: MockClock,
+) -> None:
     asking = Asking()
     gone = trio.CancelScope()
 

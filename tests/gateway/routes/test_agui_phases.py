@@ -243,6 +243,37 @@ async def test_a_message_of_before_is_told_from_there_on(
     assert len(machine.agent.turns) == 2
 
 
+async def test_words_that_were_an_answer_are_told_of_again_from_there_on(
+    station: Station, machine: Machine
+) -> None:
+    """They stand in the run as the answer that they were, not as they were said."""
+    found = await talking(station, machine)
+    await asked(station, found, options=SIZES)
+    value = asking(found.session_id, "A shop", "s", run="run-2")
+    async with stream(station, value) as one:
+        turn = await found.turn()
+        assert turn.prompt == "You asked: How large?\nThe answer: Small [s]"
+        await one.hears("STATE_SNAPSHOT")
+    turn.end(done(text="A small one."))
+    await found.waits()
+    assert text_of(await told(station, value)) == "A small one."
+
+
+async def test_a_message_is_told_of_again_though_somebody_said_the_same_since(
+    station: Station, machine: Machine
+) -> None:
+    found = await talking(station, machine)
+    value = asking(found.session_id, "Go on")
+    async with stream(station, value) as one:
+        turn = await found.turn()
+        await one.hears("STATE_SNAPSHOT")
+    turn.end(done(text="Once."))
+    await found.waits()
+    (await found.answers("Go on")).end(done(text="Twice."))
+    await found.waits()
+    assert text_of(await told(station, value)) == "Once.Twice."
+
+
 async def test_the_last_phase_ends_the_run_and_the_thread_goes_on_in_its_session(
     station: Station, machine: Machine
 ) -> None:

@@ -28,6 +28,7 @@ class Worker:
             cwd="/",
         )
         self._send(wire.message(wire.SETUP, 0, self._setup))
+        self.first: wire.Line | None = None
         self.first = self._line()
         return self
 
@@ -75,7 +76,7 @@ class Worker:
     def _line(self) -> wire.Line:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"the worker ended: {self.process.wait(10)}"
+        assert line, f"the worker ended: {self.process.wait(10)}; it began with {self.first}"
         said: wire.Line = wire.decode_line(line)
         return said
 

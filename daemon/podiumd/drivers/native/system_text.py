@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-Mode = Literal["confirm", "allow-all", "read-only"]
+from podiumd.core.policy import Mode
 
 
 class Offered(msgspec.Struct, frozen=True):

@@ -161,11 +161,13 @@ class Work:
                 self._model = await stack.enter_async_context(self._open_model(self._hear_model))
             reply = await self._reply(self._model)
         except ModelError as error:
-            await self._ledger.record(_failed(error))
+            await self._ledger.record(failed_reply(error))
             return
         await self._people.show("text", self._speaking.end())
         if reply.stop == "refused" and not reply.text.strip():
-            failed = lc.ReplyFailed(kind="api_error", detail="the model refused to answer")
+            failed = lc.ReplyFailed(
+                kind="api_error", detail="the model refused to answer", cost_usd=reply.cost_usd
+            )
             await self._ledger.record(failed)
             return
         failpoint("reply.before-received")
@@ -306,18 +308,23 @@ def summary(loop: ls.LoopState) -> str:
     return next((text for text in found if isinstance(text, str)), "")
 
 
-def _failed(error: ModelError) -> lc.ReplyFailed:
+def failed_reply(error: ModelError) -> lc.ReplyFailed:
     """How a turn ends that cannot reach its model. Where the server says when to come back, the
     run waits until then."""
     if error.kind == "rate" and error.retry_after is not None:
         until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
         return lc.ReplyFailed(
-            kind="usage_limit", detail=str(error), api_status=error.status, resets_at=_stamp(until)
+            kind="usage_limit",
+            detail=str(error),
+            api_status=error.status,
+            resets_at=_stamp(until),
+            cost_usd=error.cost_usd,
         )
     return lc.ReplyFailed(
         kind="failed" if error.kind in ("setup", "auth") else "api_error",
         detail=str(error),
         api_status=error.status,
+        cost_usd=error.cost_usd,
     )
 
 

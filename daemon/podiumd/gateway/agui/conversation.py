@@ -13,18 +13,20 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from podiumd.gateway.agui.incoming import Message, Props, RunInput
+from podiumd.gateway.agui.incoming import Props, RunInput
 from podiumd.gateway.agui.interrupts import DECLINES, Reply, reply_to
 from podiumd.gateway.agui.threads import Thread, Threads, token_of
 from podiumd.gateway.routes.prompt import Tokens
 from podiumd.gateway.routes.prompt_form import texts_left
 from podiumd.runtime.api import SendPrompt, Service, StartRun
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
+from podiumd.runtime.tokens import words_uuid
 from podiumd.tools.failpoints import failpoint
 
 Json = dict[str, Any]
 
 _PAGE: Final = 500
+_PROMPT: Final = "sessions.prompt"
 _WORDS: Final = ("message.received", "steer.intended")
 
 
@@ -184,10 +186,11 @@ class Conversation:
         message = asked.message
         said = None if message is None else token_of(asked.thread_id, message.id, message.text)
         if message is not None and said is not None:
-            used = await self._tokens.token("sessions.prompt", said)
+            used = await self._tokens.token(_PROMPT, said)
             if used is not None:
                 await self._note(asked, thread, said)
-                return _Went(used.run_id, await self._heard_at(used.run_id, message))
+                words = words_uuid(used.run_id, (_PROMPT, said, used.params_digest))
+                return _Went(used.run_id, await self._heard_at(used.run_id, words))
         started = await self._tokens.token("runs.start", token_of(asked.thread_id))
         if started is not None and not thread.begun:  # and we were killed before that was kept
             params = (await self._service.get_run(started.run_id))["params"].values()
@@ -206,16 +209,16 @@ class Conversation:
             await self._threads.keep(asked.thread_id, begun)
         return begun
 
-    async def _heard_at(self, run_id: str, message: Message) -> int:
-        """The ``seq`` with which a run heard these words; 0 where it began with them."""
-        found = seq = 0
+    async def _heard_at(self, run_id: str, words: str) -> int:
+        """The ``seq`` with which a run heard the words of this uuid; 0 where it began with them."""
+        seq = 0
         while True:
             events, after = await self._service.run_events(run_id, seq, _PAGE)
             for event in events:
-                if event["type"] in _WORDS and event["data"]["text"] == message.text:
-                    found = event["seq"]
+                if event["type"] in _WORDS and event["data"]["uuid"] == words:
+                    return int(event["seq"])
             if after == seq:
-                return found
+                return 0
             seq = after
 
     async def _send(self, asked: RunInput, thread: Thread, said: str | None) -> _Went:

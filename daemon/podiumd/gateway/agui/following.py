@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import trio
-
 from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.translate import Translator
 from podiumd.runtime.api import Service, Subscription
@@ -78,10 +76,7 @@ class Following:
     async def _standing(self, run_id: str, seq: int | None) -> Json | None:
         """The run, if it waits, stands still or is over, and nothing of it is left to be told
         after event ``seq`` (``None``: of what was before, nothing is told)."""
-        # Events are handed out before the task goes on that has stored them, and that sets the
-        # run's state: it does so in this very pass of the loop.
-        await trio.lowlevel.checkpoint()
-        run = await self._service.get_run(run_id)
+        run = await self._service.get_run(run_id, settled=True)
         if run["status"] not in STANDING:
             return None
         if seq is not None:

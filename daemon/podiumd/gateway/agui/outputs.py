@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from podiumd.formats import mcp
 from podiumd.gateway.agui import events as e
 
 Json = dict[str, Any]
@@ -18,7 +19,6 @@ Json = dict[str, Any]
 MOST_RESULT: Final = 16_384
 """Characters of what a tool gave back that are shown; the transcript has it whole."""
 
-SERVER: Final = "mcp__podium__"
 OWN_TOOLS: Final = frozenset({"ask", "notify", "report_outcome", "save", "transition"})
 """Podium's own: told from their facts, with what they were given and what came of it."""
 
@@ -89,7 +89,7 @@ class Outputs:
     def _calls_tool(self, _uuid: str, line: str) -> list[Json]:
         told = self.close_words()
         name = line.split(maxsplit=1)[0].rstrip(":") if line.split() else "tool"
-        if name.startswith(SERVER) or name in OWN_TOOLS:
+        if name.startswith(mcp.PREFIX) or name in OWN_TOOLS:
             self._calls.append(_Call(None))
             return told
         call = _Call(self._new_id())

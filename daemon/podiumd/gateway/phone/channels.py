@@ -23,9 +23,6 @@ from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
 HIGH_WATER = 256 * 1024
 """Bytes that a socket may have pending before live frames wait for it."""
 
-SIGNATURE = "podium-1"
-"""Of every log: its numbers outlive a rewrite of the transcript, so no phone has to begin anew."""
-
 AGAIN_SECONDS = 1.0
 """Until a feed that broke is opened again."""
 
@@ -51,7 +48,7 @@ class Subscription:
     """One phone's view of one session. ``live``: its last answer was complete.
 
     ``fell_behind`` is called when it leaves the live frames, ``lost`` when it is live and there
-    is no feed of its session any more.
+    is no feed of its log any more, with the log's signature.
     """
 
     def __init__(
@@ -59,7 +56,7 @@ class Subscription:
         phone: Receiver,
         session_id: str,
         fell_behind: Callable[[], None],
-        lost: Callable[[Subscription], None],
+        lost: Callable[[Subscription, str], None],
     ) -> None:
         self.phone = phone
         self.session_id = session_id
@@ -77,30 +74,34 @@ class Subscription:
 
 
 class Channel:
-    """One session's feed. ``last`` is the ``seq`` that the log has come to."""
+    """One session's feed. ``last`` is the ``seq`` that the log has come to, ``signature`` the
+    log's."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.agent = ""
         self.directory: str | None = None
         self.last = 0
+        self.signature = history.EMPTY
         self.subscriptions: set[Subscription] = set()
         self.scope = trio.CancelScope()
         self.ready = trio.Event()
         self.failure: PodiumError | None = None
 
-    def session(self, last_seq: int) -> history.Session:
+    def session(self, last_seq: int, signature: str) -> history.Session:
         """The session, where its log ends with ``last_seq``."""
         return history.Session(
             session_id=self.session_id,
             provider=self.agent,
             last_seq=last_seq,
-            signature=SIGNATURE,
+            signature=signature,
         )
 
     def deliver(self, messages: list[Message], frame: Callable[[bytes], bytes]) -> None:
         """Send what the feed brought to whoever stands just before it."""
         first, last = messages[0].seq, messages[-1].seq
+        if first == 1:
+            self.signature = history.signature(messages[0].uuid)
         self.last = max(self.last, last)
         made: dict[tuple[int, bool], _Made] = {}
         for each in self.subscriptions:
@@ -143,7 +144,7 @@ def push_frames(
     frame: Callable[[bytes], bytes],
 ) -> Iterator[Frame]:
     """Frames of messages that follow one another without a hole, made one by one."""
-    session = channel.session(max(channel.last, messages[-1].seq))
+    session = channel.session(max(channel.last, messages[-1].seq), channel.signature)
     for reply in history.pushes(session, messages, budget, without_typed=legacy):
         yield frame(reply.frame), reply.reached
 
@@ -223,13 +224,17 @@ class Channels:
             del self._open[channel.session_id]
         for each in tuple(channel.subscriptions):
             if each.live:
-                each.lost(each)
+                each.lost(each, channel.signature)
 
     async def _follow(self, channel: Channel) -> None:
         if not channel.agent:
             row = await self._service.sessions_get(channel.session_id)
             channel.agent, channel.directory = row["agent"], row["working_directory"]
         async with self._service.follow_session(channel.session_id, None, 1) as feed:
+            signature = history.signature(feed.answer["first_uuid"])
+            if channel.signature not in (history.EMPTY, signature):
+                return  # while there was no feed it was forgotten, and has come again
+            channel.signature = signature
             channel.last = max(channel.last, feed.start)
             channel.ready.set()
             for each in tuple(channel.subscriptions):

@@ -9,7 +9,7 @@ a phone that has left a session is to hear nothing more of it.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import trio
 
@@ -30,13 +30,20 @@ MOST_FOLLOWED: Final = 500
 """Sessions that one phone may follow, those that do not exist yet included."""
 
 
+class _Had(NamedTuple):
+    """Where a phone stands in a session: its cursor, and the signature of the log that it is of."""
+
+    at: int = 0
+    signature: str = history.EMPTY
+
+
 class Following:
     """What one phone follows."""
 
     def __init__(self, phone: Phone) -> None:
         self._phone = phone
         self._subscriptions: dict[str, Subscription] = {}
-        self._wanted: dict[str, int] = {}
+        self._wanted: dict[str, _Had] = {}
         """Sessions that do not exist yet, or cannot be read just now: what the phone has."""
         self._changed: dict[str, None] = {}
         self._spoken_in: dict[str, None] = {}
@@ -96,10 +103,15 @@ class Following:
         self._phone.hub.channels.leave(subscription)
         return own
 
-    def _put_off(self, subscription: Subscription) -> None:
+    def _put_off(self, subscription: Subscription, signature: str) -> None:
         """Nothing can be read of its session just now: go on from its cursor when it changes."""
         if self._drop(subscription):
-            self._wanted[subscription.session_id] = subscription.at
+            self._wanted[subscription.session_id] = _Had(subscription.at, signature)
+
+    def _lost(self, subscription: Subscription, signature: str) -> None:
+        """Its log is no more; the session may have come again by now, with another one."""
+        self._put_off(subscription, signature)
+        self.changed(subscription.session_id)
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -112,13 +124,13 @@ class Following:
         self.leave(session_id)
         if len(self._subscriptions) + len(self._wanted) >= MOST_FOLLOWED:
             raise Overloaded(f"One phone follows at most {MOST_FOLLOWED} sessions.")
-        subscription = Subscription(self._phone, session_id, self._wake, self._put_off)
+        subscription = Subscription(self._phone, session_id, self._wake, self._lost)
         self._subscriptions[session_id] = subscription
         try:
             await self._answer(request, subscription)
         except NotFound:
             if self._drop(subscription):
-                self._wanted[session_id] = 0
+                self._wanted[session_id] = _Had()
                 if session_id in self._changed:  # it has come into being meanwhile
                     self._wake()
                 refusal = NotFound("session", session_id, f"Session not found: {session_id}")
@@ -157,7 +169,8 @@ class Following:
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
         messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
-        session = channel.session(newest["last_seq"])
+        signature = history.signature(newest["first_uuid"])
+        session = channel.session(newest["last_seq"], signature)
         plan = history.plan(request, phone.version, session, hint)
         if plan.kind == "replaced":
             return history.replaced(session)
@@ -168,7 +181,10 @@ class Following:
             )
         page = await service.sessions_messages(session_id, plan.after, PAGE)
         return history.delta(
-            channel.session(page["last_seq"]), await messages_of(page), plan.after, phone.budget
+            channel.session(page["last_seq"], signature),
+            await messages_of(page),
+            plan.after,
+            phone.budget,
         )
 
     # -- what comes by itself ----------------------------------------------------------------
@@ -188,20 +204,25 @@ class Following:
 
     async def _follow(self, session_id: str) -> None:
         """Subscribe a session that the phone waits for."""
-        at = self._wanted.get(session_id)
-        if at is None:  # or it is being asked for right now, and may be wanted in a moment
+        had = self._wanted.get(session_id)
+        if had is None:  # or it is being asked for right now, and may be wanted in a moment
             if session_id not in self._subscriptions:
                 del self._changed[session_id]
             return
         try:
             await self.subscribe(
-                requests.Subscribe(session_id=session_id, from_offset=at, last_seq=at)
+                requests.Subscribe(
+                    session_id=session_id,
+                    from_offset=had.at,
+                    last_seq=had.at,
+                    file_signature_seen=had.signature,
+                )
             )
         except NotFound:  # it was told so before
-            self._wanted[session_id] = at
+            self._wanted[session_id] = had
         except Exception as error:  # noqa: BLE001 - logged; it is asked for again when it changes
             log("Session cannot be followed", "warning", session_id=session_id, exception=error)
-            self._wanted[session_id] = at
+            self._wanted[session_id] = had
 
     async def _read_page(self, subscription: Subscription) -> None:
         phone, session_id = self._phone, subscription.session_id
@@ -216,7 +237,7 @@ class Following:
             messages = await messages_of(page)
         except Exception as error:  # noqa: BLE001 - logged; it is read again when it changes
             log("Session cannot be read on", "warning", session_id=session_id, exception=error)
-            self._put_off(subscription)
+            self._put_off(subscription, channel.signature)
             return
         if subscription.over:
             return

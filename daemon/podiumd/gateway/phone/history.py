@@ -14,12 +14,16 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from podiumd.formats.message import Role
+from podiumd.formats.session import identity_of, uuid_of
 from podiumd.gateway.phone import budget, dates, versions
 from podiumd.gateway.phone.requests import Subscribe
 from podiumd.gateway.phone.wire import Json, encode
 
 WINDOW: Final = 50
 """Messages that a phone keeps of a session, and so the most that it first gets."""
+
+EMPTY: Final = "podium-0"
+"""The signature of an empty log. Whoever has only seen this one has messages of no other."""
 
 _WINDOW_CUTS: Final = (budget.MESSAGE_BYTES, 6 * budget.KB, 2 * budget.KB)
 """What a window's older messages are cut to until all of them fit."""
@@ -40,7 +44,7 @@ class Session(NamedTuple):
     """What all messages of a session share.
 
     ``last_seq`` is that of the newest message, 0 where there is none. ``signature`` is a word
-    that stays while every message keeps its ``seq``.
+    that stays while every message keeps its ``seq``, see ``signature``.
     """
 
     session_id: str
@@ -69,20 +73,31 @@ class Plan(NamedTuple):
     gap: Json | None = None
 
 
+def signature(first_uuid: str | None) -> str:
+    """The word for the log that begins with this message (``None``: it is empty).
+
+    A log's first message keeps its number for ever, so the word outlives rewrites, restarts and
+    the index; a session that was forgotten and comes again begins with another one.
+    """
+    return EMPTY if first_uuid is None else f"podium-{uuid_of(identity_of(first_uuid))}"
+
+
 def plan(subscribe: Subscribe, version: str, session: Session, hint: int | None = None) -> Plan:
     """Decide what a subscription gets.
 
     ``version`` decides between two cursors; ``hint`` is the seq of the message that
-    ``last_message_id`` names, if it is known.
+    ``last_message_id`` names, if it is known. A cursor of another log says nothing of this one:
+    apps of the newest version are told so, for the others it is as one beyond the end.
     """
-    if subscribe.file_signature_seen not in (None, session.signature):
+    foreign = subscribe.file_signature_seen not in (None, EMPTY, session.signature)
+    if foreign and version == versions.CEILING:
         return Plan("replaced")
     first, second = subscribe.from_offset, subscribe.last_seq
     if version != versions.CEILING:
         first, second = second, first
     cursor = first if first is not None else second
     after = (hint or 0) if cursor is None else cursor
-    if after > session.last_seq:
+    if after > session.last_seq or (foreign and after):
         gap = {"requested_last_seq": after, "min_available_seq": 1, "reason": "client_ahead"}
         return Plan("window", 0, gap)
     return Plan("delta", after) if after else Plan("window")

@@ -1,7 +1,8 @@
 """The list of sessions and the recent ones, made once for all phones that ask at a moment.
 
 Who asks while one is being made gets the next one: what they see is never older than their
-question, and however many ask, one is made at a time.
+question, and however many ask, one is made at a time. The next one waits a while in which the loop
+is free for others: a crowd that asks on and on would have nothing else done.
 """
 
 from __future__ import annotations
@@ -12,18 +13,24 @@ import trio
 
 from podiumd.gateway.phone import outgoing
 from podiumd.gateway.websocket import text_frame
-from podiumd.runtime.api import Service
+from podiumd.runtime.api import Json, Service
 
 MOST_ROWS: Final = 50
+
+REST_SHARE: Final = 9
+"""Times what the last listing took, before the next begins."""
+
+MOST_REST_SECONDS: Final = 0.25
 
 Frames = tuple[bytes, bytes]
 
 
 class _Batch:
-    """Phones that wait for the same list; ``made`` once one of them has made it."""
+    """Phones that wait for the same listing; what is made of it for each kind of phone."""
 
     def __init__(self) -> None:
-        self.made: Frames | None = None
+        self.listing: Json | None = None
+        self.made: dict[tuple[int, int], Frames] = {}
 
 
 class SessionLists:
@@ -31,24 +38,36 @@ class SessionLists:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._next: dict[tuple[int, int], _Batch] = {}
+        self._next = _Batch()
         self._lock = trio.Lock()
+        self._rested = float("-inf")
 
     async def frames(self, recents: int, budget: int) -> Frames:
         """Both, for a phone that takes ``recents`` rows in frames of ``budget`` bytes."""
-        kind = (recents, budget)
-        batch = self._next.setdefault(kind, _Batch())
+        batch = self._next
         async with self._lock:
-            if batch.made is None:
-                if self._next.get(kind) is batch:
-                    del self._next[kind]  # who asks from here on sees what is here then
-                batch.made = await self._make(recents, budget)
-        return batch.made
+            if batch.listing is None:
+                await trio.sleep_until(self._rested)
+                if self._next is batch:
+                    self._next = _Batch()  # who asks from here on sees what is here then
+                batch.listing = await self._list()
+        kind = (recents, budget)
+        if kind not in batch.made:
+            batch.made[kind] = _frames(batch.listing, *kind)
+        return batch.made[kind]
 
-    async def _make(self, recents: int, budget: int) -> Frames:
-        listing = await self._service.sessions_list(None, MOST_ROWS, None)
-        rows = listing["sessions"]
-        return (
-            text_frame(outgoing.session_list(rows, listing["total"], budget)),
-            text_frame(outgoing.recent_sessions(rows, recents, budget)),
-        )
+    async def _list(self) -> Json:
+        began = trio.current_time()
+        try:
+            return await self._service.sessions_list(None, MOST_ROWS, None)
+        finally:
+            now = trio.current_time()
+            self._rested = now + min(REST_SHARE * (now - began), MOST_REST_SECONDS)
+
+
+def _frames(listing: Json, recents: int, budget: int) -> Frames:
+    rows = listing["sessions"]
+    return (
+        text_frame(outgoing.session_list(rows, listing["total"], budget)),
+        text_frame(outgoing.recent_sessions(rows, recents, budget)),
+    )

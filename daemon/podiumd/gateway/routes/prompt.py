@@ -67,6 +67,11 @@ class Used(Protocol):
         """The run that it has started, or sent words into."""
         ...
 
+    @property
+    def params_digest(self) -> str:
+        """The digest of the parameters that came with it."""
+        ...
+
 
 class Tokens(Protocol):
     """The client tokens that were used; the store of facts has them."""
@@ -227,7 +232,7 @@ class PromptRoute:
 
         with trio.move_on_after(seconds):
             await request.while_connected(wait)
-        run = await self._service.get_run(went["run_id"])
+        run = await self._service.get_run(went["run_id"], settled=True)
         questions = {"questions": run["questions"]}
         if not turn:
             return json_response(202, {**went, "status": run["status"], **questions})

@@ -12,6 +12,8 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -47,6 +49,13 @@ _NO_SPEECH: Final = 0.6
 _CHARACTERS_A_SECOND: Final = 30.0
 _TAIL_SECONDS: Final = 2.0
 
+_MOST_THREADS: Final = 4
+_SMALL_BYTES: Final = 200 * 1_048_576
+"""Models up to this size, tiny and base, read a prompt with one thread. With matrices so small a
+second one saves a third of the time on an idle machine; where other programs keep the processors
+busy each of the many barriers waits until both have their turn, and a prompt takes many times as
+long. Somebody speaks while agents build and test."""
+
 Alive = Callable[[], None]
 """Called between pieces of work; may raise to end it."""
 
@@ -60,13 +69,17 @@ class Reading(NamedTuple):
 
 
 class Whisper:
-    """A loaded model. Loading blocks for a fraction of a second; raises what CTranslate2 does."""
+    """A loaded model. Loading blocks for a fraction of a second; raises what CTranslate2 does.
+
+    ``threads``: 0 is one for a small model, and for a larger one as many as there are processors,
+    at most four.
+    """
 
     def __init__(self, directory: str, threads: int) -> None:
-        count = threads or min(4, _processors())
-        self._model = WhisperModel(
-            directory, device="cpu", compute_type="int8", cpu_threads=count, local_files_only=True
-        )
+        self._directory = directory
+        self._most_threads = threads or min(_MOST_THREADS, _processors())
+        self._threads = threads or (1 if _is_small(directory) else self._most_threads)
+        self._model = _loaded(directory, self._threads)
         self.multilingual = bool(self._model.model.is_multilingual)
         self._languages = frozenset(self._model.supported_languages)
         self._tokenizers: dict[str, Any] = {}
@@ -170,7 +183,7 @@ class Whisper:
             "condition_on_previous_text": False,
         }
         if speech.seconds > BATCH_SECONDS:
-            pipeline = BatchedInferencePipeline(self._model)
+            pipeline = BatchedInferencePipeline(self._wide())
             found, info = pipeline.transcribe(
                 speech.audio, batch_size=_BATCH, vad_filter=True, **options
             )
@@ -178,6 +191,12 @@ class Whisper:
             found, info = self._model.transcribe(speech.audio, **options)
         segments = _collected(found, alive)
         return str(info.language), Reading(_joined(segments), tuple(segments), True)
+
+    def _wide(self) -> WhisperModel:
+        """The model for much work at once, which all threads can share."""
+        if self._threads == self._most_threads:
+            return self._model
+        return _loaded(self._directory, self._most_threads)
 
     def _tokenizer(self, language: str) -> Any:
         if language not in self._tokenizers:
@@ -187,6 +206,25 @@ class Whisper:
             self._suppressed[language] = list(get_suppressed_tokens(tokenizer, [-1]))
             self._tokenizers[language] = tokenizer
         return self._tokenizers[language]
+
+
+def _loaded(directory: str, threads: int) -> WhisperModel:
+    """Load the model by a thread that ends.
+
+    Loading makes OpenMP's team of whoever calls it, and CTranslate2 reads with a team of its own
+    thread. While both are there libgomp counts more threads than processors, and at each of the
+    thousands of barriers of a reading it puts threads to sleep where a moment's waiting would do:
+    on two idle processors readings took three times as long. A team goes with its thread.
+    """
+    with ThreadPoolExecutor(1, "load") as loader:
+        return loader.submit(
+            WhisperModel,
+            directory,
+            device="cpu",
+            compute_type="int8",
+            cpu_threads=threads,
+            local_files_only=True,
+        ).result()
 
 
 def _collected(found: Iterable[Any], alive: Alive) -> list[Segment]:
@@ -229,6 +267,11 @@ def _is_sound(text: str, segments: list[Segment], confidence: float, length: flo
         and len(text) <= 20 + _CHARACTERS_A_SECOND * length
         and segments[-1].end >= length - _TAIL_SECONDS
     )
+
+
+def _is_small(directory: str) -> bool:
+    """Whether one thread reads it best."""
+    return Path(directory, "model.bin").stat().st_size <= _SMALL_BYTES
 
 
 def _processors() -> int:
