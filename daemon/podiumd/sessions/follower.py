@@ -283,10 +283,10 @@ class Follower:
             def start() -> None:
                 trio.from_thread.run_sync(nursery.start_soon, reader.start, self._processes())
 
-            seen = await trio.to_thread.run_sync(
+            found, changes = await trio.to_thread.run_sync(
                 compare.look, self._roots, known, WORTHWHILE_BYTES, start
             )
-        return seen
+        return found, changes
 
     async def _read_all(self, found: Sequence[Found], reader: BulkReader) -> None:
         """Bring sessions up to date."""
