@@ -90,7 +90,7 @@ class PhasesScenario(Scenario):
         if self.steered:
             tool["hold"] = STEER_GATE
         talk = [
-            _talking({"text": "So it is."}, result="put to the person|takes effect"),
+            _talking({"text": "So it is."}, result="put to the person|takes effect|end it now"),
             _talking(_use("transition", to="agreed", summary="Agreed"), result="'goal' is saved"),
             _talking(_use("ask", question="Go on?", options=[ANSWER]), result="noted talk"),
             _talking(_use("save", key="goal", value=GOAL), prompt=f"The answer: {ANSWER}"),
