@@ -10,7 +10,7 @@ from typing import Literal
 from podiumd.tools import failpoints
 from tests.faults.native_scenario import NativeScenario
 from tests.faults.phases_scenario import NativePhases, PhasesScenario
-from tests.faults.scenario import ALL_STEPS, Scenario
+from tests.faults.scenario import PROMPTED, Scenario
 
 Kind = Literal["daemon", "agent", "both"]
 KINDS: tuple[Kind, ...] = ("daemon", "agent", "both")
@@ -235,13 +235,12 @@ def at_talk_moments(seed: int, count: int) -> list[Trial]:
 
 def absences(count: int) -> list[Trial]:
     """The daemon is killed in the middle of an answer and comes back when the agent is done."""
-    steps = ALL_STEPS
     return [
         Trial(
             f"away/{number}",
             "away",
             "daemon",
-            scenario=Scenario(steered=False, away=steps[number % len(steps)]),
+            scenario=Scenario(steered=False, away=PROMPTED[number % len(PROMPTED)]),
         )
         for number in range(count)
     ]

@@ -53,6 +53,8 @@ _OUTCOMES = {
     "commit": "committed",
 }
 ALL_STEPS = tuple(BODY)
+PROMPTED = tuple(name for name in ALL_STEPS if name != "measure")
+"""The steps in which an agent works."""
 TWO_STEPS = ("survey", "commit")
 
 _COMMIT = f"git add --all && git commit --quiet --allow-empty --message='{SUBJECT}'"
@@ -119,7 +121,7 @@ class Scenario:
     @property
     def script(self) -> dict[str, Any]:
         """What the model says."""
-        prompts = [name for name in self.steps if name != "measure"]
+        prompts = [name for name in self.steps if name in PROMPTED]
         rules = [rule for name in prompts for rule in self._rules(name)]
         outcome = {"structured": {"outcome": _OUTCOMES["survey"]}}
         steer = [

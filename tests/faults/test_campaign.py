@@ -17,7 +17,7 @@ from tests.faults.audit import Findings
 from tests.faults.native_scenario import NativeScenario
 from tests.faults.phases_scenario import GOAL, PhasesScenario
 from tests.faults.plan import Trial
-from tests.faults.scenario import LEDGER, TWO_STEPS, Scenario
+from tests.faults.scenario import LEDGER, PROMPTED, TWO_STEPS, Scenario
 from tests.faults.trial import Result, run_trial
 
 BRIEF = Scenario(steps=TWO_STEPS)
@@ -62,7 +62,9 @@ def test_the_plan_tries_every_failpoint_and_as_many_moments_as_it_says() -> None
     assert plan.not_tried(plan.short(seed=1)) == set()
     moments = Counter(type(trial.scenario) for trial in trials if trial.point == "moment")
     assert moments == {Scenario: 200, NativeScenario: 40, PhasesScenario: 20}
-    assert Counter(trial.point for trial in trials)["away"] == 20
+    away = [trial.scenario for trial in trials if trial.point == "away"]
+    assert len(away) == 20
+    assert {one.away for one in away} == set(PROMPTED)
     assert {trial.kind for trial in trials if trial.point == "turn.tool-begun"} == set(plan.KINDS)
     assert len({trial.name for trial in trials}) == len(trials)
 
