@@ -186,6 +186,21 @@ class PodiumDaemon:
                 return [(identity, command_line(identity.pid)) for identity in found]
         raise AssertionError("some process is in the middle of an exec for good")
 
+    def agents(self) -> list[Identity]:
+        """The agents at work.
+
+        None is one that is only asked for its version, nor what an agent has just forked, which
+        has the agent's own command line until it becomes a program of its own.
+        """
+        program = str(self.machine.claude)
+        found = [
+            identity
+            for identity, line in self.living()
+            if line.split(" ")[0] == program and line != f"{program} --version"
+        ]
+        pids = {identity.pid for identity in found}
+        return [identity for identity in found if _parent(identity.pid) not in pids]
+
     def children(self) -> list[str]:
         """The command lines of all that lives beside the daemon itself."""
         return [line for identity, line in self.living() if identity.pid != self.pid]
@@ -290,3 +305,12 @@ async def gone(pid: int, seconds: float = STOP_SECONDS) -> None:
     if start is not None:
         with trio.fail_after(seconds):
             await wait_gone(Identity(pid, start))
+
+
+def _parent(pid: int) -> int | None:
+    """The pid of a process's parent, ``None`` where it has ended meanwhile."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])

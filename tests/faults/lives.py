@@ -124,12 +124,5 @@ class Lives(PodiumDaemon):
             send_signal(one, signal.SIGKILL)
 
     def kill_agents(self) -> int:
-        """Kill every agent at work, not what it started; returns how many there were.
-
-        One that was only asked for its version is none: whoever asks is told that it was killed.
-        """
-        program, probe = str(self.machine.claude), f"{self.machine.claude} --version"
-        agents = [
-            one for one, line in self.living() if line.split(" ")[0] == program and line != probe
-        ]
-        return sum(send_signal(agent, signal.SIGKILL) for agent in agents)
+        """Kill every agent at work, not what it started; returns how many there were."""
+        return sum(send_signal(agent, signal.SIGKILL) for agent in self.agents())

@@ -115,7 +115,6 @@ class Case:
     def _at_failpoint(self) -> None:
         """The daemon stands still at the failpoint: kill, and let it go on if it may."""
         self._kills += 1
-        # An agent that is just starting a tool is seen twice, before and after its fork.
         if not self.lives.kill_agents():
             self._findings.note("ended", "no agent lived at the failpoint")
         if self._trial.kind == "both":

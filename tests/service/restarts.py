@@ -14,7 +14,6 @@ from pathlib import Path
 
 import trio
 
-from podiumd.tools.process import Identity
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.rpc_client import connected
@@ -126,12 +125,6 @@ async def _first_answer(podium: PodiumDaemon) -> tuple[float, int]:
     return trio.current_time() - began, int(status["taken_up"])
 
 
-def _agents(podium: PodiumDaemon) -> set[Identity]:
-    """The agents at work; what they start now and then is not counted."""
-    program = str(podium.machine.claude)
-    return {identity for identity, line in podium.living() if line.startswith(program)}
-
-
 @asynccontextmanager
 async def _held(machine: Machine) -> AsyncIterator[HeldDaemon]:
     podium = HeldDaemon(machine, **SETTINGS)
@@ -169,14 +162,14 @@ async def stopped(machine: Machine, model: ModelServer, times: int) -> list[floa
     place, waits = Workplace(machine, model), []
     async with PodiumDaemon(machine, **SETTINGS) as podium:
         await place.begin(podium)
-        agents = _agents(podium)
-        assert len(agents) == TURNS
+        agents = set(podium.agents())
+        assert len(agents) == TURNS, podium.living()
         for _ in range(times):
             began = trio.current_time()
             assert await podium.stop(signal.SIGTERM) == 0
             waits.append(trio.current_time() - began)
             assert waits[-1] < STOP_SECONDS and not machine.socket.exists()
-            assert _agents(podium) == agents
+            assert set(podium.agents()) == agents
             await podium.start()
             assert (await _first_answer(podium))[1] == TURNS
         await place.finish(podium)
