@@ -4,8 +4,9 @@ Speaks just enough of stream-json. Its words on the command line say how it beha
 ignores SIGTERM, ``stays`` ignores the end of session, ``unstoppable`` ignores interrupts, ``idle``
 answers at once and is idle, ``open`` never closes its prompt, ``torn`` ends within a line,
 ``asks`` asks for an approval first, ``greets`` for the tools there are, ``calls`` calls one,
-``hooked`` asks at a hook, ``garbage`` writes a line that is not JSON, ``silent`` says nothing but
-waits, ``exits`` ends before the turn does.
+``hooked`` asks at a hook, ``waits`` takes its prompt up when the pipe ``gate`` is opened and is
+done after a second message, ``garbage`` writes a line that is not JSON, ``silent`` says nothing
+but waits, ``exits`` ends before the turn does.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ def finish(uuid: str) -> None:
 
 def prompted(uuid: str) -> None:
     """Take a prompt."""
+    if "waits" in WORDS:
+        words = {"id": "m0", "model": "stub", "content": [{"type": "text", "text": "I wait."}]}
+        say(type="assistant", uuid="a0", message=words)
+        with open("gate", "rb"):
+            pass
     lifecycle(uuid, "started")
     if "garbage" in WORDS:
         os.write(1, b"{torn in the mid\n")
@@ -77,7 +83,11 @@ def main() -> None:
     uuid = ""
     for line in sys.stdin:
         message = json.loads(line)
-        if message["type"] == "user" and "silent" not in WORDS:
+        if message["type"] == "user" and "waits" in WORDS and uuid:
+            lifecycle(message["uuid"], "started")
+            lifecycle(message["uuid"], "completed")
+            finish(uuid)
+        elif message["type"] == "user" and "silent" not in WORDS:
             uuid = uuid or message["uuid"]
             prompted(message["uuid"])
         elif message["type"] == "control_response":

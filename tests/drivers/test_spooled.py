@@ -24,7 +24,7 @@ from podiumd.drivers.base import (
     TurnEvent,
 )
 from podiumd.drivers.claude import ClaudeDriver
-from podiumd.drivers.fifo import Fifo, LineTooLong
+from podiumd.drivers.fifo import Fifo
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
@@ -220,20 +220,6 @@ async def test_a_cut_line_ends_the_turn_as_broken_and_nothing_more_is_sent(
                 monkeypatch.undo()
     assert turn.report.kind == "broken" and turn.report.exit_status == -signal.SIGTERM
     assert turn.report.undelivered == ()
-
-
-async def test_a_steer_too_long_is_refused_and_the_turn_goes_on(
-    claude: ClaudeDriver, bench: Callable[..., Rig]
-) -> None:
-    async def long(turn: Turn, event: TurnEvent) -> None:
-        if isinstance(event, ApprovalRequested):
-            with pytest.raises(LineTooLong, match="attach it as a file"):
-                await turn.steer("x" * (1 << 20), "steer-1")
-            assert await turn.answer(event.request_id, Decision("allow"))
-
-    async with claude.turn(bench("asks").request()) as turn:
-        await follow(turn, long)
-    assert turn.report.kind == "done" and turn.report.undelivered == ()
 
 
 async def test_an_agent_that_writes_without_end_is_stopped(

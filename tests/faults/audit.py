@@ -60,7 +60,7 @@ def said_to_agents(home: Path, state: Path) -> Counter[str]:
         if record.source_uuid:
             uuids[record.source_uuid] += 1
         elif record.type == "user" and record.uuid:
-            uuids[record.uuid] += 1
+            uuids.update((record.uuid, *record.merged_uuids))
     return uuids
 
 

@@ -120,6 +120,18 @@ def test_what_comes_before_a_prompt_or_from_the_cli_does_not_follow_it() -> None
     assert find_prompt([*lines, user("c", "another prompt")], PROMPT).followed is False
 
 
+def test_messages_that_were_joined_in_one_row_are_all_found_there() -> None:
+    joined = user(STEER, "go\nand this", mergedSendUuids=[PROMPT, 7])
+    lines = [joined, answer("done")]
+    assert find_prompt(lines, PROMPT) == PromptTrace(recorded=True, followed=True)
+    assert has_steer(lines, STEER)
+    assert not has_steer([row(type="assistant", uuid="a", mergedSendUuids=[STEER])], STEER)
+    assert foreign_user_rows(lines, {PROMPT}) == [], "words of ours are in it"
+    assert len(foreign_user_rows(lines, {"another"})) == 1
+    unclear = user(STEER, "go", mergedSendUuids=PROMPT)
+    assert not find_prompt([unclear], PROMPT).recorded
+
+
 def test_a_steer_is_found_in_either_form() -> None:
     assert has_steer(fixtures.lines("turns/steer-folded.session"), STEER)
     assert has_steer(fixtures.lines("turns/steer-second-turn.session"), STEER)

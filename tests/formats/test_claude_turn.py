@@ -127,6 +127,14 @@ def test_a_late_steer_makes_a_second_turn_and_the_last_result_counts() -> None:
     assert found.cost_usd == pytest.approx(0.00028), "both results' costs, each once"
 
 
+def test_a_turn_began_once_its_prompt_is_taken_up() -> None:
+    reader = TurnReader([PROMPT])
+    reader.feed(Lifecycle(PROMPT, "queued"))
+    assert not reader.began
+    reader.feed(Lifecycle(PROMPT, "started"))
+    assert reader.began
+
+
 def test_a_turn_is_not_over_at_the_idle_before_a_steer_was_read() -> None:
     reader = read("structured")
     reader.sent(STEER)

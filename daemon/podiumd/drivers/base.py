@@ -303,7 +303,10 @@ class Turn(Protocol):
         ...
 
     async def steer(self, text: str, uuid: str) -> bool:
-        """Hand a message to the running turn. ``False``: the turn was over, nothing was sent."""
+        """Hand a message to the running turn. ``False``: the turn was over, nothing was sent.
+
+        May wait until the agent has taken up its prompt: the turn is followed by another task.
+        """
         ...
 
     async def answer(self, request_id: str, decision: Decision) -> bool:

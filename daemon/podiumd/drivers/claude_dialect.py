@@ -7,7 +7,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.phase_tools import ToolSpec, plain_name
 from podiumd.core.report import EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -22,7 +22,7 @@ from podiumd.drivers.base import (
 )
 from podiumd.drivers.claude_tools import ServedTools
 from podiumd.drivers.dialect import Ending
-from podiumd.formats import claude_control, mcp
+from podiumd.formats import claude_control
 from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
@@ -77,6 +77,10 @@ class ClaudeDialect:
     @property
     def waits_for_answer(self) -> bool:
         return bool(self.reader.approvals) or bool(self._served.waiting)
+
+    @property
+    def taken_up(self) -> bool:
+        return self.reader.began
 
     @property
     def tool_begun(self) -> bool:
@@ -247,6 +251,6 @@ def _tool_line(block: ToolUse) -> str:
     """One line that says what a tool is called for: its name and its most telling argument."""
     words = [value for value in block.input.values() if isinstance(value, str)]
     first = " ".join(words[0].split()) if words else ""
-    name = block.name.removeprefix(mcp.PREFIX)
+    name = plain_name(block.name)
     line = f"{name}: {first}" if first else name
     return line if len(line) <= DETAIL_CHARACTERS else line[: DETAIL_CHARACTERS - 1] + "…"

@@ -69,6 +69,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def taken_up(self) -> bool:
+        """The agent works on its prompt: what is said now comes after it, not with it."""
+        ...
+
+    @property
     def tool_begun(self) -> bool:
         """The agent has begun with a tool."""
         ...

@@ -81,6 +81,8 @@ class SpooledTurn:
         self._ended: tuple[EndKind | None, str] | None = None
         self._left = False
         self._first_output = self._tool_begun = False
+        # Set once the agent has taken up its prompt, and when the turn ends or is let go.
+        self._taken_up = trio.Event()
         self._report: TurnReport | None = None
 
     # -- following ---------------------------------------------------------------------------
@@ -126,6 +128,7 @@ class SpooledTurn:
             await trio.lowlevel.checkpoint()
         self._first_output = True
         self._tool_begun = self._dialect.tool_begun
+        self._see_taken_up()
         self._pending.extend([*events, *self._dialect.open_requests()])
         self._replies.extend(self._dialect.replies())
         self._judge()
@@ -176,7 +179,12 @@ class SpooledTurn:
                 failpoint("turn.tool-begun")
         if lines:
             self._last_output = trio.current_time()
+            self._see_taken_up()
         return bool(lines)
+
+    def _see_taken_up(self) -> None:
+        if self._dialect.taken_up:
+            self._taken_up.set()
 
     def _judge(self) -> None:
         if self._dialect.over:
@@ -206,6 +214,7 @@ class SpooledTurn:
             if kind is None and self._stop_at is not None:
                 kind, detail = "interrupted", "stopped on request"
             self._ended = (kind, detail)
+            self._taken_up.set()
 
     # -- talking to it -----------------------------------------------------------------------
 
@@ -218,6 +227,7 @@ class SpooledTurn:
     async def _interrupt(self) -> None:
         if self._stop_at is None:
             self._stop_at = trio.current_time() + STEP_SECONDS
+            self._taken_up.set()
             self._bell.ring()
             with trio.move_on_at(self._stop_at):
                 await self._send(self._dialect.interrupt())
@@ -225,8 +235,11 @@ class SpooledTurn:
     async def steer(self, text: str, uuid: str) -> bool:
         """Hand a message to the running turn; ``False``: it was over, nothing was sent.
 
+        Waits until the agent has taken up its prompt, while somebody else follows the turn: what
+        comes before that, Claude Code may join with the prompt into one message that is neither.
         Raises ``LineTooLong``.
         """
+        await self._taken_up.wait()
         if self._ended is not None or self._stop_at is not None or self._left:
             await trio.lowlevel.checkpoint()
             return False
@@ -270,6 +283,7 @@ class SpooledTurn:
         """Let go of the turn: the agent works on, nothing is torn down."""
         # The flag first: leaving holds also where this task is being cancelled.
         self._left = True
+        self._taken_up.set()
         self._bell.ring()
         with contextlib.suppress(OSError):  # without it nothing is told twice, only less
             (self._directory / TOLD).write_text(str(self.offset))
@@ -295,6 +309,7 @@ class SpooledTurn:
         In order: interrupt, end of session, terminate, kill, 2 s each, then a sweep; ``look``
         then says what the agent's own record holds.
         """
+        self._taken_up.set()
         try:
             if not self._left:
                 await self._end_process()

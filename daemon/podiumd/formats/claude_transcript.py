@@ -29,7 +29,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     ``message`` is there for user and assistant rows and for a message that was queued while the
     agent worked. ``synthetic``: the CLI's own row, not the model's and not a person's.
-    ``source_uuid``: the uuid under which a queued message was sent.
+    ``source_uuid``: the uuid under which a queued message was sent. ``merged_uuids``: those of
+    other messages whose words stand in this row too: a prompt and what was said while its process
+    started are now and then joined, under the uuid of the last (seen in one start of ten).
     """
 
     type: str
@@ -41,7 +43,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     sidechain: bool
     synthetic: bool
     source_uuid: str | None
+    merged_uuids: tuple[str, ...]
     message: Message | None
+
+    @property
+    def sent_uuids(self) -> tuple[str | None, ...]:
+        """The uuids under which what stands here may have been sent."""
+        return (self.uuid, self.source_uuid, *self.merged_uuids)
 
 
 class PromptTrace(msgspec.Struct, frozen=True):
@@ -87,8 +95,16 @@ def decode_record(line: bytes) -> Record | None:
         sidechain=raw.get("isSidechain") is True,
         synthetic=_synthetic(kind, raw, attachment),
         source_uuid=optional(attachment, "source_uuid") if queued else None,
+        merged_uuids=_merged(raw) if kind == "user" else (),
         message=_message(kind, raw, attachment if queued else None),
     )
+
+
+def _merged(raw: dict[str, Any]) -> tuple[str, ...]:
+    uuids = raw.get("mergedSendUuids")
+    if not isinstance(uuids, list):
+        return ()
+    return tuple(uuid for uuid in uuids if isinstance(uuid, str))
 
 
 def _synthetic(kind: str, raw: dict[str, Any], attachment: dict[str, Any]) -> bool:
@@ -129,7 +145,7 @@ def _records(lines: Iterable[bytes]) -> Iterable[Record]:
 
 
 def _holds(record: Record, uuid: str) -> bool:
-    return record.source_uuid == uuid or (record.type == "user" and record.uuid == uuid)
+    return uuid in record.sent_uuids and (record.type == "user" or record.source_uuid == uuid)
 
 
 def find_prompt(lines: Iterable[bytes], uuid: str) -> PromptTrace:
@@ -170,9 +186,7 @@ def foreign_user_rows(lines: Iterable[bytes], known_uuids: Collection[str]) -> l
     return [
         record
         for record in _records(lines)
-        if is_prompt(record)
-        and record.uuid not in known_uuids
-        and record.source_uuid not in known_uuids
+        if is_prompt(record) and not any(uuid in known_uuids for uuid in record.sent_uuids)
     ]
 
 

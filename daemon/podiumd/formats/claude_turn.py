@@ -92,6 +92,11 @@ class TurnReader:
         return self._idle and not self.over and "queued" not in self._states.values()
 
     @property
+    def began(self) -> bool:
+        """The process works on a message of ours, or has done so."""
+        return bool(self._began)
+
+    @property
     def has_result(self) -> bool:
         """A result has come; it may not be the last."""
         return bool(self._results)
