@@ -95,6 +95,22 @@ def test_a_signal_reads_the_file_and_the_gateway_is_called_by_its_new_names(
     assert restarts == pending.keys()
 
 
+def test_a_mistyped_variable_is_told_at_the_start_and_those_of_a_turn_are_not(
+    tmp_path: Path,
+) -> None:
+    with real_daemon(
+        tmp_path / "h",
+        PODIUM_LIMITS_MAX_AGENT="9",
+        PODIUM_TURN="a-turn",
+        PODIUM_TOOLS_TOKEN="a-token",
+        PODIUM_FAILPOINT="",
+    ) as made:
+        (told,) = made.logged("Setting ignored")
+        assert told["level"] == "warning"
+        assert told["reason"].startswith("environment PODIUM_LIMITS_MAX_AGENT: unknown")
+        assert made.result("daemon.status")["configuration"]["warnings"] == [told["reason"]]
+
+
 def test_recipes_that_the_file_switches_off_are_off_until_it_switches_them_on(
     daemon: RealDaemon,
 ) -> None:

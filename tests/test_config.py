@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,8 +12,12 @@ import pytest
 
 from podiumd import __main__ as program
 from podiumd.config import Config
-from podiumd.config_load import ConfigError, Loaded, flatten, load
+from podiumd.config_load import ConfigError, Loaded, flatten, ignored_variables, load
 from podiumd.paths import PlaceError
+from podiumd.variables import OTHERS
+from tests.house.source import ROOT, modules
+
+UNITS = ("systemd/podiumd.service", "launchd/podiumd.plist")
 
 FULL = """\
 [agents.claude]
@@ -64,6 +69,7 @@ speak_rate = 200
 enabled = false
 [limits]
 max_agents = 2
+max_queued = 20
 agent_memory_megabytes = 100
 spool_megabytes = 10
 output_megabytes = 5
@@ -122,6 +128,53 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert loaded.config.agents.claude.command == "/x/claude"
     assert loaded.config.notify.command == ()
     assert loaded.sources["gateway.port"] == "environment PODIUM_GATEWAY_PORT"
+
+
+def test_a_variable_that_has_no_effect_is_named_with_the_one_that_is_meant(tmp_path: Path) -> None:
+    loaded = read(
+        tmp_path,
+        PODIUM_LIMITS_MAX_AGENT="9",
+        PODIUM_MAX_AGENTS="9",
+        PODIUM_CONFG="secret",
+        PODIUM_XYZ="secret",
+        **{"PODIUM_\x1b[2J": "", "PODIUMX": "another's"},
+        PODIUM_NOTIFY_COMMAND="notify-send",
+        PODIUM_AGENTS_CLAUDE_ENV="A=1",
+    )
+    assert loaded.config == Config()
+    agents = "the nearest known is 'PODIUM_LIMITS_MAX_AGENTS'"
+    for_the_file = "is a list or table, which belongs in the file"
+    assert set(loaded.warnings) == {
+        r"environment PODIUM_\x1b[2J: unknown, it has no effect; none is like it",
+        f"environment PODIUM_AGENTS_CLAUDE_ENV: it has no effect; agents.claude.env {for_the_file}",
+        "environment PODIUM_CONFG: unknown, it has no effect; the nearest known is 'PODIUM_CONFIG'",
+        f"environment PODIUM_LIMITS_MAX_AGENT: unknown, it has no effect; {agents}",
+        f"environment PODIUM_MAX_AGENTS: unknown, it has no effect; {agents}",
+        f"environment PODIUM_NOTIFY_COMMAND: it has no effect; notify.command {for_the_file}",
+        "environment PODIUM_XYZ: unknown, it has no effect; none is like it",
+    }
+
+
+def test_every_variable_that_a_part_of_podium_looks_at_is_known(tmp_path: Path) -> None:
+    """Those of the client, of a service and of a turn too: a daemon may be started from there."""
+    words = "".join(path.read_text("utf-8") for path in modules("daemon", "client"))
+    words += "".join((ROOT / one).read_text("utf-8") for one in UNITS)
+    named = set(re.findall(r"PODIUM_[A-Z]+(?:_[A-Z]+)*(?![A-Z_])", words)) - {"PODIUM_SECTION_KEY"}
+    assert {"PODIUM_TURN", "PODIUM_TOOLS_TOKEN", "PODIUM_SERVICE", "PODIUM_RECORDER"} <= named
+    assert named >= OTHERS
+    assert ignored_variables(dict.fromkeys(named, "")) == ()
+
+
+def test_config_show_tells_what_has_no_effect_beside_the_settings(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_LIMITS_MAX_AGENT", "9")
+    code, out, err = run(capsys, "config", "show")
+    assert code == 0 and "limits.max_agents = 4 " in out
+    assert err.startswith("podiumd: environment PODIUM_LIMITS_MAX_AGENT: unknown")
+    shown = json.loads(run(capsys, "config", "show", "--json")[1])
+    assert shown["warnings"] == [err.removeprefix("podiumd: ").rstrip()]
+    assert run(capsys, "config", "path") == (0, f"{home}/config.toml\n", "")
 
 
 @pytest.mark.parametrize("name", ["--config", "PODIUM_CONFIG"])

@@ -132,6 +132,7 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
     assert bounds["limits"] == {
         "agent_memory_megabytes": 4096,
         "max_agents": 2,
+        "max_queued": 256,
         "spool_megabytes": 1024,
         "output_megabytes": 10,
         "turn_timeout_seconds": 3600,
@@ -144,6 +145,14 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
         "commands": 1000,
         "commands_days": 7,
     }
+
+
+def test_a_variable_that_has_no_effect_is_told_as_long_as_the_daemon_runs(tmp_path: Path) -> None:
+    settings = Running(tmp_path, PODIUM_LIMITS_MAX_AGENT="9").settings
+    (told,) = settings.status()["warnings"]
+    assert told.startswith("environment PODIUM_LIMITS_MAX_AGENT: unknown")
+    assert settings.document()["warnings"] == [told]
+    assert Running(tmp_path).settings.status()["warnings"] == []
 
 
 def test_every_setting_that_is_said_to_change_exists() -> None:

@@ -109,6 +109,7 @@ HOSTILE: list[tuple[str | bytes, int, str]] = [
     ("[voice]\nidle_unload_seconds = 1e10", 2, "at most 2592000"),
     ("[voice]\nspeak = 'loud'", 2, "one of 'full', 'off', 'summary'"),
     ("[orchestration]\nenabled = 'off'", 2, "true or false"),
+    ("[limits]\nmax_queued = 0", 2, "an integer from 1 to 10000"),
     ("[limits]\nmax_agents = 0", 2, "an integer from 1 to 64"),
     ("[limits]\nmax_agents = 65", 2, "an integer from 1 to 64"),
     ("[limits]\nmax_agents = 4.0", 2, "an integer from 1 to 64"),

@@ -75,6 +75,8 @@ def _running(json: bool) -> int:
     text.emit("".join(lines))
     if answer.get("problem"):
         text.tell(f"podium: the file is not in force: {text.fold(answer['problem'])}")
+    for words in answer.get("warnings") or []:
+        text.tell(f"podium: {text.fold(words)}")
     for one in answer.get("pending") or []:
         text.tell(f"podium: {_waits(one)} {_restart(answer).rstrip()}")
     return OK

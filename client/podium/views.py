@@ -85,7 +85,9 @@ def _configuration(state: Json) -> str:
     if state.get("problem"):
         return f"the file is not in force: {state['problem']}"
     waiting = ", ".join(str(one.get("key")) for one in state.get("pending") or [])
-    return f"waits for a restart: {waiting} ('podium config show --running')" if waiting else ""
+    if waiting:
+        return f"waits for a restart: {waiting} ('podium config show --running')"
+    return "; ".join(map(str, state.get("warnings") or []))
 
 
 def _with_hint(number: object, command: str) -> str:

@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return command.main(options, os.environ, sys.platform)
         loaded = load(os.environ, sys.platform, Path.home(), options.config)
         if options.command == "config":
+            if options.action == "show":
+                for words in loaded.warnings:
+                    print(f"podiumd: {words}", file=sys.stderr)
             return _emit(_configuration(options.action, loaded, as_json=options.json))
         return _serve(loaded, options)
     except (ConfigError, PlaceError, AlreadyRunning) as error:
@@ -113,7 +116,7 @@ def _configuration(action: str, loaded: Loaded, *, as_json: bool) -> str:
             {"key": key, "value": value, "source": loaded.sources[key]}
             for key, value in values.items()
         ]
-        return json.dumps({"path": path, "values": listed})
+        return json.dumps({"path": path, "warnings": loaded.warnings, "values": listed})
     lines = [(f"{key} = {_toml(value)}", loaded.sources[key]) for key, value in values.items()]
     width = max(len(line) for line, _ in lines)
     return "\n".join(f"{line:<{width}}  # {source}" for line, source in lines)
@@ -158,6 +161,8 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
         set_up(options.log_format, file=loaded.places.log if options.detached else None)
     except OSError as error:
         raise PlaceError(f"Cannot write {loaded.places.log}: {error.strerror}.") from None
+    for words in loaded.warnings:
+        log("Setting ignored", "warning", reason=words)
     with _importing():
         from podiumd import app  # only now: 'config show' must not load the whole daemon
 

@@ -289,6 +289,7 @@ class Daemon:
             log=log,
             command_environment=self._agents.environment("commands"),
             retention=lambda: self._settings.config.retention,
+            limits=lambda: self._settings.config.limits,
             tool_access=ToolAccess(self._socket),
         )
 

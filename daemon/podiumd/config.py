@@ -165,13 +165,15 @@ class OrchestrationSettings(_Section, frozen=True):
 class LimitSettings(_Section, frozen=True):
     """``[limits]``: of the whole daemon.
 
-    ``max_agents``: agent processes at once. ``agent_memory_megabytes`` (MiB): one that takes more,
-    with what it started, is noted in the log; 0: none. ``spool_megabytes`` (MiB): output of one
-    turn, which ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of a
-    phone.
+    ``max_agents``: agent processes at once. ``max_queued``: prompts and starts that wait for one,
+    or for their session; one more is refused. ``agent_memory_megabytes`` (MiB): an agent that takes
+    more, with what it started, is noted in the log; 0: none. ``spool_megabytes`` (MiB): output of
+    one turn, which ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of
+    a phone.
     """
 
     max_agents: Annotated[int, Meta(ge=1, le=64)] = 4
+    max_queued: Annotated[int, Meta(ge=1, le=10_000)] = 256
     agent_memory_megabytes: Annotated[int, Meta(ge=0, le=1_048_576)] = 4096
     spool_megabytes: Annotated[int, Meta(ge=1, le=65536)] = 1024
     output_megabytes: Annotated[int, Meta(ge=2, le=1024)] = 10

@@ -19,12 +19,15 @@ from podiumd.config import Config
 from podiumd.core.findings import nearest
 from podiumd.core.toml_lines import TomlLines
 from podiumd.paths import Places, resolve
+from podiumd.variables import PREFIX, unknown
 from podiumd.wording import convert, quoted, shown
 
 _LARGEST_FILE_BYTES: Final = 1024 * 1024
 _LISTED_FAULTS: Final = 20
 _SENTENCE_CHARACTERS: Final = 200  # of the parser's; some repeat a key of the file, however long
 _SWITCH: Final = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
+_FROM_TEXT: Final = (bool, int, str)
+"""The kinds of setting that a variable can hold."""
 
 KeyPath = tuple[str, ...]
 
@@ -42,11 +45,12 @@ class ConfigError(Exception):
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The effective configuration. ``sources`` says for each dotted key where its value is from:
-    ``default``, ``FILE:LINE`` or ``environment NAME``."""
+    ``default``, ``FILE:LINE`` or ``environment NAME``; ``warnings`` what has no effect."""
 
     config: Config
     places: Places
     sources: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 def load(
@@ -63,7 +67,24 @@ def load(
         reader.read_file(text)
     reader.read_environment(environ)
     config = reader.finish()
-    return Loaded(config=config, places=places, sources=reader.sources)
+    return Loaded(
+        config=config,
+        places=places,
+        sources=reader.sources,
+        warnings=ignored_variables(environ),
+    )
+
+
+def ignored_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each variable that seems to be a setting, and has no effect."""
+    settings = {_variable(path): ".".join(path) for path in _leaves(Config)}
+    defaults = flatten(Config())
+    for_the_file = [
+        f"environment {name}: it has no effect; {key} is a list or table, which belongs in the file"
+        for name, key in settings.items()
+        if name in environ and type(defaults[key]) not in _FROM_TEXT
+    ]
+    return (*for_the_file, *unknown(environ, settings))
 
 
 def flatten(config: Config) -> dict[str, Any]:
@@ -156,9 +177,9 @@ class _Reader:
         """Take single values from ``PODIUM_SECTION_KEY``; tables and lists belong in the file."""
         defaults = flatten(Config())
         for path, kind in _leaves(Config).items():
-            name = "PODIUM_" + "_".join(path).upper()
+            name = _variable(path)
             base = type(defaults[".".join(path)])
-            if name in environ and base in (bool, int, str):
+            if name in environ and base in _FROM_TEXT:
                 value = _from_text(environ[name], base)
                 self._take(path, kind, value, f"environment {name}", f"environment {name}")
 
@@ -192,6 +213,10 @@ def _syntax_fault(file: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
     number = line if line.isdigit() else str(text.count("\n") + 1)
     said = sentence[:_SENTENCE_CHARACTERS].encode("unicode_escape").decode("ascii")
     return f"{file}:{number}: not valid TOML: {said}"
+
+
+def _variable(path: KeyPath) -> str:
+    return PREFIX + "_".join(path).upper()
 
 
 def _from_text(text: str, base: type) -> Any:

@@ -50,6 +50,7 @@ class Settings:
         self._restart = restart
         self._path = str(loaded.places.config)
         self._sources = dict(loaded.sources)
+        self._warnings = list(loaded.warnings)
         self._read = read
         self._apply: Apply | None = None
         self._fixed: Callable[[Config], object] = lambda _: None
@@ -103,12 +104,14 @@ class Settings:
 
     def status(self) -> Json:
         """``path``; ``problem``: why the file is not used, or null; ``pending``: what of it waits
-        for a restart, [{key, running, file}]; ``restart``: the command for that."""
+        for a restart, [{key, running, file}]; ``restart``: the command for that; ``warnings``:
+        sentences about what has no effect."""
         return {
             "path": self._path,
             "problem": self._problem,
             "pending": self._waiting(),
             "restart": self._restart,
+            "warnings": self._warnings,
         }
 
     def document(self) -> Json:

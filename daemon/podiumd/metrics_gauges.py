@@ -31,6 +31,7 @@ def watch_gauges(
     notes = MemoryNotes(lambda: (run.state for run in runs.live), agent_megabytes, context.log)
     meters.gauge("agents_memory_bytes", "Memory of agents and what they started.", notes.total)
     meters.gauge("runs_waiting", "Runs that wait for another to finish.", lambda: slots.waiting)
+    meters.gauge("runs_queued", "Prompts and recipes not begun.", lambda: len(runs.queue))
     meters.gauge("turns_taken_up", "Turns of the daemon before this.", lambda: runs.taken_up)
     meters.gauge("store_queue", "Decisions that wait for the disk.", lambda: store.queued)
     meters.gauge("event_queue", "Events that the slowest follower lags.", lambda: bus.longest_queue)

@@ -190,7 +190,7 @@ def test_speech_that_fails_falls_back_to_typing(
 @pytest.mark.parametrize(
     "status",
     [
-        {"state": "not-installed", "problem": 'Install it: pip install "podium[voice]".'},
+        {"state": "not-installed", "problem": 'Install it: pip install "faster-whisper>=1.1".'},
         {"state": "off"},
     ],
 )

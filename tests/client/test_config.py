@@ -80,6 +80,10 @@ def test_what_runs_is_shown_as_the_file_would_have_it_and_what_waits_beside_it(
     assert "the file is not in force: c.toml:1: x" in (
         podium(daemon, "config", "show", "--running").stderr
     )
+    daemon.answers["daemon.configuration"] = DOCUMENT | {"warnings": ["environment X: unknown"]}
+    assert "podium: environment X: unknown\n" in (
+        podium(daemon, "config", "show", "--running").stderr
+    )
     assert json.loads(podium(daemon, "config", "show", "--running", "--json").stdout)["values"]
 
 
@@ -104,6 +108,8 @@ def test_status_tells_of_a_configuration_only_when_something_is_wrong(daemon: Fa
     assert waiting is not None and "waits for a restart: gateway.port (" in waiting
     broken = line({"problem": "c.toml:1: x", "pending": []})
     assert broken is not None and "the file is not in force: c.toml:1: x" in broken
+    ignored = line({"problem": None, "pending": [], "warnings": ["environment X: unknown"]})
+    assert ignored is not None and ignored.endswith("environment X: unknown")
 
 
 def stand_in(path: Path, code: int) -> dict[str, str]:

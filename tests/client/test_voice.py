@@ -68,13 +68,13 @@ def test_what_is_missing_is_told_with_what_to_do(daemon: FakeDaemon, tmp_path: P
     (tmp_path / "memo.wav").write_bytes(b"RIFF")
 
     def refuse(params: Json) -> Json:
-        words = 'Speech is not installed: pip install "podium[voice]".'
+        words = 'Speech is not installed: pip install "faster-whisper>=1.1".'
         raise Refused(-32005, words, {"agent": "voice", "reason": "not-installed", "fix": words})
 
     daemon.answers["voice.transcribe"] = refuse
     done = podium(daemon, "transcribe", str(tmp_path / "memo.wav"))
     assert done.returncode == 1
-    assert done.stderr == 'podium: Speech is not installed: pip install "podium[voice]".\n'
+    assert done.stderr == 'podium: Speech is not installed: pip install "faster-whisper>=1.1".\n'
 
 
 def test_without_a_daemon_that_is_told(tmp_path: Path) -> None:

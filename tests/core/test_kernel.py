@@ -9,6 +9,7 @@ import pytest
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core.commands import CommandRefused
+from podiumd.core.kernel import MOST_WAITING
 from podiumd.core.recipe import Limits
 from tests.core.builders import Play, a_recipe, a_step, leave, review_loop, to
 
@@ -19,6 +20,21 @@ COLOURS = {"questions": [{"question": "Which colour?", "options": [{"label": "Re
 def gated(**more: Any) -> Play:
     """A run whose only step waits behind a gate."""
     return Play(a_recipe({"work": a_step(gate="Shall I?")}), **more).go()
+
+
+# What people say.
+
+
+def test_as_many_messages_wait_as_may_and_one_more_is_refused() -> None:
+    play = Play(a_recipe()).begin()
+    for number in range(MOST_WAITING):
+        play.do(c.Steer, uuid=f"s{number}", text="Mind it.")
+    with pytest.raises(CommandRefused, match="256 messages wait") as refused:
+        play.do(c.Steer, uuid="one-more", text="Mind it.")
+    assert refused.value.kind == "full" and len(play.state.steers) == MOST_WAITING
+    play.do(c.EffectOver, effect="steer:s7", state="delivered")
+
+    assert play.do(c.Steer, uuid="one-more", text="Mind it.") == ["steer.intended"]
 
 
 # Approvals.

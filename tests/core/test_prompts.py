@@ -61,6 +61,21 @@ def test_what_was_said_in_between_stands_before_the_block() -> None:
     )
 
 
+def test_what_is_too_much_for_one_prompt_waits_for_the_next() -> None:
+    """An agent takes a prompt in one line of a mebibyte."""
+    play = Play(review_loop())
+    first, second, third = ("ä" * (prompts.MOST_BYTES // 3), "b" * prompts.MOST_BYTES, "c")
+    for name, text in (("s1", first), ("s2", second), ("s3", third)):
+        play.do(c.Steer, uuid=name, text=text)
+
+    assert play.begin().turn.carried == ("s1",)
+    assert play.turn.prompt == f"Do the work.\n\n{prompts.STEERED}\n\n{first}\n\n{BLOCK}"
+    play.reply("Done.")
+    assert play.begin().turn.carried == ("s2",) and second in play.turn.prompt
+    play.reply("Done.")
+    assert play.begin().turn.carried == ("s3",) and play.state.steers == ()
+
+
 def test_what_was_said_goes_into_a_retry_too_and_the_block_stays_last() -> None:
     play = Play(review_loop())
     play.reply("Done.")

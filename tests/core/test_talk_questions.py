@@ -11,6 +11,7 @@ from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import views
 from podiumd.core.commands import CommandRefused
+from podiumd.core.kernel import MOST_WAITING
 from tests.core.talks import Talk
 
 OPTIONS: list[Any] = ["red", {"id": "b", "label": "Blue", "description": "Like the sky"}]
@@ -200,3 +201,20 @@ def test_a_first_prompt_is_shown_with_the_values_that_there_are() -> None:
 
     assert views.event_data(talk.facts[0])["first_prompt"] == "{{ctx.goal}}, 3"
     assert talk.reason == "error"
+
+
+def test_a_conversation_keeps_as_many_messages_as_may_wait_and_takes_every_answer() -> None:
+    talk = Talk()
+    talk.tell("A boat.")
+    talk.begin()
+    talk.call("ask", question="Which colour?", options=OPTIONS)
+    for number in range(MOST_WAITING):
+        talk.tell("More.", uuid=f"m{number}")
+    with pytest.raises(CommandRefused, match="256 messages wait"):
+        talk.tell("One more.", uuid="one-more")
+    talk.over()
+    talk.answer("red")
+
+    assert len(talk.state.messages) == MOST_WAITING + 1 and not talk.state.open_questions
+    talk.begin()
+    assert talk.state.messages == () and "red" in talk.turn.prompt

@@ -88,6 +88,7 @@ async def test_a_check_and_a_phones_command_are_at_work_too(tmp_path: Path, carr
     (records / f"{command}.json").write_text(json.dumps({"exit_code": None}))
     (records / "cmd-bad.json").write_text("{")
     mine = {carry(check_mark), carry(command), carry(f"name-{uuid.uuid4()}")}
+    mine.add(carry(f"worktree-run-{turn}"))
     running = replace(patient, daemon=Daemon(pid=1))
     listed = " ".join(one.message for one in found(running, "with the mark"))
     assert not any(f"{pid} (" in listed for pid in mine)

@@ -145,5 +145,14 @@ def test_a_configuration_that_is_not_in_force_is_told(tmp_path: Path) -> None:
     pending = {"configuration": {"problem": None, "pending": [{"key": "gateway.port"}]}}
     waiting = replace(patient, daemon=Daemon(pid=7, status=pending))
     assert only(settings.configuration(waiting)).message.endswith("a restart: gateway.port")
+    typo = {"PODIUM_LIMITS_MAX_AGENT": "9"}
+    alone = only(settings.configuration(replace(patient, daemon_environ=typo)))
+    assert (alone.state, alone.fix) == (
+        "warn",
+        "correct it, or unset it, where the daemon gets it, then 'podium down && podium up'",
+    )
+    assert alone.message.endswith("the nearest known is 'PODIUM_LIMITS_MAX_AGENTS'")
+    both = settings.configuration(replace(waiting, daemon_environ=typo))
+    assert [one.state for one in both] == ["warn", "warn"] and both[1].message == alone.message
     found = settings.unusable(ConfigError(["c.toml:1: one", "c.toml:2: two"]))
     assert (found.state, found.message) == ("broken", "c.toml:1: one (and 1 more)")

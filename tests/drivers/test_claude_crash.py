@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 import trio
+from msgspec.structs import replace
 
 import podiumd
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Decision, TurnEvent
 from podiumd.drivers.claude import ClaudeDriver
-from tests.drivers.rig import STEER, Rig, answering, bash, follow, states
+from tests.drivers.rig import STEER, Rig, answering, bash, follow, in_thread, started, states
 from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer
 
@@ -93,6 +94,42 @@ async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
     assert len(server.requests) == 2
     if steered and settled.state == "running":
         assert states(events, STEER)[-1] == "completed"
+
+
+async def test_the_agent_of_a_turn_begun_once_more_is_found_though_only_the_first_is_recorded(
+    claude: ClaudeDriver, rig: Rig, server: ModelServer
+) -> None:
+    """The first agent died before it had answered; the daemon after the second was spawned."""
+    server.load(
+        {
+            "turns": [
+                {"text": "half", "hold": "half"},
+                bash("echo x >> effects", "first"),
+                {"text": "last"},
+            ]
+        }
+    )
+    request = rig.request()
+    async with claude.turn(request) as turn:
+        first = started([await anext(turn)])
+        await in_thread(server.wait_holding, "half")
+        os.kill(first.pid, signal.SIGKILL)
+        await follow(turn)
+    pending = rig.pending(request, first)
+    absent = await claude.settle(pending)
+    assert absent.state == "absent"
+    again = replace(request, session_mode="resume" if absent.session_exists else "new")
+    await trio.to_thread.run_sync(crash, rig, again, "turn.after-spawn")
+
+    settled = await claude.settle(pending)
+    assert settled.state == "running" and settled.pid not in (None, first.pid)
+    with trio.fail_after(30):
+        async with claude.take_up(pending) as taken_up:
+            events = await follow(taken_up, answering(Decision("allow")))
+    assert started(events).pid == settled.pid
+    assert (taken_up.report.kind, taken_up.report.texts) == ("done", ("first", "last"))
+    assert (rig.work / "effects").read_text() == "x\n"
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("failpoint", SERVED)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import trio
 
+from podiumd.config import LimitSettings
 from podiumd.core.state import RunState
 from podiumd.drivers.base import Driver
 from podiumd.runtime.actor import RunActor
@@ -67,6 +68,7 @@ class Machine:
         self.agent = FakeDriver()
         self.drivers: dict[str, Driver] = {"claude": self.agent}
         self.max_agents = 4
+        self.max_queued = 256
         self.config_directory: Path | None = None
 
     @property
@@ -133,6 +135,7 @@ class Daemon:
             slots=Slots(machine.max_agents),
             log=self._log,
             command_environment=partial(environment, "commands"),
+            limits=lambda: LimitSettings(max_queued=machine.max_queued),
         )
         self.desk = Desk(self.context.leases, str(machine.state), self.context.clock.now)
         self.runs = Runs(self.context, self.desk, nursery)

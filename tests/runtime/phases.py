@@ -99,12 +99,23 @@ async def begun(daemon: Daemon, recipe: str, **more: object) -> Talk:
     return found
 
 
+async def at_work(daemon: Daemon, recipe: str) -> tuple[Talk, FakeTurn]:
+    """The same, with an agent at work on a person's first words."""
+    found = await begun(daemon, recipe)
+    return found, await found.answers("A shop")
+
+
+async def agree(turn: FakeTurn) -> None:
+    """The agent saves the goal, and asks to go on to the design."""
+    assert (await turn.calls("save", key="goal", value="A shop"))[0]
+    assert (await turn.calls("transition", to="agreed", summary="A shop it is"))[0]
+
+
 async def designing(daemon: Daemon, recipe: str) -> Talk:
     """The same, in its second phase."""
     found = await begun(daemon, recipe)
     turn = await found.answers("A shop")
-    assert (await turn.calls("save", key="goal", value="A shop"))[0]
-    assert (await turn.calls("transition", to="agreed", summary="A shop it is"))[0]
+    await agree(turn)
     turn.end(done(text="On to the design."))
     await daemon.until(found.run_id, lambda s: s.step == "design" and s.waits_for_words)
     return found

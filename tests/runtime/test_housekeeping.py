@@ -11,8 +11,8 @@ import trio.testing
 from msgspec.structs import replace
 
 from podiumd.config import RetentionSettings
+from podiumd.core.times import wire_time
 from podiumd.runtime import housekeeping
-from podiumd.runtime.clock import wire_time
 from podiumd.runtime.context import Context
 from podiumd.runtime.housekeeping import DAY_SECONDS, tidy, tidy_daily
 from tests.runtime.harness import Machine, fields_of, running, virtual

@@ -16,7 +16,7 @@ from podiumd.tools import failpoints
 from podiumd.tools.workspace import Workspace
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
-from tests.runtime.phases import begun, designing, hook, talk
+from tests.runtime.phases import agree, at_work, begun, designing, hook, talk
 from tests.runtime.processes import living, marker_of
 
 SH = ("/bin/sh", "-c")
@@ -27,8 +27,7 @@ async def test_a_hook_before_a_tool_of_podiums_refuses_it_and_it_is_not_done(
 ) -> None:
     guard = hook("before-tool", *SH, "cat > heard; echo not yet >&2; exit 2", match="save")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=guard))
-        turn = await held.answers("A shop")
+        held, turn = await at_work(daemon, talk(machine, goal=guard))
         assert await turn.calls("mcp__podium__save", key="goal", value="A shop") == (
             False,
             "not yet",
@@ -54,8 +53,7 @@ async def test_a_hook_before_a_tool_of_podiums_refuses_it_and_it_is_not_done(
 async def test_a_hook_after_a_tool_cannot_undo_it_but_the_agent_is_told(machine: Machine) -> None:
     after = hook("after-tool", *SH, "cat > heard; echo too short >&2; exit 2", match="save")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=after))
-        turn = await held.answers("A shop")
+        held, turn = await at_work(daemon, talk(machine, goal=after))
         success, told = await turn.calls("save", key="goal", value="A shop")
         assert success and told.endswith("objects to that: too short")
         assert held.ctx["goal"] == "A shop"
@@ -70,8 +68,7 @@ async def test_hooks_stand_around_the_agents_own_tools(machine: Machine) -> None
         "after-tool", *SH, "grep -q 'its output' && echo look again >&2 && exit 2", match="Ed*"
     )
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=hooks))
-        turn = await held.answers("A shop")
+        _, turn = await at_work(daemon, talk(machine, goal=hooks))
         points = [(point.event, point.match) for point in turn.request.hooks]
         assert points == [("before-tool", None), ("before-tool", "Bash"), ("after-tool", "Ed*")]
         assert await turn.uses("Bash", command="rm -r .") == "never"
@@ -86,8 +83,7 @@ async def test_a_hook_that_fails_otherwise_lets_pass_and_stands_in_the_log(
 ) -> None:
     hooks = hook("before-tool", *SH, "echo broken >&2; exit 1") + hook("before-tool", "no-such")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=hooks))
-        turn = await held.answers("A shop")
+        _, turn = await at_work(daemon, talk(machine, goal=hooks))
         assert (await turn.calls("save", key="goal", value="A shop"))[0]
         failed = fields_of(daemon.logged, "Hook failed")
         assert [(one["exit_status"], one["step"]) for one in failed] == [
@@ -100,8 +96,7 @@ async def test_a_hook_that_fails_otherwise_lets_pass_and_stands_in_the_log(
 async def test_calls_are_dealt_with_one_after_another_in_their_order(machine: Machine) -> None:
     slow = hook("before-tool", *SH, "sleep 0.2", match="save")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=slow))
-        turn = await held.answers("A shop")
+        _, turn = await at_work(daemon, talk(machine, goal=slow))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: turn.calls("save", "c1", key="goal", value="A shop"))
             await trio.testing.wait_all_tasks_blocked()
@@ -120,8 +115,7 @@ async def test_a_hook_at_the_end_refuses_the_turn_and_what_it_asked_for(machine:
         assert (heard["event"], heard["output"]) == ("turn-end", "What do you want?")
         (machine.project / "ok").unlink()
         turn = await held.answers("A shop")
-        await turn.calls("save", key="goal", value="A shop")
-        await turn.calls("transition", to="agreed", summary="s")
+        await agree(turn)
         turn.end(done())
         again = await held.turn()
         assert "no file" in again.prompt
@@ -226,8 +220,7 @@ async def test_a_hook_after_a_tool_that_a_daemon_did_not_see_the_end_of_is_run_a
     line = "test -e again || { echo $PODIUM_TURN > said; sleep 600; }; echo too short >&2; exit 2"
     after = hook("after-tool", *SH, line, match="save")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=after))
-        turn = await held.answers("A shop")
+        held, turn = await at_work(daemon, talk(machine, goal=after))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: turn.calls("save", "c1", key="goal", value="A shop"))
             await marker_of(fifo)
@@ -245,8 +238,7 @@ async def test_a_call_that_is_sent_again_is_told_what_a_hook_said_the_first_time
 ) -> None:
     after = hook("after-tool", *SH, "echo >> runs; echo too short >&2; exit 2", match="save")
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=after))
-        turn = await held.answers("A shop")
+        _, turn = await at_work(daemon, talk(machine, goal=after))
         first = await turn.calls("save", "c1", key="goal", value="A shop")
         assert await turn.calls("save", "c1", key="goal", value="A shop") == first
         assert first[1].endswith("too short")
@@ -276,8 +268,7 @@ async def test_a_cancelled_turn_ends_the_hook_of_its_tool(machine: Machine) -> N
     os.mkfifo(fifo)
     line = "echo $PODIUM_TURN > said; setsid sleep 600 & exec sleep 600"
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=hook("before-tool", *SH, line)))
-        turn = await held.answers("A shop")
+        held, turn = await at_work(daemon, talk(machine, goal=hook("before-tool", *SH, line)))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(turn.calls, "notify")
             marker = await marker_of(fifo)
@@ -292,8 +283,9 @@ async def test_a_fault_in_a_hook_ends_the_run_and_its_agent(
     machine: Machine, tmp_path: Path
 ) -> None:
     async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=hook("before-tool", "podium:saved", "goal")))
-        turn = await held.answers("A shop")
+        held, turn = await at_work(
+            daemon, talk(machine, goal=hook("before-tool", "podium:saved", "goal"))
+        )
         failpoints.arm("hook.before-run:1:error")
         try:
             async with trio.open_nursery() as nursery:

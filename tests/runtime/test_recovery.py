@@ -12,13 +12,11 @@ import pytest
 from podiumd.core import commands as c
 from podiumd.core.prompts import INTERRUPTED
 from podiumd.core.report import TurnReport
-from podiumd.core.state import RunState
-from podiumd.drivers.base import PendingTurn, Settled, Started
+from podiumd.drivers.base import PendingTurn, Settled
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.runtime.errors import Busy, NotFound
 from podiumd.tools.process import MARKER
-from tests.runtime import fake_agent
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.tools.git_repository import commit, make_repository
@@ -337,28 +335,6 @@ async def test_a_project_that_has_gone_meanwhile_keeps_nobody_from_starting(
         assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
 
 
-async def test_a_turn_that_is_begun_once_more_is_known_by_its_new_process(
-    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(one)
-    turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
-    second = Started(pid=4_000_001, proc_start=2, group=4_000_001)
-    monkeypatch.setattr(fake_agent, "LIVES", second)
-    async with running(machine) as daemon:
-        again = await daemon.turn()
-        assert again.request.turn_id == turn.request.turn_id
-        await daemon.until(run_id, lambda s: s.turn is not None and _pid(s) == second.pid)
-    del machine.agent.settled[turn.request.turn_id]
-    async with running(machine) as daemon:
-        await again.taken_up()
-        assert machine.agent.looked_at[-1].pid == second.pid
-        assert (await daemon.types(run_id)).count("turn.started") == 2
-        again.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-
-
 async def test_an_agent_that_cannot_be_taken_up_does_not_work_on_for_nobody(
     machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -373,8 +349,3 @@ async def test_an_agent_that_cannot_be_taken_up_does_not_work_on_for_nobody(
         async with running(machine) as daemon:
             assert (await daemon.ended(run_id))["exit"]["reason"] == "internal-error"
             assert agent.poll() == -signal.SIGTERM
-
-
-def _pid(state: RunState) -> int | None:
-    started = state.turn.started if state.turn is not None else None
-    return started.pid if started is not None else None

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
-from contextlib import closing
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,7 @@ from podiumd.drivers.base import Settled
 from podiumd.runtime.loading import SHOWN_FAULTS, load
 from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact, RunRow
+from podiumd.tools.process import MARKER
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 
@@ -144,6 +149,38 @@ async def test_a_run_goes_on_without_the_facts_that_do_not_follow(
         again.complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
         assert len(machine.agent.turns) == 2
+
+
+@pytest.mark.parametrize("lost", ["turn.intended", "run.started"])
+async def test_an_agent_whose_turn_is_lost_is_ended_and_nobody_elses(
+    machine: Machine, one: str, lost: str
+) -> None:
+    """Whether the turn alone cannot be read any more, or nothing of its run."""
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        _, well = await daemon.begun(one, working_directory=machine.directory("other"))
+    damage(machine, run_id, f"type = '{lost}'")
+    elsewhere = str(uuid.uuid4())
+    with (
+        marked(turn.request.turn_id) as agent,
+        marked(well.request.turn_id) as followed,
+        marked(elsewhere) as others,
+    ):
+        async with running(machine) as daemon:
+            assert agent.poll() == -signal.SIGTERM
+            assert followed.poll() is None and others.poll() is None
+            [line] = fields_of(daemon.logged, "Agent of no turn ended")
+            assert line == {"turn_id": turn.request.turn_id, "processes": 1}
+
+
+@contextmanager
+def marked(turn_id: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that carries the mark of a turn."""
+    with subprocess.Popen(["sleep", "600"], env={MARKER: turn_id}) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("name", ["facts_v1", "facts_native", "facts_talk"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ import trio
 import trio.testing
 
 from podiumd.config import VoiceSettings
-from podiumd.speech.api import INSTALL, AudioError, SpeechUnavailable
+from podiumd.speech.api import INSTALL, LIBRARY, AudioError, SpeechUnavailable
 from podiumd.speech.local import WorkerEngine, open_worker_engine
 from podiumd.speech.models import Models
 from podiumd.speech.process import WorkerProcess
 from podiumd.speech.service import Speech, open_speech
 from podiumd.tools.process import Identity, alive, start_of, wait_gone
+from tests.house.source import ROOT
 from tests.speech.speeches import SECOND, fake_worker, request
 
 
@@ -189,7 +192,7 @@ async def test_a_program_that_cannot_be_started_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("installed", "model", "state", "says"),
     [
-        (False, "base", "not-installed", r'pip install "podium\[voice\]"'),
+        (False, "base", "not-installed", re.escape(INSTALL)),
         (True, "base", "no-model", "podium voice install base"),
         (True, "huge", "no-model", "Name one of: tiny"),
         (True, "/no/where", "no-model", "/no/where holds no model"),
@@ -215,4 +218,11 @@ async def test_what_is_missing_is_a_state_that_says_what_to_do(
 def test_speech_is_installed_where_podium_itself_is() -> None:
     program, *rest = shlex.split(INSTALL)
     assert program == sys.executable
-    assert rest == ["-m", "pip", "install", "podium[voice]"]
+    assert rest == ["-m", "pip", "install", LIBRARY]
+
+
+def test_what_the_advice_the_guide_and_the_extra_install_is_the_same() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert package["project"]["optional-dependencies"]["voice"] == [LIBRARY]
+    guide = (ROOT / "docs" / "voice.md").read_text("utf-8")
+    assert f'-m pip install "{LIBRARY}"' in guide and f'pipx inject podium "{LIBRARY}"' in guide

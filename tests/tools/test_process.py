@@ -22,6 +22,7 @@ from podiumd.tools.process import (
     carriers,
     command_line,
     identity_of,
+    marks,
     send_signal,
     start_of,
     sweep,
@@ -111,6 +112,19 @@ def test_carriers_are_those_with_exactly_this_marker() -> None:
     turn = str(uuid.uuid4())
     with child(turn=turn) as ours, child(turn=turn + "0"), child():
         assert carriers(turn) == [named(ours)]
+
+
+def test_the_marks_are_those_of_living_processes_but_not_our_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, other, dead = (str(uuid.uuid4()) for _ in range(3))
+    with child(turn=one), child(turn=other), child(turn=dead) as third:
+        third.kill()
+        third.wait()
+        assert marks() & {one, other, dead} == {one, other}
+        first = carriers(one)[0].pid
+        monkeypatch.setattr(os, "getpid", lambda: first)
+        assert marks() & {one, other} == {other}
 
 
 def test_a_process_with_the_marker_does_not_count_itself() -> None:

@@ -20,7 +20,10 @@ NAMES = ("read_file", "write_file", "patch", "search", "run_command", "run_tests
 ALIAS = "tool_call"
 """An action that names another: ``{"action": "tool_call", "tool": NAME, "args": {...}}``."""
 
-SERVED_PREFIX = "mcp__podium__"
+SERVER = "podium"
+"""What the server of Podium's own tools is called, in agents' configurations too."""
+
+SERVED_PREFIX = f"mcp__{SERVER}__"
 """What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
 
 _FILLED = frozenset({"args", "arguments", "input", "parameters"})

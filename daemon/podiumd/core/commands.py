@@ -273,11 +273,15 @@ class CommandRefused(Exception):
     """The command does not fit the run as it is; nothing was decided.
 
     ``kind``: ``ended`` (the run is over), ``closed`` (the question is), ``unknown`` (no such
-    question) or ``invalid`` (an impossible value). ``data`` is for programs.
+    question), ``invalid`` (an impossible value) or ``full`` (it would have to wait, and too much
+    does). ``data`` is for programs.
     """
 
     def __init__(
-        self, kind: Literal["ended", "closed", "unknown", "invalid"], message: str, **data: Any
+        self,
+        kind: Literal["ended", "closed", "unknown", "invalid", "full"],
+        message: str,
+        **data: Any,
     ) -> None:
         super().__init__(message)
         self.kind = kind

@@ -100,12 +100,18 @@ def dotted(path: Path) -> str:
     return text
 
 
+def closest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is meant; ``None`` where none is like it."""
+    match = difflib.get_close_matches(name[:100], known, n=1, cutoff=_ALIKE)
+    return match[0] if match else None
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known name is meant, or which are known: ends a sentence of a finding."""
     some = [one[:100] for one in islice(known, _MOST_COMPARED)]
-    match = difflib.get_close_matches(name[:100], some, n=1, cutoff=_ALIKE)
-    if match:
-        return f"the nearest known is '{match[0]}'"
+    match = closest(name, some)
+    if match is not None:
+        return f"the nearest known is '{match}'"
     if len(some) > _MOST_LISTED:
         return "none of those known here is like it"
     listed = ", ".join(f"'{one}'" for one in some)

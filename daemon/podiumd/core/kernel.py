@@ -7,7 +7,7 @@ earlier parts decided.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
@@ -18,6 +18,9 @@ from podiumd.core.exits import Exit, classify
 from podiumd.core.fold import evolve
 from podiumd.core.ids import derive
 from podiumd.core.state import Question, RunState
+
+MOST_WAITING: Final = 256
+"""Messages of people that a run keeps until its agent has them."""
 
 Closed = Literal["answered", "superseded", "expired"]
 
@@ -178,10 +181,26 @@ def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
 
 
 def steer(d: Decision, command: c.Steer) -> None:
-    """Words for the running turn; when none is running they wait for the next prompt."""
+    """Words for the running turn; when none is running they wait for the next prompt.
+
+    Raises:
+        CommandRefused: too many wait already.
+    """
+    require_room(d.state)
     turn = d.state.turn
     turn_id = turn.intent.turn_id if turn is not None and not d.state.stopping else None
     d.emit(f.SteerIntended(uuid=command.uuid, text=command.text, turn_id=turn_id))
+
+
+def require_room(state: RunState) -> None:
+    """Whether one message more may wait for the agent.
+
+    Raises:
+        CommandRefused: too many wait already.
+    """
+    if len(state.steers) >= MOST_WAITING:
+        words = f"{MOST_WAITING} messages wait for the agent already: this one was not taken."
+        raise c.CommandRefused("full", f"{words} Try again when it has read some.")
 
 
 def pause(d: Decision) -> None:

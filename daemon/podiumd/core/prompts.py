@@ -7,11 +7,12 @@ byte.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from podiumd.core import outcome, template
 from podiumd.core.phase_context import as_text
 from podiumd.core.recipe import Step
-from podiumd.core.state import RunState
+from podiumd.core.state import RunState, Said
 
 GO_ON = "Go on with this step where you stopped. If it is already finished, say how it went."
 INTERRUPTED = (
@@ -22,6 +23,20 @@ INTERRUPTED = (
 ORIGINAL = "This is what you were asked to do:"
 STEERED = "While you were working, the person you work for wrote:"
 PLAIN_GO_ON = "Go on where you stopped."
+
+MOST_BYTES: Final = 512 * 1024
+"""What messages that waited may come to in one prompt; a message by itself may be longer."""
+
+
+def fitting(messages: Sequence[Said]) -> tuple[Said, ...]:
+    """The first messages that one prompt can carry; what is too much waits for the next one."""
+    size, found = 0, list[Said]()
+    for message in messages:
+        size += len(message.text.encode("utf-8", "replace"))
+        if found and size > MOST_BYTES:
+            break
+        found.append(message)
+    return tuple(found)
 
 
 def step_body(state: RunState, step: Step) -> str:

@@ -58,13 +58,14 @@ def say(d: Decision, command: c.Say) -> None:
     """A person says something: the running turn gets it, or it is the next prompt.
 
     Raises:
-        CommandRefused: there is nothing in it.
+        CommandRefused: there is nothing in it, or too many wait already.
     """
     state, text = d.state, command.text
     if command.uuid in state.heard:
         return
     if not text.strip():
         raise c.CommandRefused("invalid", "There is nothing in this message.", parameter="text")
+    kernel.require_room(state)
     for question in state.open_questions:
         if question.of_phase:
             text = _answered_by_the_way(d, question, command)

@@ -10,7 +10,7 @@ from podiumd.core import prompts
 from podiumd.core.phase_context import as_text
 from podiumd.core.phase_fold import NOW
 from podiumd.core.recipe import Step
-from podiumd.core.state import RunState, Said
+from podiumd.core.state import RunState
 
 BEGIN: Final = "Begin with this phase of the conversation. You have the first word."
 NO_TRANSITION: Final = (
@@ -22,20 +22,6 @@ TAKEN_OVER: Final = (
     "phase '{phase}'. This is what is known of it."
 )
 VALUE_CHARACTERS: Final = 2000
-
-MOST_BYTES: Final = 512 * 1024
-"""What messages that waited may come to in one prompt; a message by itself may be longer."""
-
-
-def fitting(messages: Sequence[Said]) -> tuple[Said, ...]:
-    """The first messages that one prompt can carry; what is too much waits for the next one."""
-    size, found = 0, list[Said]()
-    for message in messages:
-        size += len(message.text.encode("utf-8", "replace"))
-        if found and size > MOST_BYTES:
-            break
-        found.append(message)
-    return tuple(found)
 
 
 def refused(reason: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from podiumd.core.outcome import OutcomeError, extract, prose
 from podiumd.core.recipe import Step
 from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, Claim, RunState
+from podiumd.core.times import wire_time
 
 PLAIN = Step(kind="turn")
 """What holds for a plain prompt: the agent's defaults."""
@@ -59,8 +60,7 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     outcomes = step.allowed_outcomes if step.kind == "turn" and state.step is not None else ()
     # A person's own prompt, and what opens a phase, go out as they are; words wait for the next.
     waiting = state.messages if move.purpose not in ("prompt", "opening") else ()
-    if state.in_talk:
-        waiting = talk_prompts.fitting(waiting)
+    waiting = prompts.fitting(waiting)
     prompt = _prompt(state, move, step, outcomes, [words.text for words in waiting], gone=anew)
     if not prompt:
         d.end(classify("no-prompt"), detail=f"Step '{state.step}' has nothing to say.")
@@ -222,8 +222,8 @@ def _park_until(d: Decision, resets_at: str) -> str:
         return resets_at
     pause = timedelta(seconds=min(PARK_SECONDS * 2 ** (parks - 1), LONGEST_PARK_SECONDS))
     earliest = datetime.fromisoformat(d.at) + pause
-    until = max(datetime.fromisoformat(resets_at), earliest).astimezone(UTC)
-    return until.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    until = max(datetime.fromisoformat(resets_at), earliest)
+    return wire_time(until)
 
 
 def _out_of_means(d: Decision, report: TurnReport) -> bool:

@@ -15,6 +15,7 @@ import msgspec
 from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
+from podiumd.runtime.unfinished_worktrees import marker_of
 from podiumd.store.connection import FACTS_NAME
 from podiumd.tools.process import MARKER, command_line
 
@@ -73,6 +74,7 @@ def _turn_id(data: bytes) -> str:
 
 def _processes(subject: Subject, known: Known) -> Iterable[Check]:
     ours = known.open_turns | _markers_of_checks(subject.places.state, known.open_runs)
+    ours |= {marker_of(run) for run in known.open_runs}
     if subject.daemon.pid is not None:
         ours |= _open_commands(subject.places.state / "commands")
     orphans = []

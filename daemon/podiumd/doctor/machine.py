@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from podiumd.core.times import wire_time
 from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
-from podiumd.runtime.clock import wire_time
 from podiumd.store.connection import FACTS_NAME
 
 OLDEST_PYTHON: Final = (3, 11)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.config_load import ConfigError
+from podiumd.config_load import ConfigError, ignored_variables
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 
@@ -18,15 +18,23 @@ def unusable(error: ConfigError) -> Check:
 
 
 def configuration(subject: Subject) -> list[Check]:
-    """What the file says is what the daemon does."""
+    """What the file and the environment say is what the daemon does."""
+    ignored = ignored_variables(subject.daemon_environ)
+    fix = f"correct it, or unset it, where the daemon gets it, then {subject.restart}"
+    warnings = [warn("configuration", words, fix) for words in ignored]
+    file = _file(subject)
+    return warnings if warnings and file.state == "ok" else [file, *warnings]
+
+
+def _file(subject: Subject) -> Check:
     path = subject.places.config
     state = (subject.daemon.status or {}).get("configuration") or {}
     if state.get("problem"):
         message = f"the daemon keeps its old settings: {state['problem']}"
-        return [warn("configuration", message, "mend the file, then 'podium config reload'")]
+        return warn("configuration", message, "mend the file, then 'podium config reload'")
     waiting = [one["key"] for one in state.get("pending") or []]
     if waiting:
         message = f"not in force before a restart: {', '.join(waiting)}"
-        return [warn("configuration", message, subject.restart)]
+        return warn("configuration", message, subject.restart)
     there = f"{path} can be used" if path.exists() else f"there is no {path}: all defaults hold"
-    return [ok("configuration", there)]
+    return ok("configuration", there)

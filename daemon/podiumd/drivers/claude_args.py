@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from podiumd.core.actions import SERVED_PREFIX, SERVER
 from podiumd.drivers.base import TurnRequest
 from podiumd.drivers.claude_inputs import servers_file, system_file
-from podiumd.formats import mcp
 
 READ_ONLY_TOOLS: Final = ("Read", "Grep", "Glob", "WebFetch", "WebSearch")
 """Those of the CLI's tools that can change no file. Bash is not among them."""
 
-SERVERS: Final = json.dumps({"mcpServers": {mcp.NAME: {"type": "sdk", "name": mcp.NAME}}})
+SERVERS: Final = json.dumps({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}})
 """The tool server that the daemon is itself, reached over the control protocol. It goes before a
 person's own server of that name."""
 
@@ -77,7 +77,7 @@ def claude_arguments(request: TurnRequest) -> list[str]:
         argv += ["--append-system-prompt-file", str(system_file(request))]
     if request.permission_mode:
         argv += ["--permission-mode", request.permission_mode]
-    allow = (*request.allow, *(mcp.PREFIX + spec.name for spec in request.served))
+    allow = (*request.allow, *(SERVED_PREFIX + spec.name for spec in request.served))
     if allow:
         # Takes any number of words, so it comes last.
         argv += ["--allowedTools", *dict.fromkeys(allow)]
@@ -113,7 +113,7 @@ def _tools(request: TurnRequest) -> list[str]:
             names = request.tools
     # Podium's own come with its server, where the turn is served them.
     served = {spec.name for spec in request.served}
-    names = tuple(n for n in names if not n.startswith(mcp.PREFIX) and n not in served)
+    names = tuple(n for n in names if not n.startswith(SERVED_PREFIX) and n not in served)
     built_in = [name for name in names if not name.startswith("mcp__")]
     strict = ["--strict-mcp-config"] if len(built_in) == len(names) else []
     return ["--tools", ",".join(built_in), *strict]

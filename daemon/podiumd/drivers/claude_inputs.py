@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from podiumd.core.actions import SERVER
 from podiumd.drivers.base import TurnRequest
-from podiumd.formats import mcp
 
 SERVERS: Final = "mcp.json"
 """In the turn's directory: how to start the server of Podium's tools, with the turn's token."""
@@ -31,7 +31,7 @@ def write_inputs(request: TurnRequest) -> None:
             "args": arguments,
             "env": server.environment,
         }
-        _write(servers_file(request), json.dumps({"mcpServers": {mcp.NAME: entry}}))
+        _write(servers_file(request), json.dumps({"mcpServers": {SERVER: entry}}))
     if request.system_prompt:
         _write(system_file(request), request.system_prompt)
 

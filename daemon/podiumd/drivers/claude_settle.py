@@ -25,11 +25,18 @@ from podiumd.tools.process import Identity, alive, carriers
 
 def find_agent(pending: PendingTurn) -> Identity | None:
     """Return the turn's living agent process: the recorded one, else the one with the marker
-    that has the turn's pipe as its stdin (the agent's own children carry the marker too)."""
+    that has the turn's pipe as its stdin (the agent's own children carry the marker too).
+
+    Where the recorded one is dead the turn may have been begun once more, with a pipe of its own,
+    by a daemon that died before it had stored the new process.
+    """
+    pipe = Path(pending.directory, PIPE)
     if pending.pid is not None and pending.proc_start is not None:
         recorded = Identity(pending.pid, pending.proc_start)
-        return recorded if alive(recorded) else None
-    pipe = Path(pending.directory, PIPE)
+        if alive(recorded):
+            return recorded
+        if not _later_than(recorded, pipe):
+            return None
     marked = sorted(carriers(pending.turn_id), key=lambda one: one.start)
     return next((one for one in marked if _reads(one, pipe)), None)
 
@@ -99,11 +106,25 @@ async def _replay(pending: PendingTurn) -> tuple[ClaudeDialect, bool]:
         spool.close()
 
 
-def _reads(identity: Identity, pipe: Path) -> bool:
-    """Whether the process has the pipe as its stdin; taken for granted where no /proc tells."""
-    if sys.platform != "linux":
-        return True
-    try:
-        return Path(f"/proc/{identity.pid}/fd/0").samefile(pipe)
-    except OSError:
-        return False
+if sys.platform == "linux":
+
+    def _later_than(_identity: Identity, _pipe: Path) -> bool:
+        return True  # what reads a pipe of an earlier attempt does not read this one
+
+    def _reads(identity: Identity, pipe: Path) -> bool:
+        try:
+            return Path(f"/proc/{identity.pid}/fd/0").samefile(pipe)
+        except OSError:
+            return False
+
+else:
+
+    def _later_than(identity: Identity, pipe: Path) -> bool:
+        """Whether the pipe was made after the process, and so for another; both in ms."""
+        try:
+            return pipe.stat().st_birthtime * 1000 > identity.start + 1
+        except OSError:
+            return False
+
+    def _reads(_identity: Identity, _pipe: Path) -> bool:
+        return True  # nothing tells: the earliest of the marked is the agent

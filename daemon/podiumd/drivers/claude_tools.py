@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from podiumd.core.actions import SERVED_PREFIX
 from podiumd.core.phase_tools import ToolSpec
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled
 from podiumd.formats import claude_control, mcp
@@ -37,7 +38,7 @@ ANSWER_CHARACTERS: Final = 8000
 OUTPUT_CHARACTERS: Final = 100_000
 """Of what a tool has put out, as a hook is told it."""
 
-NOT_OURS: Final = f"^(?!{mcp.PREFIX}|{STRUCTURED_OUTPUT}$)"
+NOT_OURS: Final = f"^(?!{SERVED_PREFIX}|{STRUCTURED_OUTPUT}$)"
 """Tools that do something to the world: around Podium's own, hooks are run when they are called."""
 
 _HOOKS_REQUEST: Final = "podium-initialize"
@@ -117,7 +118,7 @@ class ServedTools:
 
     def allows(self, request: ControlRequest) -> bool:
         """Let one of our own tools be used: nobody is asked for it, whatever the agent's mode."""
-        if request.tool not in {mcp.PREFIX + spec.name for spec in self._specs}:
+        if request.tool not in {SERVED_PREFIX + spec.name for spec in self._specs}:
             return False
         line = claude_control.allow(request.request_id)
         self._due[request.request_id] = _Due(line, request.tool_use_id)
@@ -125,7 +126,7 @@ class ServedTools:
 
     def missing(self, init: Init) -> Sequence[str]:
         """Those of our tools that the agent does not offer to its model."""
-        return [spec.name for spec in self._specs if mcp.PREFIX + spec.name not in init.tools]
+        return [spec.name for spec in self._specs if SERVED_PREFIX + spec.name not in init.tools]
 
     def reply(self, call_id: str, text: str, success: bool) -> bytes | None:
         """The line that answers a call; the first answer holds, ``None`` where nobody waits."""

@@ -13,14 +13,9 @@ from typing import Any, Final
 import msgspec
 
 from podiumd import __version__
+from podiumd.core.actions import SERVER
 from podiumd.core.phase_tools import ToolSpec
 from podiumd.formats.claude_json import mapping, read_value
-
-NAME: Final = "podium"
-"""What the server is called, in agents' configurations too."""
-
-PREFIX: Final = f"mcp__{NAME}__"
-"""What agents put before the name of a tool of this server."""
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions that begin with ``initialize``, oldest first."""
@@ -48,7 +43,7 @@ _VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
-_SERVER: Final = {"name": NAME, "title": "Podium", "version": __version__}
+_SERVER: Final = {"name": SERVER, "title": "Podium", "version": __version__}
 _CAPABILITIES: Final = {"tools": {"listChanged": False}}
 _FRESH: Final = {"ttlMs": 0, "cacheScope": "private"}
 """The tools are those of one step of one run, so nobody is to keep a list of them."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from podiumd.core.times import wire_time
 from podiumd.projects.discovery import Discovery, anywhere
 from podiumd.projects.errors import (
     StorageFailed,
@@ -159,7 +160,7 @@ class CommandBook:
             command_id=command_id,
             shell_command=command.shell_command,
             working_directory=str(path),
-            timestamp=_wire_time(self._wall()),
+            timestamp=wire_time(self._wall()),
         )
         self._running += 1  # before the first wait: two starts must not share the last place
         try:
@@ -271,7 +272,7 @@ class CommandBook:
 
     async def _clean(self) -> None:
         bounds = self._bounds()
-        limit = _wire_time(self._wall() - timedelta(days=bounds.days))
+        limit = wire_time(self._wall() - timedelta(days=bounds.days))
         over = [one for one in self._records.values() if one.exit_code is not None]
         surplus = len(over) - bounds.most
         old = [one for at, one in enumerate(over) if one.timestamp < limit or at < surplus]
@@ -286,8 +287,3 @@ def _exit_code(ending: Ending) -> int:
     if ending.exit_status is None:
         return _NOT_STARTED
     return ending.exit_status if ending.exit_status >= 0 else 128 - ending.exit_status
-
-
-def _wire_time(at: datetime) -> str:
-    """RFC 3339 in UTC with milliseconds and ``Z``."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from podiumd.core.times import wire_time
+
 
 class Clock(msgspec.Struct, frozen=True):
     """``wall``: the time of day. ``mono``: seconds that never run back, comparable between
@@ -23,8 +25,3 @@ class Clock(msgspec.Struct, frozen=True):
     def seconds_until(self, at: str) -> float:
         """Seconds from now to a wire time; negative once it is past."""
         return (datetime.fromisoformat(at) - self.wall()).total_seconds()
-
-
-def wire_time(at: datetime) -> str:
-    """RFC 3339 in UTC with milliseconds and ``Z``."""
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from podiumd.config import RetentionSettings
+from podiumd.config import LimitSettings, RetentionSettings
 from podiumd.drivers.base import Driver
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
@@ -50,8 +50,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The runtime's surroundings.
 
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
-    directory, ``retention`` tells what is kept at this moment. ``tool_access`` lets agents reach
-    the tools of their turn from outside.
+    directory; ``retention`` and ``limits`` tell what holds at this moment. ``tool_access`` lets
+    agents reach the tools of their turn from outside.
     """
 
     store: Store
@@ -64,6 +64,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     log: LogEvent
     command_environment: Callable[[str], dict[str, str]]
     retention: Callable[[], RetentionSettings] = RetentionSettings
+    limits: Callable[[], LimitSettings] = LimitSettings
     tool_access: ToolAccess = msgspec.field(default_factory=ToolAccess)
 
     def turn_directory(self, turn_id: str) -> Path:

@@ -147,6 +147,10 @@ class Desk:
         """
         self._lines.setdefault(session_id, {})[run_id] = wake
 
+    def in_line(self) -> frozenset[str]:
+        """The runs that wait for a session."""
+        return frozenset(run_id for line in self._lines.values() for run_id in line)
+
     def leave_lines(self, run_id: str) -> None:
         """Wait for no session any more; whoever is next is called."""
         for session_id in list(self._lines):

@@ -18,10 +18,12 @@ from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.commands import end_leftovers, run_next
 from podiumd.runtime.turn_task import TurnTask
+from podiumd.runtime.unfinished_worktrees import marker_of
 from podiumd.runtime.world import look
 from podiumd.tools import git
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process import sweep
+from podiumd.tools.worktree_remains import clear
 
 CLOCK_SECONDS = 60.0
 """How long at most to rely on a timer for a time of day: the machine may sleep meanwhile, and
@@ -187,10 +189,15 @@ class Effects:
         if plan is None or not actor.state.ready:
             return
         failpoint("worktree.before-make")
+        marker = marker_of(actor.run_id)
+        await sweep(marker)  # the git of a daemon that was killed may be at it still
         try:
-            await git.add_worktree(plan.repository, plan.directory, plan.branch)
+            kept = await clear(plan.repository, plan.directory, plan.branch)
+            if kept:
+                raise git.GitError(f"'{plan.directory}' was left half made, and {kept}")
+            await git.add_worktree(plan.repository, plan.directory, plan.branch, marker=marker)
             state, detail = "made", plan.directory
-        except git.GitError as error:
+        except (git.GitError, OSError) as error:
             state, detail = "failed", str(error)
         failpoint("worktree.after-make")
         at, mono = actor.stamp()

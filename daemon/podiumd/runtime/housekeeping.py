@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.runtime.clock import wire_time
+from podiumd.core.times import wire_time
 from podiumd.runtime.context import Context
 from podiumd.runtime.loading import turn_ids
 from podiumd.store.errors import StoreError

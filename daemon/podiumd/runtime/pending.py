@@ -14,7 +14,11 @@ from podiumd.runtime.turn_request import served_tools
 
 
 def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.PendingTurn:
-    """What facts know of the turn that is active, for a driver to settle or take up."""
+    """What facts know of the turn that is active, for a driver to settle or take up.
+
+    A living process that ``settled`` found goes before the one that is stored: of a turn that was
+    begun once more that may be its first, which is dead.
+    """
     state = actor.state
     active = state.turn
     assert active is not None
@@ -25,7 +29,7 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
         for q in state.questions.values()
         if q.turn_id == intent.turn_id and q.answer in ("deny", "no") and q.tool_use_id
     }
-    found = settled if started is None else None
+    found = settled if settled is not None and settled.state == "running" else started
     return base.PendingTurn(
         turn_id=intent.turn_id,
         session_id=intent.session_id,
@@ -34,10 +38,8 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
         prompt_uuid=intent.prompt_uuid,
         directory=str(actor.context.turn_directory(intent.turn_id)),
         environment=agent.environment(intent.turn_id),
-        pid=started.pid if started is not None else (found.pid if found else None),
-        proc_start=started.proc_start
-        if started is not None
-        else (found.proc_start if found else None),
+        pid=found.pid if found is not None else None,
+        proc_start=found.proc_start if found is not None else None,
         sent_uuids=(
             intent.prompt_uuid,
             *(s.uuid for s in state.steers if s.turn_id == intent.turn_id),

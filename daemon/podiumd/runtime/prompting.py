@@ -218,6 +218,8 @@ class Prompting:
         self, owner: RunActor | None, request: SendPrompt, run_id: str, session_id: str
     ) -> str | None:
         """Get the session for a prompt; returns the waiting run whose session it borrows."""
+        if owner is not None and (request.take_over or _stands_still(owner)):
+            self._runs.queue.require_place(run_id)  # nothing is stopped or noted in vain
         if owner is not None and request.take_over and not _stands_still(owner):
             await _stop(owner)
         if owner is not None and owner.done.is_set():

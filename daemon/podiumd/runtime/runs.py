@@ -20,6 +20,9 @@ from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.loading import load, turn_ids
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.queueing import Queue
+from podiumd.runtime.unfinished_worktrees import clear_after, clear_earlier
+from podiumd.runtime.unfollowed import end_unfollowed
 from podiumd.runtime.world import tree_of
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
@@ -39,6 +42,7 @@ class Runs:
         self._late: set[str] = set()
         self._closing = False
         self.taken_up = 0
+        self.queue = Queue(context, desk, lambda: (one.state for one in self._actors.values()))
 
     @property
     def live(self) -> list[RunActor]:
@@ -79,10 +83,11 @@ class Runs:
         raise NotFound("run", run_id)
 
     async def start(self, command: c.Start, token: tuple[str, str, str] | None = None) -> RunActor:
-        """Store a new run and set it going."""
-        facts = decide(None, command)
-        state = await store_facts(self._context, None, facts, command.at, token=token)
-        return self._launch(state, "")
+        """Store a new run and set it going. Raises ``Overloaded`` where too many wait already."""
+        with self.queue.place(command.run_id):
+            facts = decide(None, command)
+            state = await store_facts(self._context, None, facts, command.at, token=token)
+            return self._launch(state, "")
 
     async def recover(self) -> None:
         """Take up every run that has not ended. Returns when each has its sessions again; what
@@ -94,6 +99,9 @@ class Runs:
                 self._context.log("Run unreadable", "error", run_id=row.run_id)
             elif loaded.state.exit is None:
                 found.append(loaded)
+        turns = [loaded.state.turn for loaded in found]
+        known = {turn.intent.turn_id for turn in turns if turn is not None}
+        await end_unfollowed(self._context, known)  # before leases that they hold are asked for
         # The older come first in every queue, and an aside borrows from its run again. Nothing
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
@@ -104,6 +112,8 @@ class Runs:
                 if not is_full(error):
                     raise
                 self._late.add(loaded.state.start.run_id)
+        in_use = {loaded.state.start.run_id for loaded in found}
+        self._nursery.start_soon(clear_earlier, self._context, in_use)
         actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
         # Who is at work already keeps its slot, whoever is quicker now.
         actors.sort(key=lambda actor: actor.state.turn is None)
@@ -169,6 +179,8 @@ class Runs:
             effects = self._effects[actor.run_id] = Effects(actor, settled)
             await actor.drive(effects)
             await self._remove_files(actor)
+            if actor.state.exit is not None and actor.state.start.worktree is not None:
+                await clear_after(self._context, actor.run_id, actor.state.start.worktree)
         except Exception:  # noqa: BLE001 - the edge of a run: its fault must not reach others
             await self._end_faulty(actor, traceback.format_exc())
         finally:

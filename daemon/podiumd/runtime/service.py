@@ -23,6 +23,7 @@ from podiumd.runtime.errors import (
     InvalidParameter,
     NotFound,
     OrchestrationDisabled,
+    Overloaded,
     PodiumError,
     full_disk_refused,
 )
@@ -33,6 +34,7 @@ from podiumd.runtime.loading import summary
 from podiumd.runtime.locks import all_locks
 from podiumd.runtime.prompting import Prompting, ended_turn, steer
 from podiumd.runtime.questions import find_question, open_questions
+from podiumd.runtime.queueing import AGAIN_MS
 from podiumd.runtime.recipe_tools import RecipeTools
 from podiumd.runtime.recipes import Recipes
 from podiumd.runtime.runs import Runs
@@ -377,4 +379,6 @@ def _refusal(refused: c.CommandRefused) -> PodiumError:
         return InvalidParameter(refused.data["parameter"], refused.message)
     if refused.kind == "unknown":
         return NotFound("question", refused.data["id"])
+    if refused.kind == "full":
+        return Overloaded(refused.message, AGAIN_MS)
     return AlreadyEnded(refused.message, **refused.data)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from podiumd.core.times import wire_time
 from podiumd.formats.session import milliseconds
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
@@ -160,4 +161,4 @@ def _time(since_1970: int) -> str:
         moment = _EPOCH + timedelta(milliseconds=since_1970)
     except OverflowError:  # a record's time zone took it out of the years that there are
         moment = _LAST if since_1970 > 0 else _FIRST
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return wire_time(moment)

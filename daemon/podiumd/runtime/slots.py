@@ -28,6 +28,10 @@ class Slots:
         self.limit = limit
         self._wake_next()
 
+    def has(self, run_id: str) -> bool:
+        """Whether a run has a slot."""
+        return run_id in self._holders
+
     def in_line(self, run_id: str) -> bool:
         """Whether a run waits for a slot."""
         return run_id in self._waiting

@@ -18,9 +18,13 @@ FORMATS: Final = ("pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "fl
 SAMPLE_RATES: Final = (8000, 192_000)
 """The lowest and the highest, in Hz."""
 
-INSTALL: Final = f'{shlex.quote(sys.executable)} -m pip install "podium[voice]"'
+LIBRARY: Final = "faster-whisper>=1.1"
+"""What the extra ``voice`` brings, as it stands in ``pyproject.toml``."""
+
+INSTALL: Final = f'{shlex.quote(sys.executable)} -m pip install "{LIBRARY}"'
 """What brings speech into the environment that Podium itself runs in; a person's own ``pip`` is
-another's."""
+another's. The library is named, not Podium's extra: Podium may have come from a checkout that is
+gone, and in an index its name may be somebody else's."""
 
 
 class SpeechUnavailable(Exception):

@@ -19,8 +19,8 @@ import msgspec
 import trio
 
 from podiumd.core.loop_facts import FileChange
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall, entries
+from podiumd.tools.git import GitError, entries
+from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
 
 MOST_CHANGES = 500

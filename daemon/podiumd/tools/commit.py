@@ -45,7 +45,7 @@ from podiumd.tools.commit_result import (
     not_made,
     under_way,
 )
-from podiumd.tools.git import GitError
+from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_hooks import (
     HookFailed,
     Hooks,
@@ -53,7 +53,7 @@ from podiumd.tools.git_hooks import (
     read_message,
     write_message,
 )
-from podiumd.tools.git_plumbing import GitCall, entries
+from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
 
 __all__ = ["CommitOrder", "Committed", "commit_changes"]

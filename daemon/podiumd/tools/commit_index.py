@@ -17,7 +17,8 @@ import trio
 
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.changes import LINK_MODE, PLAIN_MODE, PROGRAM_MODE
-from podiumd.tools.git_plumbing import GitCall, entries
+from podiumd.tools.git import entries
+from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
 
 

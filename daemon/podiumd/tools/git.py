@@ -24,6 +24,7 @@ import trio
 
 from podiumd.tools import tree
 from podiumd.tools.environment import plain_environment
+from podiumd.tools.process import MARKER
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
@@ -68,7 +69,7 @@ async def dirty(path: str | os.PathLike[str], *, nested: bool = True) -> list[st
     told = (*_status(nested), "--porcelain=v1", "--untracked-files=normal")
     listing = await _git(path, *told)
     # An entry is two letters, a blank, the path. Without renames each has one path.
-    return [os.fsdecode(entry[3:]) for entry in _entries(_checked(listing).stdout)]
+    return [os.fsdecode(entry[3:]) for entry in entries(_checked(listing).stdout)]
 
 
 async def tree_digest(path: str | os.PathLike[str], *, nested: bool = True) -> str:
@@ -92,7 +93,7 @@ async def _digest(top: str, depth: int, nested: bool) -> str:
     told = (*_status(nested), "--porcelain=v2", "--untracked-files=all")
     listing = await _git(top, *told)
     status = _checked(listing).stdout
-    names = [_path_in_v2(entry) for entry in _entries(status)]
+    names = [_path_in_v2(entry) for entry in entries(status)]
     known = f"{commit}\n".encode() + status
     digest, directories = await trio.to_thread.run_sync(tree.digest, top, known, names)
     if depth == 0:
@@ -147,8 +148,11 @@ async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
     return result.returncode == 0 and _line(result.stdout) == os.fsencode(f"refs/heads/{branch}")
 
 
-async def add_worktree(repo: str, directory: str, branch: str) -> None:
+async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = "") -> None:
     """Make a worktree of ``repo`` in ``directory`` on the new ``branch``, from ``HEAD``.
+
+    The git that makes it, and what that starts, carry the ``marker``: should this process be
+    killed, they can be found.
 
     Doing it again is harmless: a complete worktree is left as it is, one that a crash left half
     made is made anew, and a branch that is there already is used with the commits it has. A
@@ -166,7 +170,7 @@ async def add_worktree(repo: str, directory: str, branch: str) -> None:
         arguments = ["--", target, branch]
     else:
         arguments = ["--no-track", "-b", branch, "--", target, "HEAD"]
-    _checked(await _git(repo, "worktree", "add", "--quiet", *arguments))
+    _checked(await _git(repo, "worktree", "add", "--quiet", *arguments, marker=marker))
 
 
 async def branch_exists(repo: str, branch: str) -> bool:
@@ -197,7 +201,7 @@ async def remove_worktree(
 Result = subprocess.CompletedProcess[bytes]
 
 
-async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
+async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
     try:
         return await trio.run_process(
             ["git", "-C", _real(path), *_SETTINGS, *arguments],
@@ -205,7 +209,7 @@ async def _git(path: str | os.PathLike[str], *arguments: str) -> Result:
             capture_stdout=True,
             capture_stderr=True,
             check=False,
-            env=_environment(),
+            env=_environment() | ({MARKER: marker} if marker else {}),
             start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
             deliver_cancel=end_group,
         )
@@ -248,7 +252,8 @@ def _line(output: bytes) -> bytes:
     return output.removesuffix(b"\n")
 
 
-def _entries(output: bytes) -> list[bytes]:
+def entries(output: bytes) -> list[bytes]:
+    """What stands between NUL bytes, where git was asked for them (``-z``)."""
     return [entry for entry in output.split(b"\0") if entry]
 
 

@@ -74,8 +74,3 @@ class GitCall:
     async def line(self, *arguments: str, stdin: bytes = b"") -> str:
         """The one line that it prints."""
         return os.fsdecode((await self.out(*arguments, stdin=stdin)).removesuffix(b"\n"))
-
-
-def entries(output: bytes) -> list[bytes]:
-    """What stands between NUL bytes."""
-    return [entry for entry in output.split(b"\0") if entry]

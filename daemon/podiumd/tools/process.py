@@ -99,8 +99,8 @@ if sys.platform == "linux":
         finally:
             os.close(descriptor)
 
-    def _environment_holds(pid: int, entry: bytes) -> bool | None:
-        """Whether the process carries ``entry``; ``None`` while that cannot be said.
+    def _environment(pid: int) -> list[bytes] | None:
+        """What the process has in its environment; ``None`` while that cannot be said.
 
         In the middle of an exec a process has no environment for a moment: the new program's
         memory is there, its strings are not (``env_start`` is still 0, which it is for good only
@@ -110,7 +110,7 @@ if sys.platform == "linux":
         with open(f"/proc/{pid}/environ", "rb") as file:
             environment = file.read()
         if environment:
-            return entry in environment.split(b"\0")
+            return environment.split(b"\0")
         with open(f"/proc/{pid}/stat", "rb") as file:
             data = file.read()
         fields = data[data.rindex(b")") + 2 :].split()
@@ -118,7 +118,7 @@ if sys.platform == "linux":
         env_start, env_end = int(fields[47]), int(fields[48])
         has_none = env_start != 0 and env_start == env_end
         settled = has_none or state in b"ZXx" or flags & _KERNEL_THREAD
-        return False if settled else None
+        return [] if settled else None
 
     def _all_pids() -> list[int]:
         return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
@@ -186,12 +186,12 @@ else:
             return False
         return True
 
-    def _environment_holds(pid: int, entry: bytes) -> bool | None:
-        name, _, value = entry.decode().partition("=")
+    def _environment(pid: int) -> list[bytes] | None:
         try:
-            return psutil.Process(pid).environ().get(name) == value
+            environment = psutil.Process(pid).environ()
         except psutil.Error as error:
             raise PermissionError(str(error)) from error
+        return [os.fsencode(f"{name}={value}") for name, value in environment.items()]
 
     def _all_pids() -> list[int]:
         return list(psutil.pids())
@@ -219,6 +219,21 @@ def carriers(turn_id: str) -> list[Identity]:
     return with_entry(f"{MARKER}={turn_id}")[0]
 
 
+def marks() -> set[str]:
+    """The turns that processes of this machine say they belong to; otherwise as ``carriers``."""
+    found = set()
+    prefix = f"{MARKER}=".encode()
+    for pid in _all_pids():
+        if pid == os.getpid():
+            continue
+        try:
+            environment = _environment(pid) or ()
+        except OSError:
+            continue
+        found |= {os.fsdecode(one[len(prefix) :]) for one in environment if one.startswith(prefix)}
+    return found
+
+
 def with_entry(entry: str) -> tuple[list[Identity], bool]:
     """The other living processes that have ``entry`` ("NAME=value") in their environment.
 
@@ -227,15 +242,16 @@ def with_entry(entry: str) -> tuple[list[Identity], bool]:
     """
     found = []
     undecided = False
+    wanted = entry.encode()
     for pid in _all_pids():
         if pid == os.getpid():
             continue
         try:
-            carries = _environment_holds(pid, entry.encode())
+            environment = _environment(pid)
         except OSError:
             continue
-        undecided = undecided or carries is None
-        identity = identity_of(pid) if carries else None
+        undecided = undecided or environment is None
+        identity = identity_of(pid) if wanted in (environment or ()) else None
         if identity is not None and alive(identity):
             found.append(identity)
     return found, undecided

@@ -4,7 +4,8 @@ nothing any more."""
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -36,6 +37,27 @@ async def behind(office: Office, session: str) -> None:
     assert channel is not None
     while not all(each.behind for each in channel.subscriptions):
         await wait_all_tasks_blocked()
+
+
+@asynccontextmanager
+async def unfollowed(office: Office, session: str, fault: PodiumError) -> AsyncIterator[None]:
+    """A feed that has broken at message 4, and cannot be opened again before this is left."""
+    asked = trio.Event()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    def refuse(*_: object) -> None:
+        asked.set()
+        raise fault
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(channels, "AGAIN_SECONDS", 0.0)
+        patch.setattr(channels.Channel, "deliver", broken)
+        patch.setattr(office.hub.service, "follow_session", refuse)
+        await office.record(session, record(4))
+        await asked.wait()
+        yield
 
 
 class Gate:
@@ -225,56 +247,25 @@ async def test_a_session_that_was_empty_when_it_was_opened_is_known_by_its_first
 
 
 async def test_a_log_that_is_another_when_its_feed_is_opened_again_is_told_from_its_beginning(
-    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+    office: Office, session: str
 ) -> None:
     """P-6.17."""
-    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
     await office.record(session, lines(1, 3))
     line = await office.looking(session)
-    follow, deliver = office.hub.service.follow_session, channels.Channel.deliver
-    asked = trio.Event()
-
-    def broken(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    def busy(*_: object) -> None:
-        asked.set()
-        raise Overloaded("it is being rewritten")
-
-    monkeypatch.setattr(channels.Channel, "deliver", broken)
-    monkeypatch.setattr(office.hub.service, "follow_session", busy)
-    await office.record(session, record(4))
-    await asked.wait()
-    await forgotten(office, session)
-    await office.record(session, lines(100, 20))
-    line.forget()
-    monkeypatch.setattr(channels.Channel, "deliver", deliver)
-    monkeypatch.setattr(office.hub.service, "follow_session", follow)
+    async with unfollowed(office, session, Overloaded("it is being rewritten")):
+        await forgotten(office, session)
+        await office.record(session, lines(100, 20))
+        line.forget()
     assert (await line.hears("session_history"))["file_replaced"] is True
 
 
 async def test_a_session_that_is_gone_when_its_feed_is_opened_again_is_waited_for(
-    office: Office, session: str, monkeypatch: pytest.MonkeyPatch
+    office: Office, session: str
 ) -> None:
-    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
     await office.record(session, lines(1, 3))
     line = await office.looking(session)
-    follow, deliver = office.hub.service.follow_session, channels.Channel.deliver
-    asked = trio.Event()
-
-    def broken(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    def gone(*_: object) -> None:
-        asked.set()
-        raise NotFound("session", session)
-
-    monkeypatch.setattr(channels.Channel, "deliver", broken)
-    monkeypatch.setattr(office.hub.service, "follow_session", gone)
-    await office.record(session, record(4))
-    await asked.wait()
-    monkeypatch.setattr(channels.Channel, "deliver", deliver)
-    monkeypatch.setattr(office.hub.service, "follow_session", follow)
+    async with unfollowed(office, session, NotFound("session", session)):
+        pass
     await office.record(session, record(5))
     await line.until(lambda: seqs(line)[-1] == 5)
     assert seqs(line) == [1, 2, 3, 4, 5]
@@ -348,9 +339,9 @@ async def test_a_session_whose_feed_cannot_be_opened_is_refused_and_the_phone_go
     with monkeypatch.context() as patch:
         patch.setattr(office.hub.service, "follow_session", refuse)
         line.say("subscribe", session_id=session)
-        await line.caught_up()
+        refused = await line.hears("error")
     said = fault.message if isinstance(fault, PodiumError) else "cannot be read"
-    assert said in line.of("error")[0]["message"]
+    assert said in refused["message"]
     line.say("subscribe", session_id=session)
     assert (await line.hears("session_history"))["messages"][0]["seq"] == 1
 

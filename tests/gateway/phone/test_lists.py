@@ -41,6 +41,17 @@ class Asking:
     async def ask(self, name: str, recents: int = 5) -> None:
         self.got[name], self.recent[name] = await self.lists.frames(recents, 100_000)
 
+    async def seconds(self, name: str) -> float:
+        """Ask; returns how long that took."""
+        asked_at = trio.current_time()
+        await self.ask(name)
+        return trio.current_time() - asked_at
+
+    def takes(self, seconds: float, clock: MockClock, times: int) -> None:
+        """Let so many listings be made, each of which holds the loop up so long."""
+        self.slow.take_time = partial(clock.jump, seconds)
+        self.slow.may = trio.Semaphore(times)
+
 
 async def test_all_who_wait_behind_one_share_the_next() -> None:
     asking = Asking()
@@ -75,29 +86,20 @@ async def test_the_next_one_waits_until_the_loop_has_been_free_for_others(
     autojump_clock: MockClock,
 ) -> None:
     asking = Asking()
-    asking.slow.take_time = partial(autojump_clock.jump, 0.01)
-    asking.slow.may = trio.Semaphore(3)
+    asking.takes(0.01, autojump_clock, times=3)
     await asking.ask("first")
-    made_at = trio.current_time()
-    await asking.ask("second")
-    assert trio.current_time() - made_at == pytest.approx(0.1)
-
+    assert await asking.seconds("second") == pytest.approx(0.1)
     await trio.sleep(1)
-    asked_at = trio.current_time()
-    await asking.ask("much later")
-    assert trio.current_time() - asked_at == pytest.approx(0.01)
+    assert await asking.seconds("much later") == pytest.approx(0.01)
 
 
 async def test_a_list_that_took_long_is_not_waited_for_any_longer_than_that(
     autojump_clock: MockClock,
 ) -> None:
     asking = Asking()
-    asking.slow.take_time = partial(autojump_clock.jump, 5.0)
-    asking.slow.may = trio.Semaphore(2)
+    asking.takes(5.0, autojump_clock, times=2)
     await asking.ask("first")
-    made_at = trio.current_time()
-    await asking.ask("second")
-    assert trio.current_time() - made_at == pytest.approx(lists.MOST_REST_SECONDS + 5)
+    assert await asking.seconds("second") == pytest.approx(lists.MOST_REST_SECONDS + 5)
 
 
 async def test_who_makes_it_and_goes_away_leaves_it_to_the_next(

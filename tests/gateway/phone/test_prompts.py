@@ -208,6 +208,24 @@ async def test_words_for_a_session_in_use_by_a_prompt_are_queued(
     assert (await office.daemon.turn()).prompt == "two"
 
 
+async def test_words_for_which_the_queue_has_no_room_are_an_error_and_not_lost_unnoticed(
+    office: Office, machine: Machine
+) -> None:
+    machine.max_queued = 1
+    session = (await office.daemon.prompt("one"))["session_id"]
+    turn = await office.daemon.turn()
+    line = await office.connected()
+    line.say("prompt", text="two", resume_session_id=session)
+    await line.hears("ack")
+    line.say("prompt", text="three", resume_session_id=session, ios_session_id="quick")
+    refused = await line.hears("error")
+    assert refused["session_id"] == session and "limits.max_queued" in refused["message"]
+    assert (await line.hears("response"))["error"] == refused["message"]
+    assert len(line.of("ack")) == 1
+    turn.end(done())
+    assert (await office.daemon.turn()).prompt == "two"
+
+
 async def test_a_session_that_nobody_knows_is_an_error_that_names_it(office: Office) -> None:
     line = await office.connected()
     nobody = str(uuid.uuid4())

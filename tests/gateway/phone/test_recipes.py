@@ -295,3 +295,17 @@ async def test_a_recipe_that_waits_before_its_first_step_is_shown_as_waiting(
     line.say("start_recipe", session_id=None, recipe_id=one, **where(machine))
     shown = await line.hears("recipe_started")
     assert shown["current_step"] == "queued" and shown["step_count"] == 1 and len(holders) == 4
+
+
+async def test_a_recipe_for_which_the_queue_has_no_room_is_a_recipe_error(
+    office: Office, machine: Machine, one: str
+) -> None:
+    machine.max_queued = 1
+    line = await office.connected()
+    for number in range(5):
+        await office.daemon.prompt(f"{number}")
+    mine = str(uuid.uuid4())
+    line.say("start_recipe", session_id=mine, recipe_id=one, **where(machine))
+    refused = await line.hears("recipe_error")
+    assert refused["session_id"] == mine and "limits.max_queued" in refused["error"]
+    assert line.of("recipe_started") == []

@@ -11,7 +11,7 @@ from tests.gateway.agui.checked import custom, text_of
 from tests.gateway.routes.station import Station
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
-from tests.runtime.phases import Talk, begun, designing, talk
+from tests.runtime.phases import Talk, agree, begun, designing, talk
 
 Json = dict[str, Any]
 
@@ -127,8 +127,7 @@ async def test_words_go_to_the_phase_and_its_tools_are_told(
     async with stream(station, asking(found.session_id, "A shop")) as one:
         turn = await found.turn()
         assert turn.prompt == "A shop"
-        assert (await turn.calls("save", key="goal", value="A shop"))[0]
-        assert (await turn.calls("transition", to="agreed", summary="A shop it is"))[0]
+        await agree(turn)
         turn.end(done(text="On to the design."))
         events = await one.rest()
     calls = [e["toolCallName"] for e in events if e["type"] == "TOOL_CALL_START"]

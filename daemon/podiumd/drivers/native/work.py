@@ -17,6 +17,7 @@ from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
 from podiumd.core.report import EndKind, TurnReport
+from podiumd.core.times import wire_time
 from podiumd.drivers.base import Ledger, LedgerClosed, TurnRequest
 from podiumd.drivers.native.acting import Acting
 from podiumd.drivers.native.asking import Asking
@@ -317,7 +318,7 @@ def failed_reply(error: ModelError) -> lc.ReplyFailed:
             kind="usage_limit",
             detail=str(error),
             api_status=error.status,
-            resets_at=_stamp(until),
+            resets_at=wire_time(until),
             cost_usd=error.cost_usd,
         )
     return lc.ReplyFailed(
@@ -329,8 +330,4 @@ def failed_reply(error: ModelError) -> lc.ReplyFailed:
 
 
 def _now() -> str:
-    return _stamp(datetime.now(UTC))
-
-
-def _stamp(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return wire_time(datetime.now(UTC))

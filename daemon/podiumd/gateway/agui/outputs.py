@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from podiumd.formats import mcp
+from podiumd.core.actions import SERVED_PREFIX
 from podiumd.gateway.agui import events as e
 
 Json = dict[str, Any]
@@ -89,7 +89,7 @@ class Outputs:
     def _calls_tool(self, _uuid: str, line: str) -> list[Json]:
         told = self.close_words()
         name = line.split(maxsplit=1)[0].rstrip(":") if line.split() else "tool"
-        if name.startswith(mcp.PREFIX) or name in OWN_TOOLS:
+        if name.startswith(SERVED_PREFIX) or name in OWN_TOOLS:
             self._calls.append(_Call(None))
             return told
         call = _Call(self._new_id())
