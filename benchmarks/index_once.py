@@ -9,6 +9,11 @@ watched too and what changed meanwhile is read: ``watched_seconds``, from the sa
 ``peak_mb`` (PSS: what they share counts once), in megabytes of 10**6 bytes.
 """
 
+import gc
+
+gc.disable()  # as the daemon imports, until ``freeze``
+
+# ruff: noqa: E402
 import json
 import re
 import sys
@@ -22,6 +27,9 @@ import trio
 from podiumd.sessions.transcripts import open_transcripts
 from podiumd.sessions.tree import Root
 from podiumd.store.records import Ledger
+
+gc.freeze()
+gc.enable()
 
 
 class NoLedgers:

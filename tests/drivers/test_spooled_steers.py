@@ -61,7 +61,7 @@ async def test_a_steer_that_waited_for_a_prompt_nobody_took_up_is_too_late(
     async def say(turn: Turn) -> None:
         taken.append(await turn.steer("more", "steer-1"))
 
-    async with trio.open_nursery() as nursery, claude.turn(bench("silent").request()) as turn:
+    async with claude.turn(bench("silent").request()) as turn, trio.open_nursery() as nursery:
         nursery.start_soon(say, turn)
         await trio.testing.wait_all_tasks_blocked()
         await turn.interrupt()
@@ -78,7 +78,7 @@ async def test_a_steer_that_waits_is_let_go_with_the_turn(
         taken.append(await turn.steer("more", "steer-1"))
 
     request = bench("silent").request()
-    async with trio.open_nursery() as nursery, claude.turn(request) as turn:
+    async with claude.turn(request) as turn, trio.open_nursery() as nursery:
         nursery.start_soon(say, turn)
         await trio.testing.wait_all_tasks_blocked()
         await turn.leave()

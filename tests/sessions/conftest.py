@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import trio
 
+from podiumd.sessions import bulk
 from podiumd.store.index import open_index
 from tests.sessions import service
 from tests.sessions.support import session_id
@@ -64,3 +66,19 @@ def opened() -> Iterator[Callable[[Path], int]]:
     yield open_it
     for descriptor in descriptors:
         os.close(descriptor)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
+    """The processes that read for a sweep, in the order of their start."""
+    processes: list[trio.Process] = []
+    start = bulk._start
+
+    async def noted(command: Sequence[str]) -> trio.Process | None:
+        process = await start(command)
+        if process is not None:
+            processes.append(process)
+        return process
+
+    monkeypatch.setattr(bulk, "_start", noted)
+    return processes

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from threading import Event
 
 import pytest
 import trio
 
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions import bulk, bulk_worker, compare, follower, table
+from podiumd.sessions import bulk, bulk_worker
 from podiumd.sessions.bulk import batches_of, bulk_reader
 from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serve
-from podiumd.sessions.compare import changed
-from podiumd.sessions.tree import Found, Tree, walk
+from podiumd.sessions.tree import Found, walk
 from podiumd.sessions.tree import Root as TreeRoot
 from podiumd.tools.process import Identity, identity_of, wait_gone
-from tests.sessions.service import Home, bytes_path, complaints
+from tests.sessions.service import bytes_path, complaints
 from tests.sessions.support import append, find, line, lines, read, session_id
 
 DEADLINE_SECONDS = 20.0
@@ -41,22 +38,6 @@ NEVER_ENDS = "import sys; sys.stdin.buffer.read(4); sys.stdout.buffer.write(b'\\
 
 def python(code: str) -> Sequence[str]:
     return [sys.executable, "-S", "-c", code]
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[trio.Process]:
-    """The processes, in the order of their start."""
-    processes: list[trio.Process] = []
-    start = bulk._start
-
-    async def noted(command: Sequence[str]) -> trio.Process | None:
-        process = await start(command)
-        if process is not None:
-            processes.append(process)
-        return process
-
-    monkeypatch.setattr(bulk, "_start", noted)
-    return processes
 
 
 @pytest.fixture
@@ -88,10 +69,27 @@ def found(number: int, size: int) -> Found:
 def test_a_batch_is_full_by_its_files_or_by_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "BATCH_FILES", 3)
     monkeypatch.setattr(bulk, "BATCH_BYTES", 100)
+    monkeypatch.setattr(bulk, "LEAST_BYTES", 100)
     files = [found(number, size) for number, size in enumerate([1, 1, 1, 99, 1, 500, 7])]
     sizes = [[file.size for file in batch] for batch in batches_of(files)]
     assert sizes == [[1, 1, 1], [99, 1], [500], [7]]
     assert list(batches_of([])) == []
+
+
+def test_batches_become_smaller_towards_the_end() -> None:
+    """So no process is left with much to read while the others have nothing any more."""
+    size = 512 * 1024
+    files = [found(number, size) for number in range(1000)]
+    batches = list(batches_of(files))
+    sizes = [len(batch) * size for batch in batches]
+    assert [file for batch in batches for file in batch] == files
+    assert sizes[0] == bulk.BATCH_BYTES
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-2] == bulk.LEAST_BYTES  # the last one has what remains
+    left = sum(sizes)
+    for each in sizes:
+        left -= each
+        assert each <= max(bulk.LEAST_BYTES, left // 2)
 
 
 # -- the processes ---------------------------------------------------------------------------
@@ -294,8 +292,10 @@ def test_a_process_imports_little_and_has_an_environment_of_its_own() -> None:
     )
     modules, names = (text.split() for text in ran.stdout.splitlines())
     heavy = {"trio", "watchdog", "sqlite3", "asyncio", "logging", "subprocess", "threading"}
+    heavy.add("pathlib")
     assert not heavy & set(modules)
-    assert sorted(names) == ["PYTHONPATH", "PYTHONUTF8"]
+    allocator = {"MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}
+    assert set(names) == {"PYTHONPATH", "PYTHONUTF8"} | allocator
 
 
 def test_it_serves_until_no_more_is_asked(work: Request) -> None:
@@ -311,80 +311,3 @@ def test_it_ends_when_nobody_listens(work: Request) -> None:
     with open(writing, "wb", buffering=0) as sink:
         serve(requests, sink)
     assert requests.read(1) != b""  # the second was not even read
-
-
-# -- the sweep -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("worthwhile", "processes"), [(1, 2), (10**9, 0)])
-async def test_a_sweep_with_much_to_read_has_processes(
-    home: Home,
-    monkeypatch: pytest.MonkeyPatch,
-    started: list[trio.Process],
-    worthwhile: int,
-    processes: int,
-) -> None:
-    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", worthwhile)
-    monkeypatch.setattr(follower, "process_count", lambda: 2)
-    monkeypatch.setattr(bulk, "BATCH_FILES", 2)
-    for number in range(1, 10):
-        home.write(lines(1, number), number)
-    async with home.running() as service:
-        assert len(started) == processes
-        for number in range(1, 10):
-            assert (await service.row(number)).summary.messages == number
-        await service.sweep()
-        assert len(started) == processes  # nothing was left to read
-    assert all(process.returncode is not None for process in started)
-
-
-async def test_the_processes_of_a_first_look_start_while_it_looks(
-    home: Home, monkeypatch: pytest.MonkeyPatch, started: list[trio.Process]
-) -> None:
-    """A tree that is not known at all and large is all to be read: that is seen early."""
-    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
-    monkeypatch.setattr(follower, "process_count", lambda: 1)
-    running = Event()
-    start = bulk._start
-
-    async def noted(command: Sequence[str]) -> trio.Process | None:
-        process = await start(command)
-        running.set()
-        return process
-
-    def compared(known: table.Known, found: Tree) -> compare.Changes:
-        if not known.sessions:  # the second look, after the first, has nothing to read
-            assert running.wait(DEADLINE_SECONDS)
-        return changed(known, found)
-
-    monkeypatch.setattr(bulk, "_start", noted)
-    monkeypatch.setattr(compare, "changed", compared)
-    home.write(line(1))
-    async with home.running() as service:
-        assert (await service.row()).summary.messages == 1
-    assert [process.returncode is not None for process in started] == [True]
-
-
-async def test_a_sweep_with_processes_that_cannot_store_ends_and_is_told_once(
-    home: Home,
-    monkeypatch: pytest.MonkeyPatch,
-    started: list[trio.Process],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr(follower, "WORTHWHILE_BYTES", 1)
-    monkeypatch.setattr(follower, "process_count", lambda: 2)
-    monkeypatch.setattr(bulk, "BATCH_FILES", 1)
-
-    def fails(*args: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error")
-
-    async with home.running() as service:
-        for number in range(1, 6):
-            home.write(line(1), number)
-        with monkeypatch.context() as patch:
-            patch.setattr(table, "save", fails)
-            await service.sweep()
-            assert complaints(caplog, "Sessions cannot be indexed")
-        await service.sweep()
-        assert await service.transcripts.count() == 5
-    assert all(process.returncode is not None for process in started)

@@ -201,7 +201,7 @@ async def test_one_who_gives_up_while_a_session_is_opened_leaves_nothing_behind(
             await service.page()
         assert scope.cancelled_caught
         assert service.logs.followed == []
-        assert not service.follower._lock(session_id()).locked()
+        assert not service.follower._holds.held(session_id())
         monkeypatch.undo()
         home.write(line(3))
         await service.sweep()

@@ -34,7 +34,7 @@ _RFC_3339: Final = re.compile(
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Summary(msgspec.Struct):
+class Summary(msgspec.Struct, gc=False):
     """What the list of sessions says of one; folded chunk by chunk, however the file is cut.
 
     ``cwd`` is that of the first record that names one. ``title`` is the best that the agent

@@ -26,8 +26,12 @@ from podiumd.sessions.tree import Found
 MOST_PROCESSES: Final = 3
 """Each takes about 14 MB for itself."""
 
-BATCH_FILES, BATCH_BYTES = 128, 16 * 1024 * 1024
-"""What a process is given at once, and what is stored in one commit."""
+BATCH_FILES, BATCH_BYTES = 256, 32 * 1024 * 1024
+"""What a process is given at once, and what is stored in one commit, at most."""
+
+LEAST_BYTES, _SHARES = 2 * 1024 * 1024, 2 * MOST_PROCESSES
+"""Towards the end a batch is one of so many shares of what is left, if it is not less than that:
+so the processes end together."""
 
 WORTHWHILE_BYTES: Final = 32 * 1024 * 1024
 """With less to read a thread is done before the processes have started."""
@@ -40,18 +44,32 @@ _ANSWER_BYTES: Final = 64 * 1024 * 1024
 _RECEIVED_AT_ONCE: Final = 64 * 1024
 
 # Their packages are found without ``site``; nothing is imported from where they happen to run.
-# msgspec can do without ``typing_extensions``, and without it they start a fifth sooner.
+# msgspec can do without ``typing_extensions``, and without it they start a fifth sooner. What their
+# modules are made of stays, so it is not looked through for garbage.
 _MAIN: Final = """
-import sys
+import gc, sys
+gc.disable()
 sys.modules["typing_extensions"] = None
 from podiumd.sessions.bulk_worker import main
+gc.freeze()
+gc.enable()
 main()
 """
 COMMAND: Final = (sys.executable, "-S", "-P", "-c", _MAIN)
 _PACKAGES: Final = {
     str(Path(package.__path__[0]).parent): None for package in (podiumd, msgspec)
 }  # a set that keeps its order
-_ENVIRONMENT: Final = {"PYTHONPATH": os.pathsep.join(_PACKAGES), "PYTHONUTF8": "1"}
+# glibc gives back what is freed and asks for it anew: a third of the time of reading was the kernel
+# filling the same pages with zeros for each chunk. These keep a few megabytes (others ignore them).
+_ALLOCATOR: Final = {
+    "MALLOC_MMAP_THRESHOLD_": "8388608",
+    "MALLOC_TRIM_THRESHOLD_": "8388608",
+}
+_ENVIRONMENT: Final = {
+    "PYTHONPATH": os.pathsep.join(_PACKAGES),
+    "PYTHONUTF8": "1",
+    **_ALLOCATOR,
+}
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _answers: Final = msgspec.msgpack.Decoder(Answer)
@@ -61,10 +79,12 @@ def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
     """What is read and stored together, in the order given."""
     batch: list[Found] = []
     size = 0
+    left = sum(one.size for one in found)
     for one in found:
         batch.append(one)
         size += one.size
-        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+        left -= one.size
+        if len(batch) >= BATCH_FILES or size >= min(BATCH_BYTES, max(LEAST_BYTES, left // _SHARES)):
             yield batch
             batch, size = [], 0
     if batch:
@@ -86,7 +106,8 @@ class BulkReader:
         self._patience = patience
         self.count = 0
         """How many processes were asked for."""
-        self._started = False
+        self.started = False
+        """Whether it is known how many there are."""
         self._processes: list[trio.Process] = []
         # ``None`` stands for a process that failed: its share is read in a thread.
         self._give_back, self._idle = trio.open_memory_channel[trio.Process | None](
@@ -98,9 +119,9 @@ class BulkReader:
 
         Parameters: ``count``: how many, at most ``MOST_PROCESSES``; with 0 a thread reads.
         """
-        if self._started:
+        if self.started:
             return
-        self._started, self.count = True, count
+        self.started, self.count = True, count
         if not count:
             self._add(None)
         async with trio.open_nursery() as nursery:

@@ -84,11 +84,11 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
     paths = {
         session_id: path for path in known.sessions if (session_id := session_of(path)) in files
     }
-    to_read = set(other)
+    to_read = {file.path for file in other}
     for session_id, candidates in files.items():
         if candidates:
             file = newest(candidates, paths.get(session_id))
-            if file in to_read:
+            if file.path in to_read:
                 changes.read.append(file)
         elif not _is_unseen(paths[session_id], tree.unseen):
             changes.vanished.append(session_id)

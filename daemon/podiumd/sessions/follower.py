@@ -6,9 +6,8 @@ start, now and then, and whenever the watch may have missed something. Each byte
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
-from weakref import WeakValueDictionary
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import trio
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from podiumd.sessions.bulk import (
 )
 from podiumd.sessions.complaints import Complaints
 from podiumd.sessions.database import Index
+from podiumd.sessions.holds import Holds
 from podiumd.sessions.logs import Logs
 from podiumd.sessions.news import News
 from podiumd.sessions.scan import Changed
@@ -67,7 +67,7 @@ class Follower:
         self._index = index
         self._logs = logs
         self._watch = watch
-        self._locks: WeakValueDictionary[str, trio.Lock] = WeakValueDictionary()
+        self._holds = Holds()
         self._complaints = complaints
         self._sweeping = trio.Lock()
         self._complete = True
@@ -244,6 +244,8 @@ class Follower:
         async with self._sweeping:
             try:
                 if watched:
+                    # Who waited for the first look goes first: arming keeps all threads waiting.
+                    await trio.lowlevel.checkpoint()
                     await trio.to_thread.run_sync(self._watch.arm)
                 directories = await self._look_at_all()
                 if watched:
@@ -263,8 +265,9 @@ class Follower:
                 await self._index.write_aside(
                     table.update_companions, changes.companions, changes.companions_gone
                 )
-            much = compare.unread(known, changes.read) >= WORTHWHILE_BYTES
-            await reader.start(self._processes() if much else 0)
+            if not reader.started:
+                much = compare.unread(known, changes.read) >= WORTHWHILE_BYTES
+                await reader.start(self._processes() if much else 0)
             await self._read_all(changes.read, reader)
         if changes.vanished:
             await self._lose(changes.vanished)
@@ -302,7 +305,8 @@ class Follower:
                 nursery.cancel_scope.cancel()
 
         async with trio.open_nursery() as nursery:
-            for _ in range(reader.count + 1):  # while they read, what the last one read is stored
+            # For each process one that it reads and one that waits for it or is stored meanwhile.
+            for _ in range(2 * reader.count + 1):
                 nursery.start_soon(read)
         for failure in failures:
             raise failure
@@ -310,10 +314,10 @@ class Follower:
     async def _read_together(self, batch: Sequence[Found], reader: BulkReader) -> None:
         """Bring sessions up to date in one commit; those that are in use, one by one."""
         self._turn()
-        with ExitStack() as held:
-            quick = [found for found in batch if self._hold_if_free(found, held)]
-            ids = [found.session_id for found in quick]
-            rows = {row.session_id: row for row in await self._index.ask(table.rows, ids)}
+        closed = (f.session_id for f in batch if self._logs.get(f.session_id) is None)
+        with self._holds.together(closed) as ids:
+            quick = [found for found in batch if found.session_id in ids]
+            rows = {row.session_id: row for row in await self._index.ask(table.rows, [*ids])}
             plain = [
                 (found, row)
                 for found in quick
@@ -334,14 +338,6 @@ class Follower:
             if found.session_id not in finished:
                 await self._guarded(self.refresh(found))
 
-    def _hold_if_free(self, found: Found, held: ExitStack) -> bool:
-        lock = self._lock(found.session_id)
-        if lock.locked() or self._logs.get(found.session_id) is not None:
-            return False
-        lock.acquire_nowait()  # it is free: to wait for it would be a round of the event loop
-        held.callback(lock.release)
-        return True
-
     async def _lose(self, session_ids: Sequence[str]) -> None:
         """Mark sessions whose transcripts are not there any more."""
         async with AsyncExitStack() as held:
@@ -360,17 +356,9 @@ class Follower:
 
     # -- helpers -----------------------------------------------------------------------------
 
-    def _lock(self, session_id: str) -> trio.Lock:
-        lock = self._locks.get(session_id)
-        if lock is None:
-            lock = self._locks[session_id] = trio.Lock()
-        return lock
-
-    @asynccontextmanager
-    async def holding(self, session_id: str) -> AsyncIterator[None]:
+    def holding(self, session_id: str) -> AbstractAsyncContextManager[None]:
         """Hold a session: nobody else reads its transcript on or changes its log meanwhile."""
-        async with self._lock(session_id):
-            yield
+        return self._holds.one(session_id)
 
     async def _guarded(self, work: Awaitable[None]) -> None:
         """What fails for one file or one commit is told, and tried again at its next change."""

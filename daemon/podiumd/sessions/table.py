@@ -37,7 +37,7 @@ class Known(msgspec.Struct, frozen=True):
         return None if facts is None else facts[3]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the index knows of one session.
 
     ``dev``, ``ino``, ``size`` and ``mtime_ns`` are those of the file when it was last read;

@@ -11,12 +11,15 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from podiumd.formats.claude_json import read_object, string
+
+if TYPE_CHECKING:
+    # The processes that read transcripts have paths as text, and start sooner without these.
+    from pathlib import Path
 
 OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 """For a file that may have become anything since it was seen: opening it must not wait."""

@@ -40,7 +40,7 @@ class Problem(IntFlag):
     NOT_UTF8 = 16
 
 
-class Update(msgspec.Struct):
+class Update(msgspec.Struct, gc=False):
     """A session brought up to date.
 
     ``rewritten``: the file is not the one that was read before, or none was, and it was read from
