@@ -19,7 +19,8 @@ from tests.e2e.machine import Machine
 class Lives(PodiumDaemon):
     """The daemon of one trial.
 
-    ``deaths`` counts its lives that are over; ``may_return`` holds back the next one.
+    ``deaths`` counts its lives that are over; ``may_return`` holds back the next one. ``begun`` is
+    set once the first has a process.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -27,6 +28,7 @@ class Lives(PodiumDaemon):
         self.deaths = 0
         self.may_return = trio.Event()
         self.may_return.set()
+        self.begun = trio.Event()
         self._answers = False
         self._news = trio.Event()
         # A limiter of its own: a thread that still waits at the end of a trial takes no other's.
@@ -40,6 +42,7 @@ class Lives(PodiumDaemon):
         """
         for failpoint in chain(armed, repeat("")):
             reading = await self._spawn({VARIABLE: failpoint} if failpoint else {})
+            self.begun.set()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._await_ready, reading)
                 while await self._stopped():

@@ -124,6 +124,7 @@ class Case:
 
     async def _kill_from_outside(self, moment: float) -> None:
         trial = self._trial
+        await self.lives.begun.wait()  # the first moment of all is before that
         if trial.first is not None:
             await self._person.next_turn()
             self._kill(trial.first)
