@@ -1,19 +1,23 @@
-"""Fixtures for driver tests: the spool watch, a model server, the real ``claude``."""
+"""Fixtures for driver tests: the spool watch, a model server, the real ``claude``, the stub."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from podiumd.drivers import spooled
 from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import carriers
 from tests.drivers.rig import SMALL, Rig
 from tests.e2e.install_claude import install
 from tests.fakes.model_server import ModelServer
+
+STUB = Path(__file__).with_name("stub_agent.py")
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +63,10 @@ def rig(tmp_path: Path, claude_command: tuple[str, ...], server: ModelServer) ->
     yield rig
     left = [one for turn in rig.turns.iterdir() for one in carriers(turn.name)]
     assert left == [], "processes of a turn outlived its test"
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Rig]:
+    """A workbench whose agent is the stub; the steps of an ending take 0.2 s, not 2."""
+    monkeypatch.setattr(spooled, "STEP_SECONDS", 0.2)
+    return lambda *words: Rig(tmp_path, command=(sys.executable, "-S", str(STUB), *words, "--"))

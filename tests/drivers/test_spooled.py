@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,15 +28,6 @@ from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
 from tests.drivers.serving import SAVE
-
-STUB = Path(__file__).with_name("stub_agent.py")
-
-
-@pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Rig]:
-    """A workbench whose agent is the stub; the steps of an ending take 0.2 s, not 2."""
-    monkeypatch.setattr(spooled, "STEP_SECONDS", 0.2)
-    return lambda *words: Rig(tmp_path, command=(sys.executable, "-S", str(STUB), *words, "--"))
 
 
 async def test_an_agent_that_obeys_ends_with_its_session(

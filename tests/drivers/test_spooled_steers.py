@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import trio
@@ -17,14 +15,6 @@ from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.fifo import LineTooLong
 from podiumd.tools.process import carriers
 from tests.drivers.rig import Rig, follow, states
-
-STUB = Path(__file__).with_name("stub_agent.py")
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Callable[..., Rig]:
-    """A workbench whose agent is the stub."""
-    return lambda *words: Rig(tmp_path, command=(sys.executable, "-S", str(STUB), *words, "--"))
 
 
 async def test_a_steer_waits_until_the_prompt_is_taken_up(
