@@ -3,9 +3,9 @@
 Usage: ``python tests/e2e/install_claude.py [DIR]`` (DIR: ``.cache/claude`` of the checkout).
 
 The npm platform package holds the bare native binary: no install script runs, and Node.js is
-not needed to run it.  Where there is no npm the binary is taken out of the wheel of
-``claude-agent-sdk``, which pip alone can fetch; that release bundles another version, which the
-directory's name says.  Running it again costs nothing: what is there is used.
+not needed to run it.  Where there is no npm, or it cannot reach its registry, the binary is taken
+out of the wheel of ``claude-agent-sdk``, which pip alone can fetch; that release bundles another
+version, which the directory's name says.  Running it again costs nothing: what is there is used.
 """
 
 from __future__ import annotations
@@ -79,18 +79,28 @@ def install(root: Path = DEFAULT_ROOT) -> Path:
         return found
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="installing-", dir=root) as name:
-        staging = Path(name)
-        npm = shutil.which("npm")
-        if npm is not None:
-            version, binary = NPM_VERSION, _from_npm(npm, staging)
-        else:
-            version, binary = SDK_BUNDLES, _from_wheel(staging)
+        version, binary = _fetch(Path(name))
         binary.chmod(0o755)
         _check(binary, version)
         target = root / version / "claude"
         target.parent.mkdir(exist_ok=True)
         binary.replace(target)
     return target
+
+
+def _fetch(staging: Path) -> tuple[str, Path]:
+    npm = shutil.which("npm")
+    if npm is None:
+        return SDK_BUNDLES, _from_wheel(staging)
+    try:
+        return NPM_VERSION, _from_npm(npm, staging)
+    except InstallError as error:
+        failed = error
+    print(f"install_claude: {failed}\nNow by pip, {SDK_BUNDLES}.", file=sys.stderr)
+    try:
+        return SDK_BUNDLES, _from_wheel(staging)
+    except InstallError as error:
+        raise InstallError(f"{failed}\nand then: {error}") from None
 
 
 def _from_npm(npm: str, staging: Path) -> Path:

@@ -61,10 +61,13 @@ def test_a_download_that_fails_says_what_was_run_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     npm = program(tmp_path / "bin" / "npm", "echo no route to host >&2; exit 7")
+    pip = program(tmp_path / "python", "echo no such index >&2; exit 8")
     monkeypatch.setattr("shutil.which", lambda _: str(npm))
+    monkeypatch.setattr(sys, "executable", str(pip))
     assert main([str(tmp_path / "cache")]) == 1
     said = capsys.readouterr().err
     assert "ended with 7" in said and "no route to host" in said and "CLAUDE_BIN" in said
+    assert "ended with 8" in said and "no such index" in said
     assert list((tmp_path / "cache").iterdir()) == []
 
 
@@ -78,8 +81,9 @@ def test_a_binary_of_another_version_is_refused(
         install(tmp_path / "cache")
 
 
-def test_without_npm_the_binary_is_taken_out_of_the_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("npm", [None, "exit 7"])
+def test_without_npm_or_its_registry_the_binary_is_taken_out_of_the_wheel(
+    npm: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel = tmp_path / "sdk.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -87,7 +91,8 @@ def test_without_npm_the_binary_is_taken_out_of_the_wheel(
         archive.writestr(install_claude.BUNDLED_BINARY, script)
         archive.writestr("claude_agent_sdk/__init__.py", "")
     pip = program(tmp_path / "python", f'while [ "$1" != --dest ]; do shift; done; cp {wheel} "$2"')
-    monkeypatch.setattr("shutil.which", lambda _: None)
+    there = npm and str(program(tmp_path / "bin" / "npm", npm))
+    monkeypatch.setattr("shutil.which", lambda _: there)
     monkeypatch.setattr(sys, "executable", str(pip))
     found = install(tmp_path / "cache")
     assert found.parent.name == install_claude.SDK_BUNDLES
