@@ -157,6 +157,21 @@ async def test_a_sweep_ends_children_of_their_own_session_and_those_that_ignore_
         assert carriers(turn) == []
 
 
+async def test_a_sweep_names_what_it_first_sees_in_the_middle_of_an_exec(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turn, seen = str(uuid.uuid4()), list[int]()
+
+    def not_at_first(pid: int) -> str:
+        seen.append(pid)
+        return command_line(pid) if len(seen) > 1 else ""
+
+    monkeypatch.setattr("podiumd.tools.process.command_line", not_at_first)
+    with child(turn=turn), trio.fail_after(8):
+        [line] = await sweep(turn)
+    assert "time.sleep(1000)" in line
+
+
 async def test_a_sweep_finds_what_its_victims_start_while_they_are_ended() -> None:
     turn = str(uuid.uuid4())
     breeding = (

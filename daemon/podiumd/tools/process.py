@@ -278,7 +278,11 @@ async def sweep(turn_id: str) -> list[str]:
             found, undecided = with_entry(f"{MARKER}={turn_id}")
             if found:
                 empty_scans = 0
-                ended.update({one: command_line(one.pid) for one in found if one not in ended})
+                new = {one: command_line(one.pid) for one in found if one not in ended}
+                if not all(new.values()):  # in the middle of an exec a process has none
+                    await trio.sleep(UNDECIDED_SECONDS)
+                    new = {one: line or command_line(one.pid) for one, line in new.items()}
+                ended.update(new)
                 await end_processes(found)
             elif undecided and undecided_scans < MOST_UNDECIDED:
                 undecided_scans += 1
