@@ -31,7 +31,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     agent worked. ``synthetic``: the CLI's own row, not the model's and not a person's.
     ``source_uuid``: the uuid under which a queued message was sent. ``merged_uuids``: those of
     other messages whose words stand in this row too: a prompt and what was said while its process
-    started are now and then joined, under the uuid of the last (seen in one start of ten).
+    started are now and then joined, under the uuid of the last.
     """
 
     type: str
