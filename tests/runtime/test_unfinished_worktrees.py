@@ -73,13 +73,19 @@ async def test_what_a_killed_git_left_is_gone_when_its_run_is(
         assert line["run_id"] == run_id
 
 
-async def test_a_run_that_is_cancelled_while_its_worktree_is_made_leaves_no_branch(
-    machine: Machine, one: str, repository: Path
-) -> None:
+def hanging_checkout(machine: Machine, repository: Path) -> Path:
+    """Let git hang in the middle of a checkout; returns the pipe that tells of it."""
     fifo = machine.project / "reached"
     os.mkfifo(fifo)
     hang = f"echo here > '{fifo}'; exec sleep 3600"
     run_git(repository, "config", "filter.slow.smudge", hang)
+    return fifo
+
+
+async def test_a_run_that_is_cancelled_while_its_worktree_is_made_leaves_no_branch(
+    machine: Machine, one: str, repository: Path
+) -> None:
+    fifo = hanging_checkout(machine, repository)
     async with running(machine) as daemon:
         run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
         assert await marker_of(fifo) == "here"
@@ -118,10 +124,7 @@ async def test_work_in_what_was_left_half_made_is_kept_and_named(
 async def test_a_half_made_worktree_of_a_run_that_goes_on_is_made_anew_but_not_over_work(
     machine: Machine, one: str, repository: Path
 ) -> None:
-    fifo = machine.project / "reached"
-    os.mkfifo(fifo)
-    hang = f"echo here > '{fifo}'; exec sleep 3600"
-    run_git(repository, "config", "filter.slow.smudge", hang)
+    fifo = hanging_checkout(machine, repository)
     runs = []
     async with running(machine) as daemon:  # it ends before the first of them has its worktree
         for _ in range(2):
