@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from podiumd.core.lenient_json import Found, Value, is_strict, scan, tidy
+from podiumd.core.quoted import without_quotations
 from podiumd.core.recipe import OTHER
 from podiumd.core.report import TurnReport
 
@@ -146,10 +147,16 @@ def from_structured(
 
 
 def from_text(text: str, allowed: Sequence[str]) -> Outcome | OutcomeError:
-    """Find the outcome in the text of one turn: the last object that is an answer."""
-    answers = [_judge(found, allowed) for found in scan(text)]
+    """Find the outcome in the text of one turn: the last object that is an answer.
+
+    What the text quotes is somebody else's answer.
+    """
+    found = scan(text)
+    answers = [_judge(each, allowed) for each in without_quotations(text, found)]
     valid = _without_lists(text, answers, allowed)
     if not valid:
+        if len(answers) < len(found) and all(answer.name is None for answer in answers):
+            return _error("no-json", allowed, text.strip()[-_EXCERPT:], only_quoted=True)
         return _explain(text, answers, allowed)
     last = valid[-1]
     written = text[last.found.start : last.found.end]
@@ -166,7 +173,7 @@ def prose(texts: Sequence[str], outcome: Outcome) -> str:
     """Return the turn's final prose without its outcome: at most the last 8 KB."""
     for text in reversed(texts):
         rest = text
-        for found in reversed(scan(text)):
+        for found in reversed(without_quotations(text, scan(text))):
             if _judge(found, (outcome.outcome,)).outcome is not None:
                 rest = _cut(text, found)
                 break
@@ -270,7 +277,11 @@ def _explain(text: str, answers: Sequence[_Answer], allowed: Sequence[str]) -> O
 
 
 def _error(
-    kind: ErrorKind, allowed: Sequence[str], excerpt: str, returned: str | None = None
+    kind: ErrorKind,
+    allowed: Sequence[str],
+    excerpt: str,
+    returned: str | None = None,
+    only_quoted: bool = False,
 ) -> OutcomeError:
     names = ", ".join(_with_other(allowed))
     returned = returned[:_EXCERPT] if returned else None
@@ -282,6 +293,8 @@ def _error(
         "missing-description": 'the outcome "other" needs an "otherDescription"',
         "ambiguous": "its last line holds two different outcomes; give exactly one",
     }[kind]
+    if only_quoted:
+        message += " of its own; one in a quotation is not taken"
     return OutcomeError(
         error=kind, message=message, excerpt=tidy(excerpt)[:_EXCERPT], returned=returned
     )
