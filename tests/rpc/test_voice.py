@@ -174,6 +174,18 @@ async def test_a_lost_connection_goes_on_where_it_was(tmp_path: Path) -> None:
         assert here.ears.heard == [SOUND * 2]
 
 
+async def test_one_utterance_after_the_other_is_heard(tmp_path: Path) -> None:
+    async with booth(tmp_path) as here:
+        for number in range(9):
+            here.ears.says(f"text {number}", "file")
+            begun = await here.client.result("voice.start", partials=False)
+            spoken = {"utterance_id": begun["utterance_id"]}
+            await here.client.result("voice.audio", audio=AUDIO, **spoken)
+            assert (await here.client.result("voice.end", **spoken))["text"] == f"text {number}"
+            told = await here.client.result("voice.transcribe", audio=AUDIO, format="pcm16")
+            assert told["text"] == "file"
+
+
 async def test_what_is_cancelled_is_gone(tmp_path: Path) -> None:
     async with booth(tmp_path) as here:
         await here.client.result("voice.start", utterance_id="u", partials=False)

@@ -11,6 +11,7 @@ import pytest
 import trio
 import trio.testing
 
+from podiumd.speech import service
 from podiumd.speech.api import AudioError, SpeechUnavailable
 from tests.speech.speeches import SECOND, request, scripted
 
@@ -306,6 +307,44 @@ async def test_too_much_at_once_is_told(tmp_path: Path) -> None:
         with pytest.raises(AudioError) as all_of_them:
             await speech.transcribe(SECOND, format="pcm16", owner="c")
         assert one.value.code == all_of_them.value.code == "busy"
+
+
+async def test_what_was_heard_leaves_its_place_to_the_next(tmp_path: Path) -> None:
+    async with scripted(tmp_path, "x") as speech:
+        for number in range(20):
+            utterance = await speech.open(request(str(number), owner="a"))
+            await utterance.feed(SECOND)
+            await utterance.end()
+            assert (await speech.transcribe(SECOND, format="pcm16", owner="a")).text == "x"
+        assert speech.find("a", "0") is not None  # whoever asks once more is told once more
+
+
+async def test_the_oldest_text_that_nobody_has_fetched_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_KEPT", 2)
+    async with scripted(tmp_path, "x") as speech:
+        for owner, number in (("b", "0"), ("a", "0"), ("a", "1"), ("a", "2")):
+            await (await speech.open(request(number, owner=owner))).end()
+        await trio.testing.wait_all_tasks_blocked()
+        assert [speech.find("a", number) is None for number in "012"] == [True, False, False]
+        assert speech.find("b", "0") is not None
+
+
+async def test_what_begins_at_the_same_moment_counts(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    async def begin(id: str) -> None:
+        try:
+            await speech.open(request(id, owner="a"))
+        except AudioError as refusal:
+            refused.append(refusal.code)
+
+    async with scripted(tmp_path, "x") as speech:
+        async with trio.open_nursery() as nursery:
+            for number in range(6):
+                nursery.start_soon(begin, str(number))
+        assert refused == ["busy", "busy"]
 
 
 async def test_speech_that_is_switched_off_says_so(tmp_path: Path) -> None:

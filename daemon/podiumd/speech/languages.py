@@ -16,8 +16,17 @@ KNOWN: Final = _CODES.replace(" ", ", ")
 CODES: Final = frozenset(_CODES.split())
 
 
+_LONGEST_CODE: Final = 3
+
+
+def primary_of(tag: str | None) -> str | None:
+    """The code of a language tag as phones have them, without its region (``en-US`` is ``en``);
+    ``None`` for what is no tag."""
+    code = (tag or "").replace("_", "-").partition("-")[0].lower()
+    return code if code.isascii() and code.isalpha() and len(code) <= _LONGEST_CODE else None
+
+
 def code_of(tag: str | None) -> str | None:
-    """The code of a language tag as phones have them (``en-US`` is ``en``); ``None``, which is to
-    detect it, for one that no model knows."""
-    primary = (tag or "").replace("_", "-").partition("-")[0].lower()
-    return primary if primary in CODES else None
+    """The code of a language tag; ``None``, which is to detect it, for one that no model knows."""
+    code = primary_of(tag)
+    return code if code in CODES else None

@@ -13,7 +13,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,7 @@ from podiumd.speech.api import (
 )
 from podiumd.speech.engine import Engine, Job
 from podiumd.speech.engines import open_engine
+from podiumd.speech.languages import primary_of
 from podiumd.speech.models import Models
 from podiumd.speech.recording import Recording, Spool
 from podiumd.speech.sniff import sniff
@@ -46,10 +47,12 @@ MOST_UTTERANCES: Final = 8
 
 MOST_OF_ONE_OWNER: Final = 4
 
+MOST_KEPT: Final = 32
+"""Texts of one owner that wait to be fetched once more; the oldest are forgotten first."""
+
 KEEP_SECONDS: Final = 120.0
 """An utterance whose phone is silent is kept so long, and so long a text nobody has fetched."""
 
-_LONGEST_CODE: Final = 3
 _FREE_BYTES: Final = 64 * 1_048_576
 _MICROPHONE: Final = ("not-installed", "no-model", "off")
 
@@ -73,6 +76,8 @@ class Speech:
         self._nursery = nursery
         self._keep_seconds = keep_seconds
         self._utterances: dict[tuple[str, str], Utterance] = {}
+        self._unheard: set[Utterance] = set()
+        """Those whose outcome is not known: they alone take up a place."""
         self._files = 0
         self._tidied = False
         self._installing = trio.Lock()
@@ -132,11 +137,14 @@ class Speech:
         self._check_format(request)
         self._check_room(request.owner)
         recording = await self._record(request.format, request.sample_rate)
-        # While the file was made the same may have been asked for once more.
-        existing = self.find(request.owner, request.id)
-        if existing is not None:
-            recording.close()
-            return existing
+        with ExitStack() as unneeded:
+            unneeded.callback(recording.close)
+            # While the file was made others may have begun, or the same was asked for once more.
+            existing = self.find(request.owner, request.id)
+            if existing is not None:
+                return existing
+            self._check_room(request.owner)
+            unneeded.pop_all()
         return self._begin(request, recording)
 
     def find(self, owner: str, id: str) -> Utterance | None:
@@ -160,13 +168,14 @@ class Speech:
         """
         self.check()
         self._check_room(owner)
-        if isinstance(audio, Path):
-            recording = self._spool.over(audio)
-            head = await recording.read(0, 64)
-        else:
-            recording, head = await self._stored(audio, format, sample_rate), audio[:64]
         self._files += 1
+        recording: Recording | None = None
         try:
+            if isinstance(audio, Path):
+                recording = self._spool.over(audio)
+                head = await recording.read(0, 64)
+            else:
+                recording, head = await self._stored(audio, format, sample_rate), audio[:64]
             # Any bytes are PCM16, those too that look like something else.
             found = format if format == "pcm16" else sniff(head) or format
             request = UtteranceRequest(
@@ -174,7 +183,7 @@ class Speech:
                 owner=owner,
                 format=found,
                 sample_rate=sample_rate,
-                language=_primary(language),
+                language=primary_of(language),
                 hotwords=hotwords,
                 partials=False,
             )
@@ -190,7 +199,8 @@ class Speech:
             raise AudioError("engine_failed", str(error)) from error
         finally:
             self._files -= 1
-            recording.close()
+            if recording is not None:
+                recording.close()
 
     async def _stored(self, audio: bytes, format: str, sample_rate: int) -> Recording:
         recording = await self._record(format if format in FORMATS else "bin", sample_rate)
@@ -249,17 +259,25 @@ class Speech:
         return f"{name} is no recording that is known: {told}; raw samples need the format 'pcm16'."
 
     def _check_room(self, owner: str) -> None:
-        own = sum(1 for key in self._utterances if key[0] == owner)
-        if len(self._utterances) + self._files >= MOST_UTTERANCES or own >= MOST_OF_ONE_OWNER:
+        own = sum(1 for each in self._unheard if each.request.owner == owner)
+        if len(self._unheard) + self._files >= MOST_UTTERANCES or own >= MOST_OF_ONE_OWNER:
             raise AudioError("busy", "Too much is being spoken at once. Try again in a moment.")
 
     def _begin(self, request: UtteranceRequest, recording: Recording) -> Utterance:
-        request = msgspec.structs.replace(request, language=_primary(request.language))
+        request = msgspec.structs.replace(request, language=primary_of(request.language))
         utterance = Utterance(request, recording)
+        self._forget_oldest(request.owner)
         self._utterances[(request.owner, request.id)] = utterance
+        self._unheard.add(utterance)
         self._engine.warm()
         self._nursery.start_soon(self._live, utterance)
         return utterance
+
+    def _forget_oldest(self, owner: str) -> None:
+        own = (each for key, each in self._utterances.items() if key[0] == owner)
+        kept = [each for each in own if each not in self._unheard]
+        for each in kept[: max(0, len(kept) + 1 - MOST_KEPT)]:
+            each.release()
 
     async def _live(self, utterance: Utterance) -> None:
         """From the opening until nobody asks any more."""
@@ -273,6 +291,7 @@ class Speech:
                 self._kept(utterance, "expired", "The daemon stopped.")
             utterance.settle(AudioError("expired", "The daemon stopped."))
             utterance.recording.close()
+            self._unheard.discard(utterance)
             del self._utterances[(utterance.request.owner, utterance.id)]
 
     async def _answer(self, utterance: Utterance) -> None:
@@ -280,6 +299,7 @@ class Speech:
             nursery.start_soon(self._expire, utterance)
             outcome = await self._outcome(utterance)
             utterance.recording.close()
+            self._unheard.discard(utterance)
             utterance.settle(outcome)
             nursery.cancel_scope.cancel()
 
@@ -345,13 +365,6 @@ class Speech:
 def _called(audio: bytes | Path) -> str:
     """A recording in a sentence."""
     return "The recording" if isinstance(audio, bytes) else f"The file {audio.name}"
-
-
-def _primary(language: str | None) -> str | None:
-    """The code of a language without its region: engines know no others."""
-    code = (language or "").replace("_", "-").partition("-")[0].lower()
-    known = code.isascii() and code.isalpha() and len(code) <= _LONGEST_CODE
-    return code if known else None
 
 
 @asynccontextmanager
