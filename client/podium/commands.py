@@ -1,4 +1,4 @@
-"""The one table of commands: the parser, the help and the completions are made from it."""
+"""The one table of commands: the command line, the help and the completions are made from it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,29 @@ from podium.commands_table_service import INSTALLED
 from podium.commands_table_sessions import SESSIONS
 from podium.commands_table_voice import VOICE
 
-__all__ = ["COMMANDS", "Argument", "Command"]
+__all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
 
-COMMANDS = (
-    *DAEMON,
-    *SESSIONS,
-    *CHAT,
-    *RUNS,
-    *RECIPES,
-    *VOICE,
-    *GATEWAY,
-    *PHONE,
-    *INSTALLED,
-    *SERVICE,
+GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("every day", (*RUNS, *CHAT, *SESSIONS)),
+    ("recipes", RECIPES),
+    ("phone", (*GATEWAY, *PHONE)),
+    ("voice", VOICE),
+    ("machine", (*DAEMON, *INSTALLED, *SERVICE)),
 )
+"""Every command, by what it is for."""
+
+COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
+
+FIRST_DAY = (
+    ("up",),
+    ("doctor",),
+    ("chat",),
+    ("run",),
+    ("recipe", "list"),
+    ("runs",),
+    ("attach",),
+    ("answer",),
+    ("pair",),
+    ("down",),
+)
+"""What the help of ``podium`` itself names: enough to begin with."""

@@ -21,12 +21,12 @@ Json = dict[str, Any]
 
 def run(
     recipe: str,
-    cwd: str | None,
-    session: str | None,
     params: list[str],
-    agent: str | None,
     worktree: bool,
     detach: bool,
+    agent: str | None,
+    session: str | None,
+    cwd: str | None,
     on_question: str | None,
     json: bool,
 ) -> int:

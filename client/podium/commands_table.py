@@ -10,7 +10,8 @@ class Argument(NamedTuple):
 
     ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
-    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``.
+    ``agents``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise`` says what
+    to do where what was given is none of the ``choices``.
     """
 
     names: tuple[str, ...]
@@ -23,6 +24,7 @@ class Argument(NamedTuple):
     optional: bool = False
     default: Any = None
     values: str = ""
+    otherwise: str = ""
 
     @property
     def is_option(self) -> bool:

@@ -70,7 +70,11 @@ SERVICE = (
         "commands_config:config",
         (
             positional(
-                "show|path|reload", "action", "what to do", choices=("show", "path", "reload")
+                "show|path|reload",
+                "action",
+                "what to do",
+                choices=("show", "path", "reload"),
+                otherwise="settings are changed in the file that 'podium config path' names",
             ),
             option("--running", "with show: as the running daemon has it"),
             CONFIG,
@@ -117,6 +121,7 @@ SERVICE = (
             positional(
                 "COMMAND", "path", "a command", repeat=True, optional=True, values="commands"
             ),
+            option("--all", "every command, by what it is for", dest="everything"),
         ),
     ),
 )

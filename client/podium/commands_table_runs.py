@@ -28,8 +28,6 @@ RUNS = (
         "commands_start:run",
         (
             positional("RECIPE", "recipe", "a recipe's id", values="recipes"),
-            CWD,
-            SESSION,
             Argument(
                 ("-p", "--param"),
                 "a parameter of the recipe; may be repeated",
@@ -37,9 +35,11 @@ RUNS = (
                 "NAME=VALUE",
                 repeat=True,
             ),
-            option("--agent", "the agent for every step", "AGENT"),
             option("--worktree", "work in a git worktree of its own"),
             DETACH,
+            option("--agent", "the agent for every step", "AGENT"),
+            SESSION,
+            CWD,
             option(
                 "--on-question",
                 "ask here, wait for an answer from anywhere, or fail "

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium import cli
+from podium import arguments, cli
 from podium.__main__ import HOT
-from podium.commands import COMMANDS, Command
+from podium.commands import COMMANDS, FIRST_DAY, GROUPS, Argument, Command
+from podium.errors import Failure
 from podium.views import HOT as HOT_VIEWS
 from tests.client.fake_daemon import FakeDaemon, podium
 
@@ -54,9 +55,10 @@ def test_each_example_parses(command: Command) -> None:
     if words[0] == "source":
         words = ["podium", "completion", "bash"]
 
-    parsed = cli.parser().parse_args(words[1:])
+    found, rest = cli.find(words[1:])
 
-    assert parsed.handler == command.handler
+    assert found == command
+    assert arguments.parse(found, rest).keys() == {one.dest for one in command.arguments}
 
 
 @pytest.mark.parametrize("words", [[], ["run"], ["recipe"], ["recipe", "list"], ["help"]])
@@ -90,16 +92,120 @@ def test_the_example_of_run_gives_a_parameter_that_the_shipped_recipe_has() -> N
     assert name in tomllib.loads(shipped.read_text())["params"]
 
 
-def test_the_overview_names_every_command_and_the_exit_codes(
+def test_the_overview_names_ten_commands_of_a_first_day_and_the_exit_codes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.run([]) == 0
 
     shown = capsys.readouterr().out
-    for command in WITH_HANDLER:
-        assert f"  {name(command)} " in shown
-        assert command.summary in shown
+    listed = [line.split("  ")[1] for line in shown.splitlines() if line.startswith("  ")]
+    assert listed == [" ".join(path) for path in FIRST_DAY]
+    assert len(listed) == 10
+    assert "'podium --help --all' lists every command" in shown
     assert "6 the daemon is not running" in shown
+
+
+@pytest.mark.parametrize("words", [["--help", "--all"], ["help", "--all"]])
+def test_all_names_every_command_once_under_what_it_is_for(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(words) == 0
+
+    shown = capsys.readouterr().out.splitlines()
+    names = [group for group, _ in GROUPS]
+    assert [line.rstrip(":") for line in shown if line.rstrip(":") in names] == names
+    for command in WITH_HANDLER:
+        lines = [line for line in shown if line.startswith(f"  {name(command)}  ")]
+        assert [line.endswith(f"  {command.summary}") for line in lines] == [True]
+
+
+def test_the_usage_of_run_begins_with_what_matters_most(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cli.run(["help", "run"])
+
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("usage: podium run RECIPE [-p NAME=VALUE]... [--worktree] [--detach] ")
+
+
+def test_no_line_of_help_is_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("podium.text.columns", lambda: 60)
+
+    cli.run(["help", "run"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines[: lines.index("example:")])) <= 60
+
+
+TABLE = Command(
+    ("try",),
+    "",
+    "",
+    "",
+    "",
+    (
+        Argument(("one",), "", "one", "ONE"),
+        Argument(("more",), "", "more", "MORE", optional=True),
+        Argument(("-p", "--param"), "", "params", "NAME=VALUE", repeat=True),
+        Argument(("-n",), "", "count", "N"),
+        Argument(("--kind",), "", "kind", choices=("a", "b"), default="a"),
+        Argument(("--json",), "", "json", flag=True),
+    ),
+)
+NOTHING: dict[str, object] = {
+    "one": "x",
+    "more": None,
+    "params": [],
+    "count": None,
+    "kind": "a",
+    "json": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("x", {}),
+        ("x y", {"more": "y"}),
+        ("x --json y", {"more": "y", "json": True}),
+        ("--kind b x", {"kind": "b"}),
+        ("x --kind=b", {"kind": "b"}),
+        ("x -p a=1 --param=b=2 -pc=3", {"params": ["a=1", "b=2", "c=3"]}),
+        ("x -n 5", {"count": "5"}),
+        ("x -n5", {"count": "5"}),
+        ("x -n -5", {"count": "-5"}),
+        ("- -5", {"one": "-", "more": "-5"}),
+        ("-- --json -p", {"one": "--json", "more": "-p"}),
+    ],
+)
+def test_options_and_places_may_stand_in_any_order(words: str, given: dict[str, object]) -> None:
+    assert arguments.parse(TABLE, words.split()) == NOTHING | given
+
+
+def test_a_message_that_begins_with_a_dash_is_no_option() -> None:
+    assert arguments.parse(TABLE, ["- one\n- two"])["one"] == "- one\n- two"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("", "'podium try' needs ONE: see 'podium try --help'."),
+        ("x y z", "'podium try' does not take z: "),
+        ("x --jsno", "does not take --jsno; the nearest is --json: "),
+        ("x --limit 3 --json", "does not take --limit 3; it takes --param, -n, --kind, --json: "),
+        ("x --json=1", "takes --json without a value: "),
+        ("x --kind", "needs a value after --kind, as in --kind a|b: "),
+        ("x --kind --json", "needs a value after --kind"),
+        ("x --kind c", "takes a or b after --kind, not 'c': "),
+    ],
+)
+def test_what_a_command_does_not_take_is_said_with_what_it_takes(words: str, said: str) -> None:
+    with pytest.raises(Failure) as failed:
+        arguments.parse(TABLE, words.split())
+
+    assert said in failed.value.sentence
 
 
 def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
@@ -114,23 +220,31 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sttaus"], "no command 'sttaus': the nearest is 'status', and 'podium --help'"),
+        (["sttaus"], "no command 'sttaus': the nearest is 'status', and 'podium --help --all'"),
         (["recipe", "lst"], "'recipe lst': the nearest is 'recipe list', and 'podium recipe --h"),
         (["runs", "shwo", "1a"], "no command 'runs shwo': the nearest is 'runs show'"),
-        (["frobnicate"], "no command 'frobnicate': 'podium --help' lists them all."),
+        (["frobnicate"], "no command 'frobnicate': 'podium --help --all' lists them all."),
         (["recipe", "zzz"], "no command 'recipe zzz': 'podium recipe --help' lists them all."),
         (["help", "sttaus"], "no command 'sttaus'"),
         (["--json", "status"], "'podium' alone does not take --json: options stand after the"),
         (["-x"], "'podium' alone does not take -x: "),
         (["status", "--jsn"], "'podium status' does not take --jsn"),
         (["runs", "--al"], "'podium runs' does not take --al"),
-        (["run"], "the following arguments are required: RECIPE"),
-        (["run", "a", "--on-question", "b"], "invalid choice: 'b'"),
+        (
+            ["run", "a", "--on-question", "b"],
+            "takes ask, wait or fail after --on-question",
+        ),
         (["recipe"], "'podium recipe' needs one of: "),
         (["voice"], "see 'podium voice --help'"),
         (["chat", "hello"], "'podium chat' does not take hello: see 'podium chat --help'"),
         (["runs", "show", "1a", "2b", "--c"], "'podium runs show' does not take 2b --c"),
-        (["orchestration", "maybe"], "invalid choice: 'maybe'"),
+        (["orchestration", "maybe"], "takes on or off, not 'maybe'"),
+        (
+            ["config", "set", "x"],
+            "not 'set': settings are changed in the file that ",
+        ),
+        (["answer"], "'podium answer' needs QUESTION: see 'podium answer --help'."),
+        (["runs", "--limit", "x"], "does not take --limit x; it takes --all, --json: see"),
         (["rpc", "daemon.ping", "{"], "not JSON"),
         (["rpc", "daemon.ping", "[1]"], "Parameters go by name"),
         (["rpc", 'a"b'], "is no method name"),

@@ -1,0 +1,154 @@
+"""The words after a command as the values of its arguments, by the table of commands.
+
+Every complaint is one sentence: what was given, what the command takes, where its help is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from podium import text
+from podium.commands_table import Argument, Command
+from podium.errors import USAGE, Failure
+
+HELP = ("-h", "--help")
+
+_LISTED = 8
+_SHOWN = 40
+
+
+class HelpWanted(Exception):
+    """The words ask for the command's help."""
+
+
+def parse(command: Command, words: list[str]) -> dict[str, Any]:
+    """The value of each argument, by its ``dest``.
+
+    Raises:
+        HelpWanted: one of the words is ``--help``.
+        Failure: the command does not take these words, or needs more.
+    """
+    return _Words(command, words).values()
+
+
+def name_of(command: Command) -> str:
+    """The command as a person types it."""
+    return " ".join(("podium", *command.path))
+
+
+class _Words:
+    """One reading of a command's words, from the left."""
+
+    def __init__(self, command: Command, words: list[str]) -> None:
+        self._command = command
+        self._words = list(words)
+        self._options = {
+            name: one for one in command.arguments if one.is_option for name in one.names
+        }
+        self._placed: list[str] = []
+        self._unknown: list[str] = []
+        self._values: dict[str, Any] = {
+            one.dest: False if one.flag else [] if one.repeat else one.default
+            for one in command.arguments
+        }
+
+    def values(self) -> dict[str, Any]:
+        while self._words:
+            word = self._words.pop(0)
+            if word == "--":
+                self._placed += self._words
+                break
+            if word in HELP:
+                raise HelpWanted
+            if self._is_option(word):
+                if not self._take(word):
+                    self._unknown.append(word)
+            else:
+                # What follows an option that nobody knows is meant as its value.
+                (self._unknown or self._placed).append(word)
+        missing = self._place()
+        if refused := [*self._placed, *self._unknown]:
+            self._refuse(refused)
+        if missing:
+            self._complain(f"needs {' and '.join(missing)}")
+        return self._values
+
+    def _is_option(self, word: str) -> bool:
+        """A dash alone is standard input; what has a blank or is a number is meant as it stands."""
+        return (
+            word[:1] == "-"
+            and len(word) > 1
+            and not any(map(str.isspace, word))
+            and (word in self._options or not word[1:].replace(".", "", 1).isdecimal())
+        )
+
+    def _take(self, word: str) -> bool:
+        """Take an option and what belongs to it; whether the command has it."""
+        name, attached, value = word.partition("=")
+        if not word.startswith("--"):  # -n 50, -n50
+            name, attached, value = word[:2], word[2:], word[2:].removeprefix("=")
+        option = self._options.get(name)
+        if option is None:
+            return False
+        if option.flag:
+            if attached:
+                self._complain(f"takes {name} without a value")
+            self._values[option.dest] = True
+            return True
+        if not attached:
+            if not self._words or self._words[0].startswith("--"):
+                self._complain(f"needs a value after {name}, as in {name} {_shape(option)}")
+            value = self._words.pop(0)
+        self._check(option, value, name)
+        if option.repeat:
+            self._values[option.dest].append(value)
+        else:
+            self._values[option.dest] = value
+        return True
+
+    def _place(self) -> list[str]:
+        """Give the words without a name to the arguments that go by their place; returns what is
+        missing."""
+        missing = []
+        for argument in self._command.arguments:
+            if argument.is_option:
+                continue
+            if argument.repeat:
+                self._values[argument.dest], self._placed = self._placed, []
+            elif self._placed:
+                value = self._placed.pop(0)
+                self._check(argument, value, "")
+                self._values[argument.dest] = value
+            elif not argument.optional:
+                missing.append(_shape(argument))
+        return missing
+
+    def _check(self, argument: Argument, value: str, name: str) -> None:
+        if argument.choices and value not in argument.choices:
+            after = f" after {name}" if name else ""
+            *others, last = argument.choices
+            taken = f"takes {', '.join(others)} or {last}{after}"
+            words = f"{taken}, not '{text.fold(value, _SHOWN)}'"
+            self._complain(words, argument.otherwise)
+
+    def _refuse(self, words: list[str]) -> NoReturn:
+        refused = text.fold(" ".join(words), 2 * _SHOWN)
+        known = [one.names[-1] for one in self._command.arguments if one.is_option]
+        option = words[0].partition("=")[0]
+        hint = ""
+        if option.startswith("-") and known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(option, known, n=1)
+            taken = ", ".join(known) if len(known) <= _LISTED else ""
+            hint = f"; the nearest is {near[0]}" if near else f"; it takes {taken}" if taken else ""
+        self._complain(f"does not take {refused}{hint}")
+
+    def _complain(self, what: str, fix: str = "") -> NoReturn:
+        name = name_of(self._command)
+        todo = fix or f"see '{name} --help'"
+        raise Failure(f"'{name}' {what}: {todo}.", USAGE)
+
+
+def _shape(argument: Argument) -> str:
+    return argument.metavar or "|".join(argument.choices)
