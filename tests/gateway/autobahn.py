@@ -45,6 +45,9 @@ class Echo:
     async def handle(self, request: Request) -> Response:
         raise Problem(404)
 
+    def knows(self, address: str) -> bool:
+        return False
+
     def delay(self, address: str) -> float:
         return 0.0
 

@@ -45,6 +45,7 @@ class Apps:
         self.phone: Callable[[WebSocket], Awaitable[None]] = echo
         self.http: Callable[[Request], Awaitable[Answer]] = self._fine
         self.delays: dict[str, float] = {}
+        self.known: set[str] = set()
 
     async def _fine(self, request: Request) -> Response:
         request.authenticated()
@@ -58,6 +59,9 @@ class Apps:
 
     def delay(self, address: str) -> float:
         return self.delays.get(address, 0.0)
+
+    def knows(self, address: str) -> bool:
+        return address in self.known
 
 
 @asynccontextmanager

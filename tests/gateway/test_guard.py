@@ -211,3 +211,21 @@ def test_no_address_has_to_wait_for_anothers_few_wrong_keys(
 
     strangers = {counted_as(str(one)) for one in others}
     assert HERE in strangers or guard.delay(HERE) == 0
+
+
+def test_an_address_is_known_for_a_day_after_its_right_key() -> None:
+    time = Time()
+    guard = Guard(time)
+    assert not guard.knows(HERE)
+    guard.right(HERE)
+    assert guard.knows(HERE)
+    time.now += guarding.TRUSTED_SECONDS
+    assert not guard.knows(HERE)
+
+
+def test_it_tells_of_each_key_that_was_wrong_or_not_looked_at() -> None:
+    told: list[tuple[str, str]] = []
+    guard = Guard(Time(), lambda event, address: told.append((event, address)))
+    guard.wrong(HERE)
+    guard.put_off(HERE)
+    assert told == [("Wrong key", HERE), ("Key not looked at", HERE)]

@@ -7,7 +7,6 @@ import struct
 
 import pytest
 import trio
-from websockets.exceptions import InvalidStatus
 
 from podiumd.gateway.http import Request, Response
 from podiumd.gateway.limits import GatewayLimits
@@ -174,34 +173,6 @@ async def test_a_fault_in_one_handler_ends_that_connection_only(
     assert "Connection failed" in caplog.text
 
 
-async def test_strangers_are_limited_to_sixty_four_in_all() -> None:
-    async with served() as gateway:
-        silent = [await connect(gateway) for _ in range(64)]
-        await wait_until(lambda: len(gateway._links) == 64)
-        one_more = await connect(gateway)
-
-        assert status(await read_all(one_more)) == 503
-        await silent[0].aclose()
-        await wait_until(lambda: len(gateway._links) == 63)
-        assert status(await talk(gateway, get())) == 200
-        for stream in (*silent, one_more):
-            await stream.aclose()
-
-
-async def test_phones_that_have_authenticated_make_room_for_others() -> None:
-    limits = GatewayLimits(strangers=2, strange_phones_on_loopback=1, close_seconds=0.5)
-    async with served(limits=limits) as gateway:
-        peers = []
-        for _ in range(5):
-            peers.append(await phone(gateway))
-            assert await peers[-1].ask("hello") == b"hello"
-
-        assert gateway.clients == 5
-        for peer in peers:
-            await peer.close()
-        await wait_until(lambda: gateway.clients == 0)
-
-
 async def test_a_connection_that_went_before_it_was_accepted_is_passed_over() -> None:
     async with served() as gateway, trio.open_nursery() as nursery:
         stale = socket.socket()
@@ -234,23 +205,6 @@ async def test_a_client_that_resets_its_connection_is_no_fault(
     assert "failed" not in caplog.text
 
 
-async def test_strange_phones_are_limited() -> None:
-    async def wait(socket: WebSocket) -> None:
-        await socket.receive()
-
-    apps = Apps()
-    apps.phone = wait
-    limits = GatewayLimits(strange_phones_on_loopback=1, linger_seconds=0.05, close_seconds=0.5)
-    async with served(apps, limits=limits) as gateway:
-        stranger = await phone(gateway)
-        with pytest.raises(InvalidStatus) as refused:
-            await phone(gateway)
-
-        assert refused.value.response.status_code == 503
-        assert refused.value.response.headers["Retry-After"] == "10"
-        await stranger.close()
-
-
 async def test_an_address_that_is_shut_out_opens_no_websocket() -> None:
     apps = Apps()
     apps.delays["127.0.0.1"] = 2.5
@@ -260,31 +214,6 @@ async def test_an_address_that_is_shut_out_opens_no_websocket() -> None:
         assert status(answer) == 429
         assert b"retry-after: 3" in answer.lower()
         assert status(await talk(gateway, get())) == 200
-
-
-async def test_a_request_that_authenticates_is_no_stranger() -> None:
-    apps = Apps()
-    started = trio.Event()
-    finish = trio.Event()
-
-    async def handler(request: Request) -> Response:
-        request.authenticated()
-        started.set()
-        await finish.wait()
-        return Response(200, request.peer.encode())
-
-    apps.http = handler
-    limits = GatewayLimits(strangers=1, close_seconds=0.5)
-    async with served(apps, limits=limits) as gateway, trio.open_nursery() as nursery:
-        nursery.start_soon(talk, gateway, get())
-        await started.wait()
-        stream = await connect(gateway)
-        await stream.send_all(get())
-        await trio.testing.wait_all_tasks_blocked()
-        finish.set()
-
-        assert b"127.0.0.1" in await stream.receive_some(1000)
-        await stream.aclose()
 
 
 async def test_stopping_says_goodbye_and_lets_requests_finish() -> None:

@@ -128,7 +128,7 @@ async def test_a_client_that_never_reads_over_tls_is_dropped(
 async def test_a_full_house_says_so_over_http_and_hangs_up_on_tls(
     contexts: tuple[ssl.SSLContext, ssl.SSLContext], caplog: pytest.LogCaptureFixture
 ) -> None:
-    limits = GatewayLimits(strangers=0)
+    limits = GatewayLimits(connections=0)
     async with served(limits=limits) as gateway:
         stream = await connect(gateway)
         assert status(await read_all(stream)) == 503

@@ -1,87 +1,123 @@
-"""How many may be connected: in all, as strangers, and as strangers from one address. Pure."""
+"""Who may be connected: how many in all, and how many strangers. Pure.
+
+A stranger is a connection that has not authenticated. Whoever can reach the port can open any
+number of them, so a stranger is never kept for having come first: where there are too many, one
+makes room for the newest, chosen so that the owner, who has authenticated within a second of
+connecting, is not the one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 
 from podiumd.gateway.guard import counted_as
 from podiumd.gateway.hosts import canonical, is_loopback
 from podiumd.gateway.limits import GatewayLimits
 
-
-@dataclass
-class Counts:
-    """The connections that are open; the counters are by address and hold no zeros."""
-
-    connections: int = 0
-    strangers: Counter[str] = field(default_factory=Counter)
-    strange_phones: Counter[str] = field(default_factory=Counter)
+Drop = Callable[[], None]
 
 
 class Place:
-    """What one connection holds of the caps until it has ended or, in part, is trusted."""
+    """What one connection holds until it has ended or, in part, is trusted.
 
-    def __init__(self, counts: Counts, address: str, most_phones: int) -> None:
-        self._counts = counts
-        self._address = address
-        self._most_phones = most_phones
-        self._held: list[Counter[str]] = []
-        self._left = False
-        counts.connections += 1
-        self._hold(counts.strangers)
+    ``most_phones``: that its address may have as strangers. ``known``: a right key came from
+    there lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket.
+    """
 
-    def take_phone(self) -> bool:
-        """Count it as a phone; ``False`` when its address has enough strange ones."""
-        phones = self._counts.strange_phones
-        if self._held and phones[self._address] >= self._most_phones:
-            return False
-        if self._held:
-            self._hold(phones)
-        return True
+    def __init__(
+        self, admission: Admission, address: str, most_phones: int, known: bool, drop: Drop
+    ) -> None:
+        self.address = address
+        self.most_phones = most_phones
+        self.known = known
+        self.spoke = False
+        self.phone = False
+        self.drop = drop
+        self._admission = admission
+
+    def take_phone(self) -> None:
+        """Count it as a phone; the oldest strange one of an address that has too many goes."""
+        self._admission.take_phone(self)
 
     @property
     def trusted(self) -> bool:
         """Whether it has authenticated."""
-        return not self._held
+        return self not in self._admission.strangers
 
     def trust(self) -> None:
         """It has authenticated: it is no stranger any more."""
-        while self._held:
-            counter = self._held.pop()
-            counter[self._address] -= 1
-            if not counter[self._address]:
-                del counter[self._address]
+        self._admission.strangers.pop(self, None)
 
     def leave(self) -> None:
         """It has ended."""
-        self.trust()
-        if not self._left:
-            self._left = True
-            self._counts.connections -= 1
-
-    def _hold(self, counter: Counter[str]) -> None:
-        counter[self._address] += 1
-        self._held.append(counter)
+        self._admission.leave(self)
 
 
 class Admission:
-    """Gives each connection its place, or says why there is none."""
+    """Gives each connection its place, and takes a stranger's for it where there is none.
+
+    ``places`` are the connections, ``strangers`` those of them that have not authenticated, the
+    oldest first.
+    """
 
     def __init__(self, limits: GatewayLimits) -> None:
         self._limits = limits
-        self.counts = Counts()
+        self.places: set[Place] = set()
+        self.strangers: dict[Place, None] = {}
 
-    def admit(self, peer: str) -> Place | str:
-        """A place for a connection from this address, or the reason why there is none."""
-        limits, counts = self._limits, self.counts
+    def admit(self, peer: str, drop: Drop, known: bool = False) -> Place | None:
+        """A place for a connection from this address; ``None`` where every place is held by one
+        that has authenticated.
+
+        ``drop`` ends the connection at once, and is called when its place is given to another.
+        """
+        limits = self._limits
         address = counted_as(peer)
         loopback = is_loopback(canonical(peer))
-        if counts.connections >= limits.connections:
-            return "too many connections"
-        if counts.strangers.total() >= limits.strangers:
-            return "too many connections that have not authenticated"
-        if not loopback and counts.strangers[address] >= limits.strangers_per_address:
-            return "too many connections of this address that have not authenticated"
+        of_address = [each for each in self.strangers if each.address == address]
+        if not loopback and len(of_address) >= limits.strangers_per_address:
+            self._drop(_oldest(of_address))
+        elif len(self.strangers) >= limits.strangers or len(self.places) >= limits.connections:
+            if not self.strangers:
+                return None
+            self._drop(self._least_wanted())
         most = limits.strange_phones_on_loopback if loopback else limits.strange_phones_per_address
-        return Place(counts, address, most)
+        place = Place(self, address, most, known, drop)
+        self.places.add(place)
+        self.strangers[place] = None
+        return place
+
+    def take_phone(self, place: Place) -> None:
+        """See ``Place.take_phone``."""
+        phones = [each for each in self.strangers if each.phone and each.address == place.address]
+        place.phone = True
+        if place in self.strangers and len(phones) >= place.most_phones:
+            self._drop(phones[0])
+
+    def leave(self, place: Place) -> None:
+        """See ``Place.leave``."""
+        self.places.discard(place)
+        self.strangers.pop(place, None)
+
+    def _drop(self, place: Place) -> None:
+        self.leave(place)
+        place.drop()
+
+    def _least_wanted(self) -> Place:
+        """The stranger that goes first: one of an address from which no right key came lately,
+        or of which too many come; then one of the address with the most; then one that has said
+        nothing yet; then the oldest."""
+        crowd = Counter(each.address for each in self.strangers)
+        known_places = self._limits.known_strangers
+
+        def wanted(place: Place) -> tuple[bool, int, bool]:
+            number = crowd[place.address]
+            return place.known and number <= known_places, -number, place.spoke
+
+        return min(self.strangers, key=wanted)
+
+
+def _oldest(places: Iterable[Place]) -> Place:
+    """The oldest that has said nothing, else the oldest."""
+    return min(places, key=lambda place: place.spoke)

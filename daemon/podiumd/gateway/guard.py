@@ -43,10 +43,14 @@ class _Wrong:
 
 
 class Guard:
-    """Counts wrong keys. ``clock`` returns seconds that never run back."""
+    """Counts wrong keys. ``clock`` returns seconds that never run back; ``tell`` hears of each key
+    that was wrong or not looked at, with its address."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], tell: Callable[[str, str], None] = lambda *_: None
+    ) -> None:
         self._clock = clock
+        self._tell = tell
         self._wrong: OrderedDict[str, _Wrong] = OrderedDict()
         self._trusted: OrderedDict[str, float] = OrderedDict()
         self._all: deque[float] = deque(maxlen=TOTAL_A_MINUTE)
@@ -60,6 +64,11 @@ class Guard:
         place, now = counted_as(address), self._clock()
         return max(0.0, self._own_end(place, now) - now, self._common_end(place, now) - now)
 
+    def knows(self, address: str) -> bool:
+        """Whether a right key came from there in the last day."""
+        trusted = self._trusted.get(counted_as(address))
+        return trusted is not None and self._clock() - trusted < TRUSTED_SECONDS
+
     def wrong(self, address: str) -> None:
         """A wrong key came from there."""
         place, now = counted_as(address), self._clock()
@@ -69,6 +78,11 @@ class Guard:
         if len(self._wrong) > MOST_ADDRESSES:
             self._wrong.popitem(last=False)
         self._all.append(now)
+        self._tell("Wrong key", address)
+
+    def put_off(self, address: str) -> None:
+        """A key came from there that was not looked at, for the wrong ones before it."""
+        self._tell("Key not looked at", address)
 
     def right(self, address: str) -> None:
         """A right key came from there: its wrong ones are forgotten."""
@@ -95,8 +109,7 @@ class Guard:
 
     def _common_end(self, place: str, now: float) -> float:
         """When the oldest of the last wrong keys of all addresses is a minute old."""
-        trusted = self._trusted.get(place)
-        if trusted is not None and now - trusted < TRUSTED_SECONDS:
+        if self.knows(place):
             return now
         return self._all[0] + MINUTE_SECONDS if len(self._all) == TOTAL_A_MINUTE else now
 

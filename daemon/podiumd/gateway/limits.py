@@ -17,7 +17,8 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         connections: at once, strangers or not.
-        strangers: at once, over all addresses.
+        strangers: at once, over all addresses; beyond it one of them makes room for the next.
+        known_strangers: of one address from which a right key came lately, that make room last.
         strangers_per_address: of any kind, of one address that is not loopback; less than
             ``strangers``, so that one address cannot shut out the others.
         strange_phones_per_address: WebSockets, of one address that is not loopback.
@@ -50,6 +51,7 @@ class GatewayLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     connections: int = 2048
     strangers: int = 64
+    known_strangers: int = 16
     strangers_per_address: int = 16
     strange_phones_per_address: int = 4
     strange_phones_on_loopback: int = 32

@@ -33,6 +33,9 @@ class Doorkeeper(Protocol):
     def delay(self, address: str) -> float:
         """Seconds for which this address is still shut out; 0: it may try."""
 
+    def knows(self, address: str) -> bool:
+        """Whether a right key came from this address lately."""
+
 
 @dataclass
 class House:
@@ -52,14 +55,19 @@ class House:
 
 
 class Link:
-    """One connection; ``peer`` is its address, ``local`` and ``port`` where it arrived."""
+    """One connection; ``peer`` is its address, ``local`` and ``port`` where it arrived. ``place``
+    is to be given to it before it runs."""
 
-    def __init__(self, house: House, place: Place, peer: str, local: str, port: int) -> None:
+    place: Place
+
+    def __init__(self, house: House, sock: socket.socket, peer: str, local: str, port: int) -> None:
         self.peer = peer
         self.phone: WebSocket | None = None
         self._house = house
         self._limits = house.limits
-        self._place = place
+        self._socket = sock
+        self._stream: trio.SocketStream | None = None
+        self._dropped = False
         self._local = local
         self._port = port
         self._secure = house.tls is not None
@@ -67,6 +75,17 @@ class Link:
         self._working: trio.CancelScope | None = None
         self._answer_by = float("inf")
         self._stopping = trio.Event()
+
+    def drop(self) -> None:
+        """End at once, without a word: its place is another's."""
+        self._dropped = True
+        self._house.notices.tell(
+            "Connection dropped",
+            peer=self.peer,
+            reason="too many connections that have not authenticated",
+        )
+        if self._stream is not None:
+            _reset(self._stream)
 
     def stop(self, nursery: trio.Nursery) -> None:
         """Say goodbye to a phone; stop to wait for another request. One in hand goes on within the
@@ -80,16 +99,18 @@ class Link:
         elif self._waiting is not None:
             self._waiting.cancel()
 
-    async def run(self, sock: socket.socket) -> None:
+    async def run(self) -> None:
         """Serve the connection until it has ended."""
-        raw = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
+        if self._dropped:
+            return
+        raw = self._stream = trio.SocketStream(trio.socket.from_stdlib_socket(self._socket))
         transport: trio.abc.Stream = raw
         if self._house.tls is not None:
             secured = trio.SSLStream(raw, self._house.tls, server_side=True, https_compatible=True)
             transport = secured
             if not await self._shake_hands(secured):
                 return
-        direct = None if self._secure else sock
+        direct = None if self._secure else self._socket
         stream = OutboxStream(transport, lambda: _reset(raw), direct, self._limits)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(stream.run)
@@ -101,8 +122,14 @@ class Link:
                 with trio.move_on_after(3 * self._limits.close_seconds, shield=True):
                     await stream.aclose()
                 if stream.fault is not None and self.phone is not None:
-                    log("Phone dropped", "warning", peer=self.peer, reason=stream.fault)
+                    self._tell_of_drop(stream.fault)
                 nursery.cancel_scope.cancel()
+
+    def _tell_of_drop(self, reason: str) -> None:
+        if self.place.trusted:
+            log("Phone dropped", "warning", peer=self.peer, reason=reason)
+        else:
+            self._house.notices.tell("Phone dropped", peer=self.peer, reason=reason)
 
     async def _shake_hands(self, stream: trio.SSLStream[trio.SocketStream]) -> bool:
         try:
@@ -126,6 +153,7 @@ class Link:
                 head = await self._next_head(stream, seconds)
                 if head is None:
                     return None
+                self.place.spoke = True
                 self._judge(head)
                 if head.wants_websocket:
                     return self._admit_phone(head)
@@ -189,9 +217,7 @@ class Link:
             raise Problem(429, detail="Too many wrong keys came from this address.", headers=wait)
         if self._house.stopping:
             raise Problem(503, detail="The gateway is stopping.")
-        if not self._place.take_phone():
-            wait = (("Retry-After", "10"),)
-            raise Problem(503, detail="Too many phones that have not authenticated.", headers=wait)
+        self.place.take_phone()
         return key
 
     async def _serve_phone(self, stream: OutboxStream, key: str) -> None:
@@ -207,14 +233,14 @@ class Link:
             peer=self.peer,
             secure=self._secure,
             on_open=opened,
-            on_authenticated=self._place.trust,
+            on_authenticated=self.place.trust,
             traffic=self._house.traffic,
             gate=self._house.turnstile,
         )
 
     async def _answer(self, stream: OutboxStream, head: Head) -> bool:
         body = Body(stream, head, self._limits)
-        trust, stopping = self._place.trust, self._stopping
+        trust, stopping = self.place.trust, self._stopping
         request = Request(head, body, self.peer, self._secure, trust, stopping)
         return await exchange(stream, request, body, head, self._handle, self._goes_on)
 
@@ -228,7 +254,7 @@ class Link:
     def _goes_on(self) -> bool:
         """Whether another request may come. A stranger's connection is one of the few that there
         may be, and is not kept for what it might ask."""
-        return self._place.trusted and not self._house.stopping
+        return self.place.trusted and not self._house.stopping
 
 
 def _reset(stream: trio.SocketStream) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any, Final
 
 import trio
 
+from podiumd.gateway.guard import counted_as
 from podiumd.logs import log
 
 _MINUTE_SECONDS: Final = 60.0
 _A_MINUTE: Final = 20
+_KEY_SECONDS: Final = 1.0
+_MOST_ADDRESSES: Final = 1_000
 
 
 class Notices:
@@ -33,3 +37,25 @@ class Notices:
             log(event, "warning", **fields)
         else:
             self._left_out += 1
+
+
+class KeyNotices:
+    """Writes of keys that were wrong or not looked at: of one address at most one line a second,
+    which says how many were left out before it, and of all together at most 60 a minute."""
+
+    def __init__(self) -> None:
+        self._notices = Notices(a_minute=60)
+        self._told: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def tell(self, event: str, peer: str) -> None:
+        """Write a warning about a key from ``peer``, unless there was one in this second."""
+        place, now = counted_as(peer), trio.current_time()
+        last, left_out = self._told.pop(place, (float("-inf"), 0))
+        if now - last < _KEY_SECONDS:
+            self._told[place] = (last, left_out + 1)
+            return
+        self._told[place] = (now, 0)
+        if len(self._told) > _MOST_ADDRESSES:
+            self._told.popitem(last=False)
+        more = {"left_out": left_out} if left_out else {}
+        self._notices.tell(event, peer=peer, **more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,30 +128,31 @@ class Gateway:
         except OSError:
             sock.close()  # gone already
             return
-        place = self._admission.admit(peer)
-        if isinstance(place, str):
-            self._house.notices.tell("Connection refused", peer=peer, reason=place)
+        link = Link(self._house, sock, peer, canonical(local), port)
+        place = self._admission.admit(peer, link.drop, self._house.guard.knows(peer))
+        if place is None:
+            self._house.notices.tell("Connection refused", peer=peer, reason="too many connections")
             if self._house.tls is None:
                 with suppress(OSError):  # it did not wait for the answer
                     sock.send(_FULL)
             sock.close()
             return
-        link = Link(self._house, place, peer, canonical(local), port)
+        link.place = place
         self._links.add(link)
-        nursery.start_soon(self._supervise, link, sock, place.leave)
+        nursery.start_soon(self._supervise, link, sock)
 
-    async def _supervise(self, link: Link, sock: socket.socket, leave: Callable[[], None]) -> None:
+    async def _supervise(self, link: Link, sock: socket.socket) -> None:
         """No fault of one connection reaches another, or the server."""
         number = next(self._numbers)
         try:
-            await link.run(sock)
+            await link.run()
         except* (ClientGone, trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone
         except* Exception as errors:  # noqa: BLE001 - one client's fault is not the server's
             log("Connection failed", "error", exception=errors, connection=number, peer=link.peer)
         finally:
             self._links.discard(link)
-            leave()
+            link.place.leave()
             sock.close()
 
 

@@ -28,6 +28,7 @@ from podiumd.gateway.control import Control
 from podiumd.gateway.devices import DamagedDevices, Devices, Settings
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.listener import CannotListen
+from podiumd.gateway.notices import KeyNotices
 from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.routes.agui import AguiRoute
@@ -116,7 +117,7 @@ async def open_gateway(
 async def _running(
     around: Surroundings, service: Service, store: Store, devices: Devices, control: Control
 ) -> AsyncIterator[None]:
-    guard, home = Guard(trio.current_time), around.home
+    guard, home = Guard(trio.current_time, KeyNotices().tell), around.home
     listeners: list[Callable[[CommandEvent], None]] = []
 
     def tell(event: CommandEvent) -> None:

@@ -15,6 +15,7 @@ import trio
 from podiumd.config import VoiceSettings
 from podiumd.gateway.devices import Devices
 from podiumd.gateway.guard import Guard
+from podiumd.gateway.notices import KeyNotices
 from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import Closed, WebSocket
@@ -233,7 +234,7 @@ async def open_office(
     ):
         devices = Devices(daemon.store, daemon.context.clock.now)
         await devices.load()
-        guard = Guard(trio.current_time)
+        guard = Guard(trio.current_time, KeyNotices().tell)
         workshop = Workshop(
             commands=book,
             resources=Resources(home),

@@ -197,7 +197,6 @@ class Phone:
         guard, device = self.hub.guard, self.hub.devices.check(key)
         if device is None:
             guard.wrong(self.peer)
-            log("Wrong key", "warning", peer=self.peer)
         else:
             guard.right(self.peer)
         return device
@@ -209,7 +208,7 @@ class Phone:
     async def _put_off(self) -> bool:
         """Have it come again: an ``auth_error`` would say that its key is wrong, and may be none
         of those that were."""
-        log("Key not looked at", "warning", peer=self.peer, reason="too many wrong keys")
+        self.hub.guard.put_off(self.peer)
         await self._socket.close(TRY_AGAIN_LATER, "Too many wrong keys came from this address.")
         return False
 

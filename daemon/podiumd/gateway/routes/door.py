@@ -12,7 +12,6 @@ import trio
 from podiumd.gateway.devices import Device, Devices
 from podiumd.gateway.guard import Guard
 from podiumd.gateway.http import Problem, Request
-from podiumd.logs import log
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="podium"'),)
 _NOT_AUTHENTICATED: Final = "Send the key of a paired device as 'Authorization: Bearer KEY'."
@@ -53,12 +52,11 @@ class Door:
             raise refused()
         delay = self._guard.delay(request.peer)
         if delay > 0:
-            log("Key not looked at", "warning", peer=request.peer, reason="too many wrong keys")
+            self._guard.put_off(request.peer)
             raise _shut_out(delay)
         device = self._devices.check(key.strip())
         if device is None:
             self._guard.wrong(request.peer)
-            log("Wrong key", "warning", peer=request.peer)
             raise refused()
         self._guard.right(request.peer)
         return device
