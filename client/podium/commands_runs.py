@@ -215,6 +215,6 @@ def _show_question(beginning: str, json: bool) -> int:
     said = "\n".join([heading(question), *(f"    {line}" for line in lines)]) + "\n"
     choices = choices_of(question)
     if choices and not asks:
-        said += "\n" + text.table(("ANSWER", "MEANING"), choices)
+        said += "\n" + text.table(("ANSWER", "MEANING"), choices, text.columns())
     text.emit(f"{said}\nAnswer with: {answer_command(question)}\n")
     return 0

@@ -39,11 +39,8 @@ def show(run_id: str, json: bool) -> int:
         text.emit_json({**run, "steps": as_json(history, now)})
         return 0
     style = text.Style(sys.stdout)
-    shown = [
-        f"{style('bold', name.ljust(9))}  {text.fold(said)}\n"
-        for name, said in facts(run, history, now)
-        if said
-    ]
+    head = [(name, text.fold(said)) for name, said in facts(run, history, now)]
+    shown = [text.block(head, text.columns(), style) + "\n"]
     if history.steps:
         shown.append("\n" + _table(history, history.until(now)))
     if run.get("ctx"):
@@ -63,15 +60,13 @@ def show(run_id: str, json: bool) -> int:
 def _table(history: History, until: float) -> str:
     """The visits as lines; a column that says nothing of any of them is left out."""
     rows = [_row(step, until) for step in history.steps]
-    last = len(HEADINGS) - 1
     told_of = [
         column
         for column in range(len(HEADINGS))
         if column < 4 or any(row[column] not in ("", "-") for row in rows)
     ]
     shown = [[row[column] for column in told_of] for row in rows]
-    width = text.columns() if told_of[-1] == last else 0
-    return text.table([HEADINGS[column] for column in told_of], shown, width)
+    return text.table([HEADINGS[column] for column in told_of], shown, text.columns())
 
 
 def _row(step: Step, until: float) -> tuple[str, ...]:

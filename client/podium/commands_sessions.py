@@ -96,7 +96,7 @@ def _table(rows: list[Json], width: int) -> str:
         columns.append(["STATE", *states])
     places = ["DIRECTORY", *(text.fold(home_relative(row["working_directory"])) for row in rows)]
     names = ["NAME", *(text.fold(row.get("name") or row.get("preview") or "-") for row in rows)]
-    if width:
+    if width >= text.NARROW:
         room = width - sum(max(map(text.cells, column)) + 2 for column in columns) - 2
         most = max(NARROWEST_NAME, room // 2, room - max(map(text.cells, places)))
         names = [text.fold(name, most) for name in names]

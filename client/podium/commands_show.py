@@ -91,9 +91,8 @@ def _header(row: Json, page: Json, named: str) -> str:
     """What the session is, and how many of its messages come before those that follow."""
     style = text.Style(sys.stdout)
     lines = [style("bold", text.fold(row.get("name") or "A session without a name"))]
-    lines += [
-        f"{style('bold', name.ljust(9))}  {text.fold(said)}" for name, said in _facts(row) if said
-    ]
+    facts = [(name, text.fold(said)) for name, said in _facts(row)]
+    lines += [text.block(facts, text.columns(), style)]
     messages = page["messages"]
     first = messages[0]["seq"] if messages else page["last_seq"] + 1
     earlier = first - page["first_seq"] if page["last_seq"] else 0

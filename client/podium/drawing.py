@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import text
+from podium import flow, text
 
 Json = dict[str, Any]
 
 WIDEST = 84
-NARROWEST = 44
+NARROWEST = 20
 
 _LIMITS = (
     ("max_step_visits", "visit", "of each step"),
@@ -35,7 +35,7 @@ def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
             outcome: edge.get("requires") or [] for outcome, edge in (step.get("on") or {}).items()
         }
         lines += _ways(name, ways_of(recipe, name), list(steps), needed, style, width)
-    return "\n".join(lines) + "\n"
+    return "".join(f"{part}\n" for line in lines for part in flow.wrapped(line, columns))
 
 
 def ways_of(recipe: Json, name: str) -> list[Json]:

@@ -90,17 +90,64 @@ def cut(line: str, width: int) -> str:
 
 def cells(line: str) -> int:
     """How many cells of a terminal a clean line takes: rather one too many than one too few."""
-    if line.isascii():
-        return len(line)
+    return len(line) if line.isascii() else sum(map(_cells_of, line))
+
+
+def _cells_of(char: str) -> int:
+    if char.isascii():
+        return 1
+    if char in (NON_JOINER, JOINER):
+        return 0
     from unicodedata import category, east_asian_width
 
-    taken = 0
-    for char in line:
-        if east_asian_width(char) in ("W", "F"):
-            taken += 2
-        elif char == WIDENING or category(char) not in ("Mn", "Me"):
-            taken += 1
-    return taken
+    if east_asian_width(char) in ("W", "F"):
+        return 2
+    return 1 if char == WIDENING or category(char) not in ("Mn", "Me") else 0
+
+
+def folded(line: str, width: int) -> list[str]:
+    """A clean line in pieces of at most ``width`` cells, nothing of it left out; 0: whole."""
+    if not width or cells(line) <= width:
+        return [line]
+    pieces, taken, began = [], 0, 0
+    for at, char in enumerate(line):
+        size = _cells_of(char)
+        if taken + size > width and at > began:
+            pieces.append(line[began:at])
+            began, taken = at, 0
+        taken += size
+    return [*pieces, line[began:]]
+
+
+NARROWEST = 10
+"""Columns of a terminal below which nothing is broken any further."""
+
+
+def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
+    """A clean line broken between words, so that no line takes more than ``width`` cells (0: any).
+
+    A word that is longer than a line is broken too. ``hang`` is how far all lines but the first
+    are indented; the first keeps the blanks that it begins with.
+    """
+    line = line.expandtabs(4)
+    if not width or cells(line) <= width:
+        return [line]
+    width = max(width, NARROWEST)
+    hang = min(hang, width // 2)
+    margin = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
+    lines, present = [], margin
+    for word in line.split():
+        apart, rest = "" if present.isspace() or not present else " ", word
+        while cells(present) + len(apart) + cells(rest) > width:
+            if cells(rest) > width - hang:  # it fits on no line
+                room = width - cells(present) - len(apart)
+                first = folded(rest, room)[0] if room > 1 else ""
+                if cells(first) <= room:
+                    present, rest = present + apart + first, rest[len(first) :]
+            lines.append(present.rstrip())
+            present, apart = " " * hang, ""
+        present += apart + rest
+    return [*lines, present] if present.strip() else lines
 
 
 def padded(line: str, width: int) -> str:
@@ -224,17 +271,50 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+NARROW = 70
+"""Columns of a terminal below which no table fits."""
+
+
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = 0) -> str:
-    """Aligned columns under headings. With a ``width`` the last column is cut to fit it."""
-    lines = [list(headings), *([fold(cell) for cell in row] for row in rows)]
+    """Aligned columns under headings; a block a row where the terminal is too narrow for them.
+
+    With a ``width`` the last column is cut to fit it.
+    """
+    heading, lines = listing(headings, rows, width)
+    return "\n".join([heading, *lines] if heading else ["\n\n".join(lines)]) + "\n"
+
+
+def listing(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], width: int = 0
+) -> tuple[str, list[str]]:
+    """As ``table``: the line of headings, empty where each row is a block, and each row."""
+    cut_rows = [[fold(cell) for cell in row] for row in rows]
+    lines = [list(headings), *cut_rows]
     widths = [max(cells(line[column]) for line in lines) for column in range(len(headings))]
     before = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    room = max(10, width - before) if width else 0
+    if width and (width < NARROW or before + 10 > width):
+        return "", [block(list(zip(headings, row, strict=True)), width) for row in cut_rows]
+    room = width - before if width else 0
     shown = []
     for line in lines:
         filled = [padded(cell, size) for cell, size in zip(line[:-1], widths[:-1], strict=True)]
         shown.append("  ".join([*filled, fold(line[-1], room)]).rstrip())
-    return "\n".join(shown) + "\n"
+    return shown[0], shown[1:]
+
+
+def block(pairs: Sequence[tuple[str, str]], width: int, style: Style | None = None) -> str:
+    """Names and what is said of them, one below the other; what is empty is left out."""
+    told = [(name, said) for name, said in pairs if said not in ("", "-")] or list(pairs[:1])
+    column = max((cells(name) for name, _ in told), default=0) + 2
+    lines = []
+    for name, said in told:
+        head = style("bold", name) if style else name
+        if width and column > width // 2:
+            lines += [head, *wrapped(f"  {said}", width, 2)]
+        else:
+            first, *more = wrapped(" " * column + said, width, column)
+            lines += [(head + first[cells(name) :]).rstrip(), *more]
+    return "\n".join(lines)
 
 
 def emit(words: str) -> None:

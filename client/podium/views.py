@@ -28,12 +28,8 @@ def status(json: bool) -> int:
         return 0
     style = text.Style(sys.stdout)
     lines = [(name, words) for name, words in _status_lines(answer) if words]
-    width = max(len(name) for name, _ in lines)
-    text.emit(
-        "".join(
-            f"{style('bold', name.ljust(width))}  {text.fold(words)}\n" for name, words in lines
-        )
-    )
+    said = [(name, text.fold(words)) for name, words in lines]
+    text.emit(text.block(said, text.columns(), style) + "\n")
     if answer.get("version") != __version__:
         from podium import skew
 
@@ -143,10 +139,11 @@ def questions(json: bool) -> int:
         text.emit("No open questions.\n")
     else:
         headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS")
-        heading, *rows = text.table(headings, map(_question_row, answer)).splitlines()
-        lines = [heading]
+        width = text.columns()
+        heading, rows = text.listing(headings, map(_question_row, answer), width)
+        lines = [heading] if heading else []
         for question, row in zip(answer, rows, strict=True):
-            lines += [row, *_asked(question)]
+            lines += [row, *(part for line in _asked(question) for part in _fitted(line, width))]
         text.emit("\n".join(lines) + "\n")
     return 0
 
@@ -161,6 +158,10 @@ def _question_row(question: Json) -> tuple[str, ...]:
         text.ago(question.get("opened_at")),
         answers_of(question),
     )
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    return text.wrapped(line, width, hang=4)
 
 
 def _asked(question: Json) -> list[str]:

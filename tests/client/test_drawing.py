@@ -120,7 +120,7 @@ def test_only_limits_that_exist_are_told(limits: Json, said: str) -> None:
     assert shown[2 if said else 1] == said
 
 
-@pytest.mark.parametrize("columns", [0, 20, 50, 200])
+@pytest.mark.parametrize("columns", [0, 20, 40, 50, 200])
 def test_boxes_are_closed_whatever_is_in_them(columns: int) -> None:
     recipe = a_recipe(work=[way("完了" * 40, to="work")])
     recipe["steps"]["work"] = {
@@ -132,7 +132,7 @@ def test_boxes_are_closed_whatever_is_in_them(columns: int) -> None:
     boxed = [line for line in lines(recipe, columns) if line[0:1] in ("╭", "│", "╰")]
 
     assert len({text.cells(line) for line in boxed}) == 1
-    assert text.cells(boxed[0]) == {0: WIDEST, 20: 44, 50: 50, 200: WIDEST}[columns]
+    assert text.cells(boxed[0]) == {0: WIDEST, 20: 20, 40: 40, 50: 50, 200: WIDEST}[columns]
     assert "\x1b" not in "".join(boxed)
 
 

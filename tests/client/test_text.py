@@ -177,11 +177,68 @@ def test_money(dollars: float | None, words: str) -> None:
 
 
 def test_a_table_is_aligned_and_its_last_column_cut_to_the_width() -> None:
-    rows = [("x\ny", "abcdefghijklmnop"), ("", "b"), ("漢", "字" * 9)]
+    rows = [("x\ny", "a" * 80), ("", "b"), ("漢", "字" * 40)]
 
-    shown = text.table(("A", "LONG"), rows, width=15)
+    shown = text.table(("A", "LONG"), rows, width=75)
 
-    assert shown == "A    LONG\nx y  abcdefghi…\n     b\n漢   字字字字…\n"
+    assert shown == f"A    LONG\nx y  {'a' * 69}…\n     b\n漢   {'字' * 34}…\n"
+
+
+def test_below_seventy_columns_each_row_is_a_block_and_nothing_is_cut() -> None:
+    rows = [("fix-it", "", "seven brass pots on a shelf"), ("\u202ered", "-", "🛠️")]
+
+    shown = text.table(("RECIPE", "STEP", "WHAT"), rows, width=24)
+
+    assert shown == (
+        "RECIPE  fix-it\nWHAT    seven brass pots\n        on a shelf\n\n"
+        "RECIPE  \\u202ered\nWHAT    🛠️\n"
+    )
+
+
+def test_rows_that_do_not_fit_a_wide_terminal_are_blocks_too() -> None:
+    row = ("one", "r" * 75, "two")
+
+    assert text.table(("A", "B", "C"), [row], width=80) == f"A  one\nB  {row[1]}\nC  two\n"
+
+
+ANY_WORDS = st.text(st.characters() | st.sampled_from("ab  😀字e\u0301\u200d\ufe0f"))
+
+
+@given(ANY_WORDS, st.integers(text.NARROWEST, 40), st.integers(0, 30))
+def test_broken_lines_fit_and_hold_every_letter(words: str, width: int, hang: int) -> None:
+    line = text.clean(words).replace("\n", " ")
+
+    lines = text.wrapped(line, width, hang)
+
+    assert max(map(text.cells, lines), default=0) <= width
+    assert "".join("".join(lines).split()) == "".join(line.split())
+
+
+def test_lines_break_between_words_and_long_words_within() -> None:
+    line = "  one two " + "x" * 25 + " three"
+
+    assert text.wrapped(line, 12, 4) == ["  one two xx", "    xxxxxxxx", *["    xxxxxxxx"],
+                                         "    xxxxxxx", "    three"]  # fmt: skip
+
+
+@given(st.lists(st.tuples(ANY_WORDS, ANY_WORDS, ANY_WORDS), min_size=1), st.integers(20, 120))
+def test_no_line_of_a_table_is_wider_than_the_terminal(
+    rows: list[tuple[str, str, str]], width: int
+) -> None:
+    shown = text.table(("A", "LONG", "LONGER"), rows, width)
+
+    assert max(map(text.cells, shown.splitlines())) <= width
+
+
+@given(st.lists(st.tuples(ANY_WORDS, ANY_WORDS), min_size=1), st.integers(20, 80))
+def test_names_of_any_length_have_what_is_said_of_them_beside_or_below(
+    pairs: list[tuple[str, str]], width: int
+) -> None:
+    folded = [(text.fold(name, width), text.fold(said)) for name, said in pairs]
+
+    shown = text.block(folded, width)
+
+    assert max(map(text.cells, shown.splitlines()), default=0) <= width
 
 
 @given(
