@@ -13,7 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.measure import CACHE, ROOT, CannotMeasure
-from tests.load.thin_phone import ANSWER_SECONDS, ThinPhone
+from tests.load.thin_phone import ThinPhone
+from tests.patience import HANG_SECONDS
 
 HERE = ROOT / "benchmarks"
 WS = "ws@8.23.0"
@@ -92,7 +93,7 @@ class Sinks:
     def drain(self, count: int) -> None:
         """Return once each had so many messages. Raises ``CannotMeasure``."""
         while any(len(phone.lines) < count for phone in self._phones.values()):
-            ready = self._poll.poll(ANSWER_SECONDS * 1000)
+            ready = self._poll.poll(HANG_SECONDS * 1000)
             for descriptor, _ in ready:
                 self._phones[descriptor].receive(0)
             if not ready or any(phone.closed for phone in self._phones.values()):

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANG_SECONDS
+
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE_SECONDS = 30.0
 
 
 class RealDaemon:
@@ -55,7 +56,7 @@ class RealDaemon:
         with os.fdopen(reading, "rb") as ready:
             assert ready.readline() == b"ready\n", self.errors.read_text()
         self.rpc = socket.socket(socket.AF_UNIX)
-        self.rpc.settimeout(PATIENCE_SECONDS)
+        self.rpc.settimeout(HANG_SECONDS)
         self.rpc.connect(str(home / "podium.sock"))
         self.answers = self.rpc.makefile("rb")
         url = self.result("daemon.status")["gateway"]["url"]
@@ -83,7 +84,7 @@ class RealDaemon:
     def http(self, head: str, body: bytes = b"") -> bytes:
         """One HTTP exchange; ``head`` is without its last lines."""
         place = ("127.0.0.1", self.port)
-        with socket.create_connection(place, timeout=PATIENCE_SECONDS) as client:
+        with socket.create_connection(place, timeout=HANG_SECONDS) as client:
             lines = f"{head}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
             client.sendall(lines.encode() + body)
             return b"".join(iter(lambda: client.recv(65536), b""))
@@ -102,7 +103,7 @@ class RealDaemon:
         """Wait for its end; returns its exit code."""
         self.answers.close()
         self.rpc.close()
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.process.wait(HANG_SECONDS)
 
     def stop(self) -> int:
         """End it as a service manager does; returns its exit code."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -26,7 +28,7 @@ def podiumd(home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env=environment | settings,
-        timeout=30,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -43,7 +45,7 @@ def test_an_output_that_takes_nothing_costs_no_traceback(
         capture_output=True,
         text=True,
         env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon")},
-        timeout=30,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -56,7 +58,7 @@ def test_the_doctor_speaks_into_a_closed_output_too(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon"), "PATH": str(tmp_path)},
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -116,7 +118,7 @@ def test_garbage_is_collected_but_never_looked_for_in_what_was_imported(tmp_path
         capture_output=True,
         text=True,
         env={"HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "daemon")},
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -14,6 +14,7 @@ import pytest
 
 from podiumd import last_words as module
 from podiumd.last_words import NAME, last_words
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -71,7 +72,7 @@ def killed_by(state: Path, number: int) -> str:
         env={"PYTHONPATH": str(ROOT / "daemon")},
         stderr=subprocess.PIPE,
     )
-    child.communicate(timeout=30)
+    child.communicate(timeout=HANG_SECONDS)
     assert child.returncode == -number
     return str(child.pid)
 
@@ -135,7 +136,7 @@ def test_what_keeps_a_detached_daemon_from_starting_stands_in_its_log(tmp_path: 
         },
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HANG_SECONDS,
         check=False,
     )
     log = (tmp_path / "state/podiumd.log").read_text().splitlines()

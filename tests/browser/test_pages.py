@@ -16,8 +16,8 @@ import trio
 from tests.browser.chromium import browsing
 from tests.browser.relay import Relay, open_relay
 from tests.doors.house import House, open_house
+from tests.patience import HANG_SECONDS
 
-PATIENCE_SECONDS = 60.0
 SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
@@ -51,7 +51,7 @@ async def visit(
         whole = frame.format(html.escape(whole))
     relay.page = whole.encode()
     profile = house.podium.machine.root / "profile"
-    with trio.fail_after(PATIENCE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with browsing(profile, url, rules):
             report: dict[str, Any] = await relay.report()
     return report

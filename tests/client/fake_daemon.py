@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.patience import HANG_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_SECONDS = 30.0
 RUN_ID = "1a2b3c4d-0000-4000-8000-000000000001"
 SESSION_ID = "5e5510aa-0000-4000-8000-000000000002"
 QUESTION_ID = "9ue5710a-0000-4000-8000-000000000003"
@@ -95,7 +96,7 @@ class FakeDaemon:
 
     def join(self) -> None:
         for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
+            thread.join(HANG_SECONDS)
             assert not thread.is_alive()
 
     def publish(self, *events: Json) -> None:
@@ -137,7 +138,7 @@ class FakeDaemon:
             return [params for name, params in self.calls if name == method]
 
         with self._changed:
-            assert self._changed.wait_for(lambda: len(called()) >= count, PATIENCE_SECONDS)
+            assert self._changed.wait_for(lambda: len(called()) >= count, HANG_SECONDS)
             return called()[-1]
 
     def params_of(self, method: str) -> list[Json]:
@@ -278,7 +279,7 @@ def podium(
         capture_output=True,
         env=environment(path) | (settings or {}) | more,
         cwd=cwd,
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
     assert b"Traceback" not in done.stderr
@@ -303,7 +304,7 @@ def start(daemon: FakeDaemon, *arguments: str, **more: str) -> subprocess.Popen[
 def finish(client: subprocess.Popen[str]) -> tuple[str, str]:
     """Wait for the client's end; what it said on its two streams."""
     try:
-        out, err = client.communicate(timeout=PATIENCE_SECONDS)
+        out, err = client.communicate(timeout=HANG_SECONDS)
     except subprocess.TimeoutExpired:
         client.kill()
         client.communicate()

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.client.fake_daemon import PATIENCE_SECONDS, FakeDaemon, Json, environment
+from tests.client.fake_daemon import FakeDaemon, Json, environment
+from tests.patience import HANG_SECONDS
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -39,7 +40,7 @@ class Agent:
 
     def end(self) -> tuple[int, bytes]:
         """Close its input; its status, and what it said that nobody has heard yet."""
-        out, err = self.process.communicate(timeout=PATIENCE_SECONDS)
+        out, err = self.process.communicate(timeout=HANG_SECONDS)
         assert err == b""
         return self.process.returncode, out
 

@@ -13,7 +13,8 @@ import time
 from collections.abc import Mapping
 from types import TracebackType
 
-from tests.client.fake_daemon import PATIENCE_SECONDS, FakeDaemon, environment
+from tests.client.fake_daemon import FakeDaemon, environment
+from tests.patience import HANG_SECONDS
 
 # A session leader that opens a terminal gets it as its controlling one: Ctrl-C then works.
 TAKE_TERMINAL = """
@@ -93,17 +94,17 @@ class Terminal:
 
     def expect(self, words: str) -> None:
         """Read on until ``words`` are shown after what was expected before."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while (at := self.screen.find(words, self._seen)) < 0:
             assert self._read(deadline), f"{words!r} not in {self.screen[self._seen :]!r}"
         self._seen = at + len(words)
 
     def end(self) -> int:
         """Read to the end; the exit code."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while self._read(deadline):
             pass
-        return self._process.wait(PATIENCE_SECONDS)
+        return self._process.wait(HANG_SECONDS)
 
     def _read(self, deadline: float) -> bool:
         left = max(0.0, deadline - time.monotonic())

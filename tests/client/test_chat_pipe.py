@@ -13,7 +13,6 @@ from tests.client import stories
 from tests.client.chats import Chatty, answering, at_terminal, turn
 from tests.client.conversations import HELD_BY_RUN, message, row, text, tool
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     QUESTION_ID,
     SESSION_ID,
     FakeDaemon,
@@ -21,6 +20,7 @@ from tests.client.fake_daemon import (
     environment,
     podium,
 )
+from tests.patience import HANG_SECONDS
 
 CLOSED = stories.event(3, "question.closed", question_id=QUESTION_ID, closed="answered", by="local")
 REST = [{**event, "seq": event["seq"] + 2} for event in turn("Done.")[1:]]
@@ -121,7 +121,7 @@ def test_ctrl_c_interrupts_the_turn_of_a_script_and_ends_it(daemon: FakeDaemon) 
     client.stdin.flush()
     daemon.wait_for("runs.events")
     client.send_signal(signal.SIGINT)
-    out, err = client.communicate(timeout=PATIENCE_SECONDS)
+    out, err = client.communicate(timeout=HANG_SECONDS)
 
     assert (client.returncode, out) == (130, b"")
     assert b"user-requested" in err and b"Traceback" not in err

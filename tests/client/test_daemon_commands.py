@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     ROOT,
     FakeDaemon,
     HangUp,
@@ -20,6 +19,7 @@ from tests.client.fake_daemon import (
     podium,
 )
 from tests.client.test_views import STATUS
+from tests.patience import HANG_SECONDS
 
 # A daemon that answers status and shutdown, and does what PODIUM_TEST says before it is ready.
 STAND_IN = """
@@ -174,7 +174,7 @@ def test_up_in_the_foreground_becomes_the_daemon(home: Home) -> None:
         capture_output=True,
         text=True,
         env={**environment(""), **settings},
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 
@@ -209,7 +209,7 @@ def test_ctrl_c_while_waiting_for_an_answer_is_silent(daemon: FakeDaemon) -> Non
 
     def keep_waiting(params: dict[str, str]) -> dict[str, str]:
         asked.set()
-        assert over.wait(PATIENCE_SECONDS)
+        assert over.wait(HANG_SECONDS)
         return {}
 
     daemon.answers["daemon.status"] = keep_waiting
@@ -219,9 +219,9 @@ def test_ctrl_c_while_waiting_for_an_answer_is_silent(daemon: FakeDaemon) -> Non
         stdout=subprocess.PIPE,
         env=environment(daemon.path),
     )
-    assert asked.wait(PATIENCE_SECONDS)
+    assert asked.wait(HANG_SECONDS)
     client.send_signal(signal.SIGINT)
 
-    assert client.communicate(timeout=PATIENCE_SECONDS) == (b"", b"")
+    assert client.communicate(timeout=HANG_SECONDS) == (b"", b"")
     assert client.returncode == 130
     over.set()

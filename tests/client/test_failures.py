@@ -9,13 +9,13 @@ import pytest
 
 from podium import connection, errors
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     FakeDaemon,
     HangUp,
     Refused,
     environment,
     podium,
 )
+from tests.patience import HANG_SECONDS
 
 HELD = {"session_id": "fedf9e6c-0f33"}
 AGAIN = "try again when it is done, or"
@@ -232,7 +232,7 @@ def test_a_closed_pipe_is_no_error(daemon: FakeDaemon) -> None:
         assert client.stderr is not None
         client.stdout.close()
         assert client.stderr.read() == b""
-        assert client.wait(PATIENCE_SECONDS) == 0
+        assert client.wait(HANG_SECONDS) == 0
 
 
 def test_a_locale_without_the_characters_costs_only_the_characters(daemon: FakeDaemon) -> None:

@@ -11,7 +11,6 @@ import sys
 import pytest
 
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     FakeDaemon,
     Json,
     Refused,
@@ -20,6 +19,7 @@ from tests.client.fake_daemon import (
 )
 from tests.client.mcp_agent import TOKEN, agent, deliveries, echo, reply, request
 from tests.client.test_imports import HEAVY, LOADED
+from tests.patience import HANG_SECONDS
 
 # -- through -----------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ def test_a_signal_ends_it(daemon: FakeDaemon, number: signal.Signals) -> None:
         it.say(request(1))
         assert it.hear() == reply(1)
         it.process.send_signal(number)
-        assert it.process.wait(PATIENCE_SECONDS) == -number
+        assert it.process.wait(HANG_SECONDS) == -number
 
 
 def test_an_agent_that_does_not_listen_any_more_ends_it(daemon: FakeDaemon) -> None:
@@ -200,7 +200,7 @@ def test_an_agent_that_does_not_listen_any_more_ends_it(daemon: FakeDaemon) -> N
         assert it.process.stdout is not None
         it.process.stdout.close()
         it.say(request(1))
-        assert it.process.wait(PATIENCE_SECONDS) == 0
+        assert it.process.wait(HANG_SECONDS) == 0
 
 
 def test_an_output_that_does_not_block_gets_every_byte(daemon: FakeDaemon) -> None:

@@ -9,7 +9,6 @@ import threading
 from pathlib import Path
 
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     FakeDaemon,
     HangUp,
     Json,
@@ -18,6 +17,7 @@ from tests.client.fake_daemon import (
     podium,
 )
 from tests.client.mcp_agent import TOKEN, agent, deliveries, echo, reply, request
+from tests.patience import HANG_SECONDS
 
 
 def test_a_call_that_the_daemon_died_over_is_sent_again_under_the_same_name(
@@ -32,7 +32,7 @@ def test_a_call_that_the_daemon_died_over_is_sent_again_under_the_same_name(
     daemon.answers["mcp.message"] = die
     with agent(daemon) as it:
         it.say(request(1), request(2))
-        assert asked.wait(PATIENCE_SECONDS)
+        assert asked.wait(HANG_SECONDS)
         daemon.stop()
         daemon.answers["mcp.message"] = echo
         daemon.listen()
@@ -119,7 +119,7 @@ def impatient(
         input=given,
         capture_output=True,
         env=environment(path, PODIUM_TOOLS_TOKEN=TOKEN),
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_SECONDS,
         check=True,
     )
 

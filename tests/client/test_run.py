@@ -8,7 +8,6 @@ import pytest
 
 from tests.client import stories
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     QUESTION_ID,
     RUN_ID,
     FakeDaemon,
@@ -20,6 +19,7 @@ from tests.client.fake_daemon import (
     start,
 )
 from tests.client.stories import ended, entered, event, recipe_daemon, said, started, turn_ended
+from tests.patience import HANG_SECONDS
 
 
 def test_the_first_line_names_the_recipe_and_previews_its_first_prompt(daemon: FakeDaemon) -> None:
@@ -392,7 +392,7 @@ def test_a_reader_that_leaves_ends_only_the_following(daemon: FakeDaemon) -> Non
         client.stdout.close()
         daemon.publish(started())
         err = client.stderr.read().decode()
-        code = client.wait(PATIENCE_SECONDS)
+        code = client.wait(HANG_SECONDS)
 
     assert code == 130
     assert err.count("\n") == 1

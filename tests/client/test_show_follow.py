@@ -8,7 +8,6 @@ import pytest
 
 from tests.client.conversations import message, row
 from tests.client.fake_daemon import (
-    PATIENCE_SECONDS,
     SESSION_ID,
     FakeDaemon,
     HangUp,
@@ -18,6 +17,7 @@ from tests.client.fake_daemon import (
     start,
 )
 from tests.client.terminal import Terminal
+from tests.patience import HANG_SECONDS
 
 PARTING = f"podium: following ended: 'podium show {SESSION_ID} --follow' follows it again.\n"
 
@@ -206,6 +206,6 @@ def test_a_reader_that_leaves_ends_the_following(session: FakeDaemon) -> None:
         client.stdout.close()
         session.say(message(4, "more"))
         err = client.stderr.read().decode()
-        code = client.wait(PATIENCE_SECONDS)
+        code = client.wait(HANG_SECONDS)
 
     assert (code, err) == (130, PARTING)

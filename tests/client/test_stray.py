@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.fake_daemon import PATIENCE_SECONDS, podium
+from tests.client.fake_daemon import podium
+from tests.patience import HANG_SECONDS
 
 # Holds the lock of STATE, as the daemon does, until it is asked to end; then says so.
 HOLDER = """
@@ -60,7 +61,7 @@ def stray(home: Home) -> Iterator[int]:
             yield process.pid
         finally:
             process.terminate()
-            process.wait(PATIENCE_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 @pytest.mark.parametrize("command", [["status"], ["status", "--json"], ["runs"], ["prompt", "x"]])

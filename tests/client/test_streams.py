@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from tests.client.fake_daemon import PATIENCE_SECONDS, FakeDaemon, environment
+from tests.client.fake_daemon import FakeDaemon, environment
 from tests.client.test_views import STATUS
+from tests.patience import HANG_SECONDS
 
 FULL = "podium: No space left on device.\n"
 
@@ -19,7 +20,7 @@ def shell(daemon: FakeDaemon, command: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env=environment(daemon.path),
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -18,6 +18,7 @@ from podiumd.doctor.report import Check, ok
 from podiumd.doctor.subject import Subject, find_daemon
 from podiumd.instance import hold_lock
 from tests.doctor.patient import program, snapshot, subject
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +36,7 @@ def doctor(home: Path, *options: str, **environ: str) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         env=base | environ,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -18,10 +18,10 @@ from tests.e2e.machine import Machine
 from tests.fakes.model_server import ModelServer
 from tests.gateway.harness import Peer
 from tests.gateway.routes.client import Client
+from tests.patience import HANG_SECONDS
 
 Json = dict[str, Any]
 
-PATIENCE_SECONDS = 20.0
 SCRIPT = """
 [[turns]]
 when = "Count this"
@@ -102,7 +102,7 @@ class House:
     @asynccontextmanager
     async def gate(self) -> AsyncIterator[None]:
         """Hold the agent that was told to hang on, once it does."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             opened = await trio.to_thread.run_sync(
                 os.open, self.project / "gate", os.O_WRONLY, abandon_on_cancel=True
             )
@@ -138,7 +138,7 @@ class Phone:
 
     async def until(self, type: str) -> Json:
         """Read on to a message of a type."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while True:
                 message: Json = json.loads(await self.peer.message())
                 self.heard.append(message)
@@ -147,7 +147,7 @@ class Phone:
 
     async def rest(self) -> list[Json]:
         """Read to the end; everything that came."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             try:
                 while True:
                     self.heard.append(json.loads(await self.peer.message()))

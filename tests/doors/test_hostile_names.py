@@ -15,6 +15,7 @@ from podiumd.gateway.phone.incoming import TYPES
 from tests.doors.hostile_names import hostile_names
 from tests.doors.house import House
 from tests.doors.plausible import fields, texts
+from tests.patience import HANG_SECONDS
 
 CANARY = "CANARY-6c1f"
 BARRIER = 8
@@ -152,7 +153,7 @@ async def test_hostile_paths_are_no_routes(house: House) -> None:
         path = "/" + "".join(
             c if "!" <= c <= "~" and c not in "#?%" else "%41" for c in name[:2000]
         )
-        with trio.fail_after(10):
+        with trio.fail_after(HANG_SECONDS):
             answer = await house.mine.get(path)
         assert answer.status in {400, 404}, path
         assert CANARY.encode() not in answer.body

@@ -6,8 +6,8 @@ import pytest
 import trio
 
 from tests.doors.house import House
+from tests.patience import HANG_SECONDS
 
-PATIENCE_SECONDS = 10.0
 NONCE = "dGhlIHNhbXBsZSBub25jZQ=="
 
 FOREIGN_HOSTS = [
@@ -62,7 +62,7 @@ FOREIGN_ORIGINS = [
 
 async def answer(house: House, head: str) -> bytes:
     """What raw bytes get, up to the end or the first frame of a WebSocket."""
-    with trio.fail_after(PATIENCE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with await trio.open_tcp_stream("127.0.0.1", house.port) as stream:
             await stream.send_all(head.encode("latin-1"))
             got = bytearray()

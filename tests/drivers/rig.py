@@ -22,6 +22,7 @@ from podiumd.drivers.base import (
     TurnRequest,
 )
 from podiumd.drivers.spool import SpoolWatch
+from tests.patience import HANG_SECONDS
 
 SMALL = (
     "--system-prompt",
@@ -155,7 +156,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 async def until(watch: SpoolWatch, directory: Path, condition: Callable[[], bool]) -> None:
     """Return once ``condition`` holds; asked again whenever a file in ``directory`` grew."""
-    with watch.follow(directory) as bell, trio.fail_after(15):
+    with watch.follow(directory) as bell, trio.fail_after(HANG_SECONDS):
         while not condition():
             await bell.wait()
 
@@ -172,7 +173,7 @@ def write(path: Path, content: str) -> dict[str, object]:
 async def play(
     driver: Driver, request: TurnRequest, react: Reaction = nothing
 ) -> tuple[Turn, list[TurnEvent]]:
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with driver.turn(request) as turn:
             events = await follow(turn, react)
     return turn, events

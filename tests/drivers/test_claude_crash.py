@@ -20,6 +20,7 @@ from podiumd.drivers.claude import ClaudeDriver
 from tests.drivers.rig import STEER, Rig, answering, bash, follow, in_thread, started, states
 from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
@@ -55,7 +56,9 @@ def crash(rig: Rig, request: object, failpoint: str) -> None:
         "PODIUM_FAILPOINT": failpoint,
     }
     command = [sys.executable, str(Path(__file__).with_name("one_turn.py")), str(file)]
-    done = subprocess.run(command, env=environment, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, timeout=HANG_SECONDS, check=False
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
@@ -78,7 +81,7 @@ async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
 
     report: TurnReport | None = settled.report
     events: list[TurnEvent] = []
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         if settled.state == "running":
             async with claude.take_up(pending) as turn:
                 events = await follow(turn, answering(Decision("allow")))
@@ -123,7 +126,7 @@ async def test_the_agent_of_a_turn_begun_once_more_is_found_though_only_the_firs
 
     settled = await claude.settle(pending)
     assert settled.state == "running" and settled.pid not in (None, first.pid)
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as taken_up:
             events = await follow(taken_up, answering(Decision("allow")))
     assert started(events).pid == settled.pid
@@ -144,7 +147,7 @@ async def test_a_daemon_killed_while_it_serves_is_followed_by_one_that_goes_on(
     pending = rig.pending(request, None, served=(SAVE,))
     assert (await claude.settle(pending)).state == "running"
     podium = Podium(rig.root / "calls.jsonl")
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as turn:
             await follow(turn, podium)
     assert (turn.report.kind, turn.report.texts) == ("done", ("one", "two", "three"))

@@ -26,6 +26,7 @@ from tests.drivers.rig import (
     write,
 )
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
@@ -120,7 +121,7 @@ async def test_a_steer_while_the_last_answer_streams_makes_one_longer_turn(
             server.release("half")
 
         nursery.start_soon(meddle)
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             events = await follow(turn)
     assert states(events, steer)[-1] == "completed"
     assert turn.report.texts == ("a first answer", "a second")
@@ -139,7 +140,7 @@ async def test_an_interrupt_ends_the_turn_and_withdraws_a_queued_steer(
             await turn.interrupt()
 
         nursery.start_soon(meddle)
-        with trio.fail_after(10):
+        with trio.fail_after(HANG_SECONDS):
             await follow(turn)
     assert turn.report.kind == "interrupted" and turn.report.undelivered == (steer,)
     assert len(server.requests) == 1

@@ -27,6 +27,7 @@ from tests.drivers.rig import (
     write,
 )
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
@@ -46,7 +47,7 @@ async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
     pending = rig.pending(request, started(seen))
     settled = await claude.settle(pending)
     assert (settled.state, settled.pid) == ("running", started(seen).pid)
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as again:
             events = await follow(again, answering(ALLOW))
     assert approvals(events) == ["Write"] and target.read_text() == "a"
@@ -67,7 +68,7 @@ async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
                 await turn.leave()
     settled = await claude.settle(rig.pending(request, None))
     assert settled.state == "running" and settled.pid is not None
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(rig.pending(request, None)) as again:
             await follow(again, answering(Decision("deny", "no")))
     assert again.report.kind == "done"
@@ -85,7 +86,7 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     server.release("half")
     spool = Path(request.directory, "out.jsonl")
     await until(watch, spool.parent, lambda: b'"idle"' in spool.read_bytes())
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(rig.pending(request, started(events))) as again:
             await follow(again)
     assert again.report.kind == "done" and again.report.result_text == "the answer"
@@ -171,7 +172,7 @@ async def test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken(
     server.load({"turns": [bash("echo x > begun; sleep 1000"), {"text": "done"}]})
     request = rig.request(allow=("Bash",))
     events: list[TurnEvent] = []
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.turn(request) as turn, trio.open_nursery() as nursery:
 
             async def kill() -> None:

@@ -14,6 +14,7 @@ from podiumd.drivers.spool import SpoolWatch, watch_spools
 from tests.drivers.rig import Rig, approvals, bash, follow, play, started, until
 from tests.drivers.serving import ASK, EVERY_TOOL, SAVE, Podium, call, save
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
@@ -134,7 +135,7 @@ async def test_a_call_that_waits_is_answered_by_the_next_daemon(
             if isinstance(event, ToolCalled):
                 await turn.leave()
     pending = rig.pending(request, started(seen), served=(SAVE,))
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as again:
             events = await follow(again, podium)
     assert calls(events) == calls(seen) and len(podium.done) == 1
@@ -156,7 +157,7 @@ async def test_an_answered_call_is_not_told_again(
                 await turn.leave()
     server.release("half")
     pending = rig.pending(request, started(seen), served=(SAVE,))
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as again:
             events = await follow(again, podium)
         assert not await again.reply_tool(calls(seen)[0].call_id, "again", success=True)
@@ -174,7 +175,7 @@ async def test_an_agent_that_greeted_nobody_is_greeted_by_the_next_daemon(
     spool = Path(request.directory, "out.jsonl")
     await until(watch, spool.parent, lambda: b'"initialize"' in spool.read_bytes())
     pending = rig.pending(request, first, served=(SAVE,))
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(pending) as again:
             await follow(again, podium)
     assert again.report.kind == "done" and len(podium.done) == 1
@@ -187,7 +188,7 @@ async def test_a_turn_that_is_ended_in_the_greeting_ends_in_order(
     server.load({"turns": [{"text": "must not run"}]})
     request = rig.request(served=(SAVE,))
     spool = Path(request.directory, "out.jsonl")
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with watch_spools() as beside, claude.turn(request) as turn:
             await anext(turn)
             await until(beside, spool.parent, lambda: b'"initialize"' in spool.read_bytes())
@@ -277,7 +278,7 @@ async def test_a_hook_that_waits_is_settled_by_the_next_daemon(
             if isinstance(event, HookRaised):
                 await turn.leave()
     podium = Podium(rig.root / "calls", lambda hook: "Not now.")
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with claude.take_up(rig.pending(request, started(seen))) as again:
             await follow(again, podium)
     assert podium.hooks == [seen[-1]] and not (rig.work / "made").exists()

@@ -24,6 +24,7 @@ from podiumd.drivers.fifo import (
     TurnOver,
     create_fifo,
 )
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ async def test_lines_arrive_whole_and_in_order(path: Path, agent: int) -> None:
 async def test_several_lines_go_in_at_once_though_nobody_reads_yet(path: Path, agent: int) -> None:
     """A long one behind another would have to wait for an empty pipe."""
     lines = (b"first\n", b"x" * 100_000 + b"\n")
-    with trio.fail_after(5):
+    with trio.fail_after(HANG_SECONDS):
         await Fifo(path).send(*lines)
     assert read_all(agent) == b"".join(lines)
     with pytest.raises(LineTooLong, match="attach it as a file"):
@@ -132,7 +133,7 @@ async def test_many_senders_never_mix_their_lines(path: Path, agent: int) -> Non
             await trio.lowlevel.wait_readable(agent)
             found.append(os.read(agent, 30_000))
 
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(reader)
             for number in range(20):
@@ -156,7 +157,7 @@ async def test_an_agent_that_ends_while_we_wait_is_over(path: Path) -> None:
         agent = create_fifo(path)
         os.set_blocking(agent, False)
         fill(agent)
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(expect_over, Fifo(path), line)
                 await trio.testing.wait_all_tasks_blocked(0.005)

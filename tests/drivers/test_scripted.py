@@ -29,6 +29,7 @@ from tests.drivers.rig import (
     play,
     states,
 )
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ async def test_a_steer_is_taken_between_actions_and_too_late_after_the_end(bench
 async def test_an_interrupt_stops_a_command_and_reports_what_was_not_delivered(bench: Rig) -> None:
     scripted = driver({"run": [["sleep", "1000"]]})
     request = bench.request()
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         async with scripted.turn(request) as turn:
             async for event in turn:
                 if isinstance(event, Output) and event.kind == "tool":
@@ -176,7 +177,7 @@ async def test_what_a_command_left_running_is_ended_and_reported(bench: Rig) -> 
     request = bench.request()
     code = "exec 1>&- 2>&-; setsid sleep 995 & exit 0"
     scripted = driver({"run": [["sh", "-c", code]]})
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         turn, _ = await play(scripted, request)
     assert turn.report.kind == "done" and carriers(request.turn_id) == []
     assert any("sleep 995" in line for line in turn.report.background_stopped)

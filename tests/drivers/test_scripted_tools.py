@@ -12,6 +12,7 @@ from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn
 from podiumd.drivers.script import parse_script
 from podiumd.drivers.scripted import ScriptedDriver
 from tests.drivers.rig import Reaction, Rig, play
+from tests.patience import HANG_SECONDS
 
 SAVES = {"tool": "save", "args": {"key": "goal", "value": "a shop"}}
 MOVES = {"tool": "transition", "args": {"to": "next", "summary": ""}}
@@ -149,7 +150,7 @@ async def test_hooks_are_heard_around_files_and_commands(bench: Rig, refused: st
 
 async def test_a_call_that_nobody_answers_ends_with_its_turn(bench: Rig) -> None:
     scripted = driver({"tools": [SAVES]})
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with scripted.turn(bench.request()) as turn:
             async for event in turn:
                 if isinstance(event, ToolCalled):

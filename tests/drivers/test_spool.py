@@ -11,6 +11,7 @@ import trio.testing
 
 from podiumd.drivers import spool as spool_module
 from podiumd.drivers.spool import Bell, SpoolReader, SpoolWatch, watch_spools
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ async def test_growth_rings_the_bell_of_its_follower_alone(tmp_path: Path) -> No
         directory.mkdir()
         (directory / "out").touch()
     async with watch_spools() as watch:
-        with watch.follow(one) as first, watch.follow(two) as second, trio.fail_after(4):
+        with watch.follow(one) as first, watch.follow(two) as second, trio.fail_after(HANG_SECONDS):
             append(one / "out", b"x\n")
             await first.wait()
             with trio.move_on_after(0.05) as scope:
@@ -103,7 +104,7 @@ async def test_a_ring_before_the_wait_is_not_lost_and_rings_once() -> None:
     bell = Bell()
     bell.ring()
     bell.ring()
-    with trio.fail_after(1):
+    with trio.fail_after(HANG_SECONDS):
         await bell.wait()
     with trio.move_on_after(0.01) as scope:
         await bell.wait()

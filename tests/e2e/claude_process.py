@@ -14,6 +14,7 @@ import trio
 from podiumd.formats.claude_stream import Event, decode, end_session, user_message
 from podiumd.formats.claude_turn import TurnReader
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 E = TypeVar("E")
 
@@ -115,12 +116,12 @@ async def running(
     )
     claude = Claude(process, session)
     try:
-        with trio.fail_after(30):
+        with trio.fail_after(HANG_SECONDS):
             yield claude
             await claude.send(end_session("end"))
             await process.wait()
     finally:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + 5):
+        with trio.CancelScope(shield=True):
             if process.poll() is None:
                 process.kill()
             await process.wait()

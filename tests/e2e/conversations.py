@@ -10,7 +10,8 @@ from typing import Any
 import trio
 
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.rpc_client import STEP_SECONDS, Connection, Json, connected
+from tests.e2e.rpc_client import Connection, Json, connected
+from tests.patience import HANG_SECONDS
 
 
 class Conversation:
@@ -24,7 +25,7 @@ class Conversation:
 
     async def told(self) -> Json:
         """Wait for the next notification and return it."""
-        with trio.fail_after(STEP_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             told = await self._connection.notification()
         self.messages += told["messages"]
         self.generation, self.last_seq = told["generation"], told["last_seq"]
@@ -56,7 +57,7 @@ async def subscribed(
 async def listed(podium: PodiumDaemon, session_id: str, **expected: Any) -> Json:
     """The row of a session, once it is listed and says what is expected of it."""
     rows: dict[str, Json] = {}
-    with trio.move_on_after(STEP_SECONDS):
+    with trio.move_on_after(HANG_SECONDS):
         while True:
             answer = await podium.rpc("sessions.list")
             rows = {row["session_id"]: row for row in answer["sessions"]}

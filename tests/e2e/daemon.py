@@ -28,11 +28,9 @@ from podiumd.tools.process import (
     with_entry,
 )
 from tests.e2e.machine import Machine
-from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json, Refused, connected, following
+from tests.e2e.rpc_client import Feed, Json, Refused, connected, following
+from tests.patience import HANG_SECONDS
 
-READY_SECONDS = 15.0
-STOP_SECONDS = 15.0
-END_SECONDS = 30.0
 INTERRUPTED = 130
 MOST_UNDECIDED = 1000
 
@@ -54,7 +52,7 @@ class Screen:
 
     async def until(self, words: str) -> str:
         """Read on until these words are shown; returns all lines that are shown by then."""
-        with trio.move_on_after(STEP_SECONDS):
+        with trio.move_on_after(HANG_SECONDS):
             while words not in self.shown or not self.shown.endswith("\n"):
                 chunk = await self._output.receive_some()
                 assert chunk, f"it ended before {words!r}: {self.shown}"
@@ -80,7 +78,7 @@ class PodiumDaemon:
         try:
             await self.start()
         except BaseException:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+            with trio.CancelScope(shield=True):
                 await self._end()
             raise
         return self
@@ -89,7 +87,7 @@ class PodiumDaemon:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         left = ["the daemon did not end"]
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + END_SECONDS):
+        with trio.CancelScope(shield=True):
             left = await self._end()
         if kind is None:
             assert left == [], "nothing of the daemon and its turns may live on"
@@ -112,7 +110,7 @@ class PodiumDaemon:
                 )
             os.close(writing)
             writing = -1
-            with trio.fail_after(READY_SECONDS):
+            with trio.fail_after(HANG_SECONDS):
                 await trio.lowlevel.wait_readable(reading)
             assert os.read(reading, 64), f"it did not start:\n{self.log_text()[-3000:]}"
         finally:
@@ -152,7 +150,7 @@ class PodiumDaemon:
     async def wait(self) -> int:
         """Wait until it is gone; returns its exit status."""
         assert self._process is not None
-        with trio.fail_after(STOP_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             return await self._process.wait()
 
     async def restart(self, number: signal.Signals = signal.SIGKILL) -> None:
@@ -164,7 +162,7 @@ class PodiumDaemon:
         """Stop it with its turns; end what lives on nevertheless and name it."""
         process = self._process
         if process is not None and process.returncode is None:
-            with trio.move_on_after(STOP_SECONDS):
+            with trio.move_on_after(HANG_SECONDS):
                 try:
                     await self.rpc("daemon.shutdown", turns="interrupt")
                 except (OSError, trio.BrokenResourceError, Refused):
@@ -209,7 +207,7 @@ class PodiumDaemon:
 
     async def rpc(self, method: str, **params: Any) -> Any:
         """Call a method on a connection of its own. Raises ``Refused``."""
-        with trio.fail_after(STEP_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             async with connected(self.machine.socket) as connection:
                 return await connection.call(method, params)
 
@@ -252,7 +250,7 @@ class PodiumDaemon:
 
     async def cli(self, *arguments: str, cwd: Path | None = None, stdin: bytes = b"") -> Said:
         """Run the command-line client."""
-        with trio.fail_after(STEP_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             done = await trio.run_process(
                 [sys.executable, "-m", "podium", *arguments],
                 cwd=cwd or self.machine.root,
@@ -278,10 +276,10 @@ class PodiumDaemon:
         try:
             yield Screen(process.stdout)
             process.send_signal(signal.SIGINT)
-            with trio.fail_after(STEP_SECONDS):
+            with trio.fail_after(HANG_SECONDS):
                 assert await process.wait() == INTERRUPTED
         finally:
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + STOP_SECONDS):
+            with trio.CancelScope(shield=True):
                 if process.returncode is None:
                     process.kill()
                 await process.wait()
@@ -299,11 +297,11 @@ class PodiumDaemon:
         return [line for line in map(json.loads, lines) if line["event"] == event]
 
 
-async def gone(pid: int, seconds: float = STOP_SECONDS) -> None:
+async def gone(pid: int) -> None:
     """Wait until a process has ended, collected or not."""
     start = start_of(pid)
     if start is not None:
-        with trio.fail_after(seconds):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(Identity(pid, start))
 
 

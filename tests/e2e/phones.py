@@ -13,7 +13,6 @@ from tests.e2e.rpc_client import Json
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 
-PATIENCE = 60.0
 """Seconds until a phone's wait is a failure: also on a machine that is busy with much else."""
 
 VERSIONS = ("ios", "ios-0.4")
@@ -27,9 +26,9 @@ async def paired(podium: PodiumDaemon) -> tuple[str, str]:
 
 async def back(podium: PodiumDaemon, phone: Phone) -> None:
     """Have a phone that has lost its daemon connect to the next one."""
-    await phone.until(lambda p: not p.carrier.is_open, PATIENCE)
+    await phone.until(lambda p: not p.carrier.is_open)
     status = await podium.rpc("daemon.status")
-    await phone.foreground(PATIENCE, url=status["gateway"]["url"])
+    await phone.foreground(url=status["gateway"]["url"])
 
 
 async def begun(phone: Phone, repo: GitRepo, text: str, answer: str = "") -> str:
@@ -41,14 +40,14 @@ async def begun(phone: Phone, repo: GitRepo, text: str, answer: str = "") -> str
 
 async def heard(phone: Phone, session: str, text: str) -> None:
     """Wait until a session shows a message of this text."""
-    await phone.until(lambda p: text in p.texts(session), PATIENCE)
+    await phone.until(lambda p: text in p.texts(session))
 
 
 async def started(phone: Phone, recipe: str, repo: GitRepo) -> str:
     """Start a recipe in a new session; returns the session's id."""
     asked = {"type": "start_recipe", "session_id": None, "recipe_id": recipe}
     where = {"working_directory": str(repo.path)}
-    told = await phone.request(asked | where, "recipe_started", seconds=PATIENCE)
+    told = await phone.request(asked | where, "recipe_started")
     session: str = told["session_id"]
     return session
 
@@ -59,18 +58,18 @@ async def exited(phone: Phone, session: str) -> Json:
     def of_the_session(phone: Phone) -> list[Json]:
         return [one for one in phone.model.board.exited if one["session_id"] == session]
 
-    (told,) = await phone.until(of_the_session, PATIENCE)
+    (told,) = await phone.until(of_the_session)
     return told
 
 
 async def asked(phone: Phone, kind: str, session: str, *answers: str, **more: Any) -> Json:
     """Send a message about a session and return what it is answered with."""
-    return await phone.request(of_session(kind, session, **more), *answers, seconds=PATIENCE)
+    return await phone.request(of_session(kind, session, **more), *answers)
 
 
 async def holding(model_server: ModelServer, gate: str) -> None:
     """Wait until the model stands at a gate, in the middle of an answer."""
-    await trio.to_thread.run_sync(model_server.wait_holding, gate, PATIENCE)
+    await trio.to_thread.run_sync(model_server.wait_holding, gate)
 
 
 async def agrees(podium: PodiumDaemon, phone: Phone, session: str) -> None:
@@ -83,7 +82,7 @@ async def agrees(podium: PodiumDaemon, phone: Phone, session: str) -> None:
         if not page["messages"]:
             break
     taken = phone.ledger[session]
-    await phone.until(lambda _: len(taken) >= len(log), PATIENCE)
+    await phone.until(lambda _: len(taken) >= len(log))
     first = 0 if phone.model.sync.by_offset else 1
     assert [(one.number - first + 1, one.uuid, one.role) for one in taken] == [
         (one["seq"], one["uuid"], one["role"]) for one in log

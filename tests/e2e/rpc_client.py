@@ -10,9 +10,10 @@ from typing import Any
 
 import trio
 
+from tests.patience import HANG_SECONDS
+
 Json = dict[str, Any]
 
-STEP_SECONDS = 20.0
 """How long a test waits for one thing to happen before it fails, naming what did."""
 
 
@@ -59,7 +60,7 @@ class Connection:
     async def rest(self) -> list[Json]:
         """Read all notifications up to the one that says why there are no more, that one too."""
         found: list[Json] = []
-        with trio.fail_after(STEP_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while not found or found[-1]["method"] != "feed.closed":
                 message = await self._message()
                 if "method" in message:
@@ -104,7 +105,7 @@ class Feed:
         self, type: str, condition: Callable[[Json], bool] = lambda data: True, **data: Any
     ) -> Json:
         """Read on to an event of this type with these data, and return its data."""
-        with trio.move_on_after(STEP_SECONDS):
+        with trio.move_on_after(HANG_SECONDS):
             while True:
                 event = await self.next()
                 found: Json = event["data"]

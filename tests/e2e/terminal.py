@@ -16,9 +16,9 @@ from pathlib import Path
 import trio
 
 from tests.e2e.machine import AGENT_SETTINGS, Machine
+from tests.patience import HANG_SECONDS
 
 ROWS, COLUMNS = 40, 120
-SECONDS = 15.0
 PROMPT_MARK = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 
 
@@ -33,7 +33,7 @@ class Terminal:
 
     async def say(self, word: str) -> None:
         """Type one word (between words the screen moves its cursor) and press return."""
-        with trio.fail_after(SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             await self._until(PROMPT_MARK)
             os.write(self._master, word.encode())
             await self._until(word)  # return in one piece with it would be a paste
@@ -84,7 +84,7 @@ async def terminal(machine: Machine, session_id: str, where: Path) -> AsyncItera
     screen.pid = process.pid
     record = machine.home / ".claude" / "sessions" / f"{process.pid}.json"
     try:
-        with trio.fail_after(SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while not record.exists():  # it draws before and after it writes its record
                 await screen.look()
         async with trio.open_nursery() as nursery:
@@ -92,7 +92,7 @@ async def terminal(machine: Machine, session_id: str, where: Path) -> AsyncItera
             yield screen
             nursery.cancel_scope.cancel()
     finally:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + SECONDS):
+        with trio.move_on_after(HANG_SECONDS, shield=True):
             if process.returncode is None:
                 process.terminate()
             await process.wait()

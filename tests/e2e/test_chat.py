@@ -23,8 +23,8 @@ from tests.e2e.native_rig import (
     says,
 )
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
-SECONDS = 90.0
 KEYS = "Enter: no > "
 
 
@@ -47,7 +47,7 @@ def chat(machine: Machine, repo: GitRepo, *arguments: str) -> Terminal:
 
 async def by_hand(person: Callable[[], None]) -> None:
     """Have a person at a terminal do something, in a thread of its own."""
-    with trio.fail_after(SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         await trio.to_thread.run_sync(person)
 
 

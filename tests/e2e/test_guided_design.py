@@ -9,7 +9,7 @@ from tests.client.terminal import Terminal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.design import GOAL, PHASES, SAVED, TALK, claude_rules, written
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.phones import PATIENCE, back, exited, heard, holding, paired, started
+from tests.e2e.phones import back, exited, heard, holding, paired, started
 from tests.e2e.rpc_client import Json
 from tests.e2e.test_chat import by_hand
 from tests.fakes.model_server import ModelServer
@@ -103,7 +103,7 @@ async def test_a_phone_holds_the_conversation_while_a_terminal_looks_on_over_kil
             def standing(phone: Phone) -> list[Json]:
                 return [one for one in phone.model.board.questions.values() if one["text"] == text]
 
-            (question,) = await phone.until(standing, PATIENCE)
+            (question,) = await phone.until(standing)
             told = {"question_id": question["question_id"], "answer": answer}
             await phone.request({"type": "answer_question", **told}, "question_closed")
 

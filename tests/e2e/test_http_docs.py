@@ -13,10 +13,10 @@ from tests.doors.house import port_of
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import ROOT, GitRepo, Machine
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.claude
 
-PATIENCE_SECONDS = 60.0
 EXAMPLE_PROJECT = "/home/ada/shop"
 EXAMPLE_SESSION = "5f1c8a52-8d1e-4c1b-9a55-2b7f1f0c9e11"
 PAGE = (ROOT / "docs/http.md").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ async def run(command: str, podium: PodiumDaemon, where: str, key: str) -> tuple
         "URL": f"http://127.0.0.1:{await port_of(podium)}",
         "KEY": key,
     }
-    with trio.fail_after(PATIENCE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         done = await trio.run_process(
             ["sh", "-euc", command], cwd=where, env=environment, capture_stdout=True
         )

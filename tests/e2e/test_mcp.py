@@ -18,10 +18,11 @@ from mcp_types import CallToolResult, TextContent
 from podiumd.runtime.tool_access import REFUSED
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.rpc_client import STEP_SECONDS, Feed, Json
+from tests.e2e.rpc_client import Feed, Json
 from tests.e2e.stories import held, when
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.claude
 
@@ -111,7 +112,7 @@ class Turn:
             args=self.server["args"],
             env=self.server["env"] | environment,
         )
-        return Client(parameters, mode=mode, read_timeout_seconds=STEP_SECONDS)
+        return Client(parameters, mode=mode, read_timeout_seconds=HANG_SECONDS)
 
 
 def words(result: CallToolResult) -> str:

@@ -24,6 +24,7 @@ from tests.e2e.native_rig import (
     says,
 )
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
 RECIPE = """
 initial = "work"
@@ -255,7 +256,7 @@ async def test_a_cancel_does_not_wait_for_the_model(
         "sessions.prompt", text="Mend it.", agent="native", working_directory=str(repo.path)
     )
     await holding(machine.model, "half")
-    with trio.fail_after(5):
+    with trio.fail_after(HANG_SECONDS):
         run = await podium.rpc("runs.cancel", run_id=sent["run_id"])
     assert run["exit"]["reason"] == "user-requested"
     assert await podium.rpc("sessions.locks") == []

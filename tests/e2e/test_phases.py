@@ -10,7 +10,7 @@ import pytest
 from tests.e2e import guided
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.phones import PATIENCE, back, exited, heard, paired, started
+from tests.e2e.phones import back, exited, heard, paired, started
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 
@@ -24,9 +24,9 @@ async def answer(phone: Phone, text: str, choice: str) -> None:
         asked = phone.model.board.questions.values()
         return [one["question_id"] for one in asked if one["text"] == text]
 
-    (question_id,) = await phone.until(open_now, PATIENCE)
+    (question_id,) = await phone.until(open_now)
     phone.send({"type": "answer_question", "question_id": question_id, "answer": choice})
-    await phone.until(lambda p: question_id in p.model.board.closed, PATIENCE)
+    await phone.until(lambda p: question_id in p.model.board.closed)
 
 
 async def test_a_design_is_talked_through_from_the_phone_while_the_terminal_looks_on(
@@ -50,7 +50,7 @@ async def test_a_design_is_talked_through_from_the_phone_while_the_terminal_look
         await answer(phone, guided.ASKED_BLUEPRINT, "Write it")
         told = await exited(phone, session)
         assert told["reason"] == "conversation-complete"
-        await phone.open(session, PATIENCE)
+        await phone.open(session)
         await heard(phone, session, guided.LAST_WORDS)
         await phone.say("And now?")  # plain words, in the same conversation
         await heard(phone, session, "Plain words.")

@@ -17,11 +17,11 @@ from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Json, Refused
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
 GATES = ("first", "second", "third", "last")
-ENDED_SECONDS = 60.0
 _ANSWERED = -32004
 
 
@@ -72,13 +72,13 @@ async def until_held(podium: PodiumDaemon, run_id: str, model: ModelServer, gate
     """Agree to all that is asked until the model stands at a gate."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(agree, podium, run_id)
-        await holding(model, gate, ENDED_SECONDS)
+        await holding(model, gate)
         nursery.cancel_scope.cancel()
 
 
 async def designed(podium: PodiumDaemon, repo: GitRepo, run_id: str) -> list[Json]:
     """See the run through; all of the design is there, and written. Returns the run's events."""
-    with trio.fail_after(ENDED_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         await agree(podium, run_id)
     run = await podium.rpc("runs.get", run_id=run_id)
     assert run["exit"]["reason"] == "conversation-complete", run["exit"]

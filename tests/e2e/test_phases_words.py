@@ -12,9 +12,10 @@ import trio
 from tests.doors.house import port_of
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.phones import PATIENCE, heard, holding, paired, started
+from tests.e2e.phones import heard, holding, paired, started
 from tests.e2e.stories import held, when
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 from tests.phone.driver import Phone
 
 pytestmark = pytest.mark.claude
@@ -52,7 +53,7 @@ POST = ("curl", "-s", "-w", "\\n%{http_code}", "-H", "Content-Type: application/
 async def post(podium: PodiumDaemon, key: str, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Post a prompt as a Shortcut does; the answer's status and body."""
     url = f"http://127.0.0.1:{await port_of(podium)}/v1/prompt"
-    with trio.fail_after(PATIENCE):
+    with trio.fail_after(HANG_SECONDS):
         done = await trio.run_process(
             [*POST, "-H", f"Authorization: Bearer {key}", "-d", json.dumps(body), url],
             capture_stdout=True,
@@ -75,7 +76,7 @@ async def test_words_from_phone_http_and_terminal_reach_the_phase_and_are_answer
     url, key = await paired(podium)
     async with Phone(url, key, "ios") as phone:
         session = await started(phone, recipe, repo)
-        await phone.open(session, PATIENCE)
+        await phone.open(session)
         await heard(phone, session, "What is it?")
         (run,) = await podium.rpc("runs.list", active=True)
         await waits(podium, run)

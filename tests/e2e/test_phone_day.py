@@ -8,7 +8,6 @@ from podium.phone.requests import of_session
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.phones import (
-    PATIENCE,
     VERSIONS,
     agrees,
     asked,
@@ -43,19 +42,19 @@ async def test_a_day_from_the_first_words_to_a_recipe(
     url, key = await paired(podium)
     async with Phone(url, key, variant) as phone:
         session = await begun(phone, repo, "Good morning", "Morning.")
-        await phone.turns(session, 1, PATIENCE)
+        await phone.turns(session, 1)
         await phone.say("And now?")
         await heard(phone, session, "Tea.")
-        await phone.turns(session, 2, PATIENCE)
+        await phone.turns(session, 2)
         listed = await phone.request({"type": "refresh_sessions"}, "session_list")
         assert [row["session_id"] for row in listed["sessions"]] == [session]
         offered = await phone.request({"type": "get_available_recipes"}, "available_recipes")
         assert "implement-and-review" in [row["id"] for row in offered["recipes"]]
         with phone.listening("recipe_started") as steps:
             phone.send(of_session("start_recipe", session, recipe_id="implement-and-review"))
-            await phone.until(lambda p: p.model.board.active.get(session), PATIENCE)
+            await phone.until(lambda p: p.model.board.active.get(session))
             await phone.background()
-            await phone.foreground(PATIENCE)
+            await phone.foreground()
             told = await exited(phone, session)
         assert (told["reason"], told["category"]) == ("changes-committed", "completed")
         assert phone.model.board.active == {} and steps[-1]["current_step"] == WALK[-1]
@@ -79,18 +78,18 @@ async def test_an_approval_is_given_on_one_phone_and_the_others_see_it_closed(
     _, other_key = await paired(podium)
     async with Phone(url, key, variant) as phone, Phone(url, other_key, "ios") as other:
         session = await started(phone, recipe, repo)
-        await other.until(lambda p: p.model.board.questions, PATIENCE)
+        await other.until(lambda p: p.model.board.questions)
         async with Phone(url, other_key, "ios") as late:
             (question,) = late.model.board.questions.values()
         assert question["input"]["command"] == "echo ran >> made"
-        await phone.until(lambda p: p.model.board.questions, PATIENCE)
+        await phone.until(lambda p: p.model.board.questions)
         answer = {"question_id": question["question_id"], "answer": "allow"}
         phone.send({"type": "answer_question", **answer})
-        await other.until(lambda p: p.model.board.closed, PATIENCE)
+        await other.until(lambda p: p.model.board.closed)
         closed = other.model.board.closed[question["question_id"]]
         assert (closed["answer"], closed["closed"]) == ("allow", "answered")
         other.send({"type": "answer_question", **answer, "answer": "deny"})
-        await other.until(lambda p: p.model.errors, PATIENCE)
+        await other.until(lambda p: p.model.errors)
         assert (await exited(phone, session))["class"] == "completed"
         assert phone.faults == other.faults == late.faults == []
     assert (repo.path / "made").read_text() == "ran\n"
@@ -110,7 +109,7 @@ async def test_a_recipe_is_steered_paused_resumed_and_left(
     async with Phone(url, key, variant) as phone:
         session = await started(phone, podium.machine.recipe("loop", LOOP), repo)
         await holding(model_server, "half")
-        await phone.open(session, PATIENCE)
+        await phone.open(session)
         steered = await asked(phone, "steer", session, "steer_result", text="Mind the gap.")
         assert steered["state"] == "queued"
         await phone.say("And the step.")
@@ -119,9 +118,9 @@ async def test_a_recipe_is_steered_paused_resumed_and_left(
             "Queued: the recipe's next prompt carries it",
         ), phone.describe()
         phone.send(of_session("pause_recipe", session))
-        await phone.barrier(PATIENCE)
+        await phone.barrier()
         model_server.release("half")
-        await phone.until(lambda p: p.model.counts["recipe_paused"], PATIENCE)
+        await phone.until(lambda p: p.model.counts["recipe_paused"])
         await asked(phone, "resume_recipe", session, "recipe_resumed")
         await holding(model_server, "review")
         phone.send(of_session("exit_recipe", session))
@@ -144,7 +143,7 @@ async def test_recipes_can_be_switched_off_and_on_for_all_phones(
     async with Phone(url, key, "ios") as phone, Phone(url, key, "ios") as other:
         off = {"type": "set_orchestration", "enabled": False}
         assert (await phone.request(off, "available_recipes"))["recipes"] == []
-        await other.until(lambda p: p.model.counts["available_recipes"], PATIENCE)
+        await other.until(lambda p: p.model.counts["available_recipes"])
         start = {"type": "start_recipe", "recipe_id": recipe, "working_directory": str(repo.path)}
         await phone.request(start, "recipe_error")
         on = {"type": "set_orchestration", "enabled": True}

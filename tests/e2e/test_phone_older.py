@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.phones import PATIENCE, exited, heard, paired
+from tests.e2e.phones import exited, heard, paired
 from tests.e2e.stories import ASKING, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
@@ -27,15 +27,15 @@ async def test_older_apps_get_their_answers(
         session = await phone.new(str(repo.path), "Hello")
         await heard(phone, session, "Hi there.")
         locked = phone.model.session(session)
-        await phone.until(lambda _: not locked.locked, PATIENCE)  # type: ignore[union-attr]
+        await phone.until(lambda _: not locked.locked)  # type: ignore[union-attr]
         known = phone.session(session).session_id
-        await phone.open(known, PATIENCE)
+        await phone.open(known)
         assert phone.texts(known).count("Hi there.") == 1, "the answer is the same row"
         await phone.say("More")
         await heard(phone, known, "A bit.")
         await phone.background()
-        await phone.foreground(PATIENCE)
-        await phone.until(lambda p: p.model.sync.settled(known), PATIENCE)
+        await phone.foreground()
+        await phone.until(lambda p: p.model.sync.settled(known))
         texts = phone.texts(known)
         assert (texts.count("Hi there."), texts.count("A bit.")) == (1, 1)
         assert phone.faults == [] and phone.model.errors == []
@@ -54,7 +54,7 @@ async def test_the_react_native_app_sees_a_recipe_start_and_end(
             "recipe_id": recipe,
             "working_directory": str(repo.path),
         }
-        told = await phone.request(start, "recipe_started", seconds=PATIENCE)
+        told = await phone.request(start, "recipe_started")
         assert told["session_id"] == start["session_id"]
         assert (await exited(phone, told["session_id"]))["reason"] == "task-committed"
         assert phone.faults == []

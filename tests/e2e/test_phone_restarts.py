@@ -10,7 +10,6 @@ from podium.phone.requests import of_session
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.phones import (
-    PATIENCE,
     VERSIONS,
     agrees,
     back,
@@ -49,7 +48,7 @@ async def test_the_daemon_ends_in_the_middle_of_a_turn_and_the_phone_loses_nothi
         await back(podium, phone)
         model_server.release("slow")
         await heard(phone, session, "Here it is.")
-        await phone.turns(session, 1, PATIENCE)
+        await phone.turns(session, 1)
         await phone.say("Thank you")
         await heard(phone, session, "Welcome.")
         assert phone.texts(session) == ["Take your time", "Here it is.", "Thank you", "Welcome."]
@@ -90,15 +89,13 @@ async def test_the_daemon_ends_in_the_middle_of_a_recipe_which_goes_on(
         assert phone.model.board.active[session]["current_step"] == "work"
         model_server.release("work")
         await holding(model_server, "review")
-        await phone.until(
-            lambda p: p.model.board.active[session]["current_step"] == "review", PATIENCE
-        )
+        await phone.until(lambda p: p.model.board.active[session]["current_step"] == "review")
         await podium.restart(number)
         await back(podium, phone)
         assert phone.model.board.active[session]["current_step"] == "review"
         model_server.release("review")
         assert (await exited(phone, session))["reason"] == "task-committed"
-        await phone.open(session, PATIENCE)
+        await phone.open(session)
         await agrees(podium, phone, session)
         assert phone.model.board.active == {} and phone.faults == []
 
@@ -111,7 +108,7 @@ async def test_an_open_question_is_asked_again_by_the_next_daemon(
     url, key = await paired(podium)
     async with Phone(url, key, "ios") as phone:
         session = await started(phone, podium.machine.recipe("asking", ASKING), repo)
-        await phone.until(lambda p: p.model.board.questions, PATIENCE)
+        await phone.until(lambda p: p.model.board.questions)
         (question,) = phone.model.board.questions
         phone.model.board.questions.clear()
         await podium.restart(number)
@@ -130,10 +127,10 @@ async def test_an_answer_given_just_before_a_kill_is_not_lost(
     url, key = await paired(podium)
     async with Phone(url, key, "ios") as phone:
         session = await started(phone, podium.machine.recipe("asking", ASKING), repo)
-        await phone.until(lambda p: p.model.board.questions, PATIENCE)
+        await phone.until(lambda p: p.model.board.questions)
         (question,) = phone.model.board.questions
         phone.send({"type": "answer_question", "question_id": question, "answer": "allow"})
-        await phone.barrier(PATIENCE)
+        await phone.barrier()
         await podium.kill9()
         await podium.start()
         await back(podium, phone)
@@ -160,8 +157,8 @@ async def test_a_recipe_that_ended_while_nobody_was_there_is_told(
         await back(podium, phone)
         told = await exited(phone, session)
         assert (told["reason"], told["class"]) == ("implementation-blocked", "blocked")
-        await phone.until(lambda p: p.model.board.active == {}, PATIENCE)
+        await phone.until(lambda p: p.model.board.active == {})
         phone.send(of_session("exit_recipe", session))
-        await phone.until(lambda p: len(p.model.board.exited) == 2, PATIENCE)
+        await phone.until(lambda p: len(p.model.board.exited) == 2)
         assert phone.model.board.exited[1]["reason"] == "user-requested"
         assert phone.faults == []

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.phones import PATIENCE, VERSIONS, agrees, asked, begun, heard, holding, paired
+from tests.e2e.phones import VERSIONS, agrees, asked, begun, heard, holding, paired
 from tests.e2e.stories import held, when
 from tests.e2e.terminal import ask_alone, begin_alone
 from tests.e2e.test_session_compact import GIST, SUM_UP, SUMMARY
@@ -31,8 +31,8 @@ async def test_a_session_goes_on_in_a_terminal_and_comes_back(
     machine = podium.machine
     session = await begin_alone(machine, repo.path, "Hi.")
     async with Phone(url, key, variant) as phone:
-        await phone.until(lambda p: session in p.model.listed or p.model.recents, PATIENCE)
-        await phone.open(session, PATIENCE)
+        await phone.until(lambda p: session in p.model.listed or p.model.recents)
+        await phone.open(session)
         await heard(phone, session, "Hello.")
         await phone.say("Under way")
         await heard(phone, session, "Again.")
@@ -40,7 +40,7 @@ async def test_a_session_goes_on_in_a_terminal_and_comes_back(
         await heard(phone, session, "Seen.")
         await phone.background()
         await ask_alone(machine, session, repo.path, "Without the phone")
-        await phone.foreground(PATIENCE)
+        await phone.foreground()
         await heard(phone, session, "Without the phone")
         await agrees(podium, phone, session)
         assert len(phone.texts(session)) == 8 and phone.faults == []
@@ -55,24 +55,24 @@ async def test_a_session_is_stopped_and_summed_up_and_goes_on(
     url, key = await paired(podium)
     async with Phone(url, key, variant) as phone:
         session = await begun(phone, repo, "Hi.", "Hello.")
-        await phone.turns(session, 1, PATIENCE)
+        await phone.turns(session, 1)
         await phone.say("Take your time")
         await holding(model_server, "half")
         await heard(phone, session, "Take your time")
         with phone.listening("turn_complete") as ended:
             await asked(phone, "kill_session", session, "session_killed")
-            await phone.until(lambda _: ended, PATIENCE)
+            await phone.until(lambda _: ended)
         assert ended[0]["aborted"] is True
         await phone.say("Still there?")
-        await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."], PATIENCE)
-        await phone.turns(session, 3, PATIENCE)
+        await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."])
+        await phone.turns(session, 3)
         told = await asked(
             phone, "compact_session", session, "compaction_complete", "compaction_error"
         )
         assert told["type"] == "compaction_complete"
-        await phone.until(lambda p: any(GIST in text for text in p.texts(session)), PATIENCE)
+        await phone.until(lambda p: any(GIST in text for text in p.texts(session)))
         await phone.say("And after that?")
-        await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."], PATIENCE)
+        await phone.until(lambda p: p.texts(session)[-1:] == ["Hello."])
         assert podium.machine.prompts(session, repo.path)[-1] == "And after that?"
         await agrees(podium, phone, session)
         assert phone.unsent(session) == [] and phone.faults == []
@@ -92,17 +92,17 @@ async def test_two_phones_of_one_device_and_a_third_see_the_same(
     ):
         session = await begun(phone, repo, "Hi.", "Hello.")
         for each in (twin, third):
-            await each.open(session, PATIENCE)
+            await each.open(session)
         twin.stop_reading()
         await third.say("From the third")
-        await phone.until(lambda p: len(p.texts(session)) == 4, PATIENCE)
+        await phone.until(lambda p: len(p.texts(session)) == 4)
         phone.cut()
         twin.go_on_reading()
         await twin.say("From the twin")
         async with Phone(url, key, "ios") as again:
-            await again.open(session, PATIENCE)
+            await again.open(session)
             for each in (twin, third, again):
-                await each.until(lambda p: len(p.texts(session)) == 6, PATIENCE)
+                await each.until(lambda p: len(p.texts(session)) == 6)
                 await agrees(podium, each, session)
                 assert each.faults == [] and each.unsent(session) == []
         devices = {row["name"]: row for row in await podium.rpc("gateway.devices")}
@@ -124,12 +124,11 @@ async def test_a_session_in_a_working_tree_of_its_own(
             },
             "worktree_session_created",
             "worktree_session_error",
-            seconds=PATIENCE,
         )
         assert (made["success"], made["branch_name"]) == (True, "fix-the-door"), made
         session = made["session_id"]
-        await phone.until(lambda p: session in p.model.ready_sessions, PATIENCE)
-        await phone.open(session, PATIENCE)
+        await phone.until(lambda p: session in p.model.ready_sessions)
+        await phone.open(session)
         await heard(phone, session, "Ready.")
         await phone.say("Go on")
         await heard(phone, session, "Gone.")
@@ -143,6 +142,5 @@ async def test_a_session_in_a_working_tree_of_its_own(
                 "parent_directory": str(repo.path),
             },
             "worktree_session_error",
-            seconds=PATIENCE,
         )
         assert again["success"] is False

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
-from tests.e2e.phones import PATIENCE, VERSIONS, asked, back, paired
+from tests.e2e.phones import VERSIONS, asked, back, paired
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
 
@@ -32,14 +32,13 @@ async def test_a_command_is_offered_run_and_looked_up_again(
             await phone.request(
                 {"type": "execute_command", "command_id": command, **where},
                 "command_complete",
-                seconds=PATIENCE,
             )
         greet, status = phone.model.board.runs.items()
         assert ("stdout", "hello") in greet[1].output and ("stderr", "oops") in greet[1].output
         assert (greet[1].exit_code, status[1].exit_code) == (2, 0), "make's own 2"
         assert any("Makefile" in line for _, line in status[1].output)
         unknown = {"type": "execute_command", "command_id": "rm -rf /", **where}
-        await phone.request(unknown, "command_error", seconds=PATIENCE)
+        await phone.request(unknown, "command_error")
         await podium.restart()
         await back(podium, phone)
         history = await phone.request({"type": "get_command_history", **where}, "command_history")

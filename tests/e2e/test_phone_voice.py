@@ -11,7 +11,7 @@ import pytest
 from podium.phone.fields import Json
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.phones import PATIENCE, begun, exited, heard, holding, paired, started
+from tests.e2e.phones import begun, exited, heard, holding, paired, started
 from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import AtOnce, Phone
@@ -29,13 +29,13 @@ LONG = "Thinking about it. " * 20
 async def said(phone: Phone, session: str | None = None, **more: object) -> Json:
     """Say something; what it came to."""
     where = {} if session is None else {"session_id": session}
-    return await phone.speak(SOUND, PATIENCE, **where, **more)
+    return await phone.speak(SOUND, **where, **more)
 
 
 async def shows(phone: Phone, session: str, answer: str) -> None:
     """A session that began with spoken words is opened, and shows the answer."""
-    await phone.until(lambda p: session in p.model.ready_sessions, PATIENCE)
-    await phone.open(session, PATIENCE)
+    await phone.until(lambda p: session in p.model.ready_sessions)
+    await phone.open(session)
     await heard(phone, session, answer)
 
 
@@ -51,7 +51,7 @@ async def phone_of(podium: PodiumDaemon, **settings: Any) -> AsyncIterator[Phone
 async def greeted(phone: Phone, repo: GitRepo, words: str, answer: str) -> str:
     """A session that has begun with typed words and waits for the next."""
     session = await begun(phone, repo, words, answer)
-    await phone.turns(session, 1, PATIENCE)
+    await phone.turns(session, 1)
     return session
 
 
@@ -60,7 +60,7 @@ async def back_again(phone: Phone, podium: PodiumDaemon) -> None:
     phone.carrier.hang_up()
     await podium.restart()
     url = (await podium.rpc("daemon.status"))["gateway"]["url"]
-    await phone.foreground(PATIENCE, url=url)
+    await phone.foreground(url=url)
 
 
 async def test_a_spoken_prompt_is_answered_and_the_answer_spoken(
@@ -79,7 +79,7 @@ async def test_a_spoken_prompt_is_answered_and_the_answer_spoken(
         assert told["session_id"] == session and told["duration_ms"] == 1500
         await heard(phone, session, "It sells tea. See `shop/till.py`.")
         answer = (session, "It sells tea. See till.py.")
-        await phone.until(lambda p: answer in p.model.voice.said, PATIENCE)
+        await phone.until(lambda p: answer in p.model.voice.said)
         (utterance,) = phone.model.voice.utterances.values()
         assert utterance.partials[-1] == "What does it do?"
         assert machine.prompts(session, repo.path)[-1] == "What does it do?"
@@ -113,16 +113,16 @@ async def test_a_connection_that_is_cut_in_mid_sentence_loses_no_sound(
             phone.model.voice.add(mine, piece)
             phone.flush()
             if opened % 3:  # else some of it is still on its way
-                await phone.barrier(PATIENCE)
+                await phone.barrier()
             phone.cut()
-            await phone.until(lambda p: not p.up, PATIENCE)
-            await phone.until(lambda p: p.up, PATIENCE)
-        told = await phone.release(mine, PATIENCE)
+            await phone.until(lambda p: not p.up)
+            await phone.until(lambda p: p.up)
+        told = await phone.release(mine)
         assert (told["delivered"], told["duration_ms"]) == (True, 1500)
         await heard(phone, session, "All of it.")
         phone.model.voice.again(mine)  # as if the answer had been lost
         phone.flush()
-        assert await phone.told(mine, PATIENCE) == told
+        assert await phone.told(mine) == told
         assert machine.prompts(session, repo.path) == ["Hello", "And now the second half"]
 
 
@@ -138,11 +138,11 @@ async def test_a_daemon_that_is_killed_in_mid_sentence_hears_it_once(
         mine = await phone.press(session_id=session, deliver="prompt")
         await phone.utter(mine, SOUND)
         await back_again(phone, podium)
-        assert (await phone.release(mine, PATIENCE))["delivered"] is True
+        assert (await phone.release(mine))["delivered"] is True
         await heard(phone, session, "Going on.")
         mine.result = None
         await back_again(phone, podium)
-        told = await phone.told(mine, PATIENCE)
+        told = await phone.told(mine)
         assert (told["delivered"], told["session_id"]) == (True, session)
         assert machine.prompts(session, repo.path) == ["Hello", "Go on please"]
 
@@ -194,7 +194,7 @@ async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
     recipe = machine.recipe("asking", ASKING)
     async with PodiumDaemon(machine) as podium, phone_of(podium) as phone:
         session = await started(phone, recipe, repo)
-        await phone.until(lambda p: p.model.board.questions, PATIENCE)
+        await phone.until(lambda p: p.model.board.questions)
         told = await said(phone, session)
         assert (told["command"], told["state"], told["choice"]) == (
             "approve",
@@ -202,7 +202,7 @@ async def test_an_approval_is_given_by_voice_and_a_risky_one_is_confirmed(
             "allow",
         )
         assert "echo ran" in told["read_back"]
-        await phone.until(lambda p: p.model.counts["question"] == 2, PATIENCE)
+        await phone.until(lambda p: p.model.counts["question"] == 2)
         told = await said(phone, session)
         assert (told["command"], told["state"]) == ("approve", "confirm")
         assert "rm -rf build" in told["read_back"] and (repo.path / "build").exists()
@@ -223,6 +223,6 @@ async def test_stop_is_heard(machine: Machine, repo: GitRepo, model_server: Mode
         await holding(model_server, "half")
         told = await said(phone, session)
         assert (told["command"], told["state"]) == ("stop", "applied")
-        await phone.until(lambda p: p.model.counts["recipe_paused"], PATIENCE)
+        await phone.until(lambda p: p.model.counts["recipe_paused"])
         (run,) = await podium.rpc("runs.list", active=True)
         assert run["status"] == "paused"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.phones import PATIENCE, begun, heard, paired
+from tests.e2e.phones import begun, heard, paired
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import AtOnce, Phone
 from tests.speech import assets
@@ -66,14 +66,14 @@ async def test_what_a_person_says_reaches_the_agent(
     url, key = await paired(podium)
     async with Phone(url, key) as phone:
         session = await begun(phone, repo, "Hello", "Going.")
-        await phone.turns(session, 1, PATIENCE)
+        await phone.turns(session, 1)
         sound = recordings["goforward.raw"]
-        told = await phone.speak(sound, PATIENCE, session_id=session, deliver="prompt")
+        told = await phone.speak(sound, session_id=session, deliver="prompt")
         assert {"go", "forward", "meters"} <= words(told["text"])
         assert (told["delivered"], told["language"]) == (True, "en")
-        await phone.turns(session, 2, PATIENCE)
+        await phone.turns(session, 2)
         assert podium.machine.prompts(session, repo.path)[-1] == told["text"]
-        told = await phone.speak(recordings["austen-0890.wav"], PATIENCE, format="wav")
+        told = await phone.speak(recordings["austen-0890.wav"], format="wav")
         assert {"unless", "rather", "selfish"} <= words(told["text"])
         assert told["latency_ms"] < 5000 and phone.faults == []
         assert (await podium.rpc("voice.status"))["state"] == "ready"
@@ -85,7 +85,7 @@ async def test_noise_says_nothing(
     url, key = await paired(podium)
     async with Phone(url, key) as phone:
         sound = recordings["noise.wav"]
-        told = await phone.speak(sound, PATIENCE, format="wav", deliver="prompt")
+        told = await phone.speak(sound, format="wav", deliver="prompt")
         assert (told["text"], told["delivered"]) == ("", False)
         assert phone.model.errors == [] and phone.faults == []
 
@@ -99,16 +99,16 @@ async def test_a_cut_connection_and_a_killed_worker_cost_no_word(
     half = len(sound) // 2
     async with Phone(url, key, retries=AtOnce()) as phone:
         session = await begun(phone, repo, "Hello", "Yes.")
-        await phone.turns(session, 1, PATIENCE)
-        await phone.speak(recordings["goforward.raw"], PATIENCE)  # the model is loaded now
+        await phone.turns(session, 1)
+        await phone.speak(recordings["goforward.raw"])  # the model is loaded now
         (worker,) = workers(podium)
         mine = await phone.press("wav", session_id=session, deliver="prompt")
         await phone.utter(mine, sound[:half], PIECE)
         os.kill(worker, signal.SIGKILL)
         phone.cut()
-        await phone.until(lambda p: p.connections == 2 and p.up, PATIENCE)
+        await phone.until(lambda p: p.connections == 2 and p.up)
         await phone.utter(mine, sound[half:], PIECE)
-        told = await phone.release(mine, PATIENCE)
+        told = await phone.release(mine)
         assert {"unless", "rather", "selfish"} <= words(told["text"]), told
         assert told["delivered"] is True
         await heard(phone, session, told["text"])
@@ -129,8 +129,8 @@ async def test_two_phones_speak_at_once(
             await other.utter(theirs, second[at : at + 10 * PIECE])
         phone.model.voice.end(mine)
         phone.flush()
-        told = await other.release(theirs, PATIENCE)
+        told = await other.release(theirs)
         assert {"go", "forward"} <= words(told["text"])
-        told = await phone.told(mine, PATIENCE)
+        told = await phone.told(mine)
         assert {"rather", "selfish"} <= words(told["text"])
         assert phone.faults == other.faults == []

@@ -11,11 +11,12 @@ import trio
 from tests.e2e.conversations import in_short, recorded, subscribed
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.rpc_client import STEP_SECONDS, Connection, connected
+from tests.e2e.rpc_client import Connection, connected
 from tests.e2e.stories import bash, held, when
 from tests.e2e.terminal import ask_alone, begin_alone
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.claude
 
@@ -134,7 +135,7 @@ class ImpatientDaemon(PodiumDaemon):
 
 async def until_given_up(podium: PodiumDaemon, session: str, stalled: Connection) -> None:
     """Serve others until the daemon takes no more requests of a client that does not read."""
-    with trio.fail_after(STEP_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         while True:
             assert (await podium.cli("show", session, "-n", "1")).code == 0
             try:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.e2e.daemon import STOP_SECONDS, PodiumDaemon
+from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.stories import LOOP, bash, held, word
 from tests.fakes.model_server import ModelServer
@@ -54,7 +54,7 @@ async def second(machine: Machine) -> AsyncIterator[PodiumDaemon]:
     try:
         yield podium
     finally:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + STOP_SECONDS):
+        with trio.CancelScope(shield=True):
             await podium.stop()
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.fakes.model_openai import completion_chunks, completion_object
 from tests.fakes.model_script import Asked, ScriptError, Turn, blocks_of
 from tests.fakes.model_stream import message_events, message_object
+from tests.patience import HANG_SECONDS
 
 if TYPE_CHECKING:
     from tests.fakes.model_server import ModelServer
@@ -82,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif url.path == "/_control/requests":
             self._send_json(200, [request.record() for request in self.server.model.requests])
         elif url.path.startswith("/_control/holding/"):
-            seconds = float(parse_qs(url.query).get("seconds", ["10"])[0])
+            seconds = float(parse_qs(url.query).get("seconds", [HANG_SECONDS])[0])
             try:
                 self.server.model.wait_holding(url.path.rpartition("/")[2], seconds)
             except TimeoutError as error:

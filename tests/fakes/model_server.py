@@ -40,6 +40,7 @@ if not __package__:  # run as a program: the checkout is not on the path yet
 
 from tests.fakes.model_http import CHAT, Answer, Closed, Listener, Request
 from tests.fakes.model_script import Script, Turn, read_request
+from tests.patience import HANG_SECONDS
 
 SESSION_HEADER = "x-claude-code-session-id"
 NO_ENTRY: Turn = {
@@ -128,14 +129,14 @@ class ModelServer:
             self._released.add(gate)
             self._state.notify_all()
 
-    def wait_holding(self, gate: str, timeout: float = 10, arrivals: int = 1) -> None:
+    def wait_holding(self, gate: str, timeout: float = HANG_SECONDS, arrivals: int = 1) -> None:
         """Block until ``arrivals`` requests in all have come to the gate.
 
         Raises TimeoutError (after ``timeout`` seconds), naming the gate.
         """
         self._wait(lambda: self._arrived[gate] >= arrivals, timeout, f"nobody came to gate {gate}")
 
-    def wait_requests(self, count: int, timeout: float = 10) -> list[Request]:
+    def wait_requests(self, count: int, timeout: float = HANG_SECONDS) -> list[Request]:
         """Block until ``count`` model requests have come and return them. Raises TimeoutError."""
         self._wait(lambda: len(self._requests) >= count, timeout, f"no {count} requests came")
         return self.requests

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 BODY = {"model": "m", "messages": [{"role": "system", "content": "Be terse."}]}
 
@@ -28,7 +29,7 @@ def ask(
     key: str = "",
     **more: Any,
 ) -> tuple[int, bytes]:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=HANG_SECONDS)
     headers = {"authorization": f"Bearer {key}"} if key else {}
     messages = [*BODY["messages"], {"role": "user", "content": words}]
     try:
@@ -122,7 +123,7 @@ def test_a_wrong_key_is_refused_and_takes_nothing_from_the_script(server: ModelS
 
 def test_the_models_of_the_script_are_listed(server: ModelServer) -> None:
     server.load({"models": ["one", {"id": "two", "max_model_len": 4096}]})
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=HANG_SECONDS)
 
     connection.request("GET", "/v1/models")
     listed = json.loads(connection.getresponse().read())

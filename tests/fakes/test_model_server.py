@@ -15,6 +15,7 @@ import pytest
 
 from tests.fakes.model_script import ScriptError
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 SERVER = Path(__file__).with_name("model_server.py")
 
@@ -23,7 +24,7 @@ class Client:
     """Model requests by hand."""
 
     def __init__(self, port: int, session: str = "s1") -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_SECONDS)
         self.headers = {"x-claude-code-session-id": session, "Content-Type": "application/json"}
 
     def request(self, method: str, path: str, body: Any = None) -> http.client.HTTPResponse:
@@ -189,7 +190,7 @@ def test_a_gate_stops_a_message_half_way_until_it_is_released(
     server.load({"default": {"text": "x" * 200, "hold": "gate"}})
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "x"}]}
     response = client.request("POST", "/v1/messages", body)
-    server.wait_holding("gate", 5)
+    server.wait_holding("gate")
     assert b"message_start" in response.readline() + response.readline()
     with pytest.raises(TimeoutError, match="nobody came to gate gate"):
         server.wait_holding("gate", 0.01, arrivals=2)
@@ -213,8 +214,8 @@ def test_shutting_down_aborts_a_request_that_is_held(turn: dict[str, Any]) -> No
 
         asking = threading.Thread(target=ask)
         asking.start()
-        server.wait_requests(1, 5)
-    assert ended.wait(5)
+        server.wait_requests(1)
+    assert ended.wait(HANG_SECONDS)
     asking.join()
     client.connection.close()
 
@@ -318,7 +319,7 @@ def test_as_a_process_it_prints_its_port_and_ends_on_sigterm(tmp_path: Path) -> 
         assert client.say("hi") == "from a file"
         client.connection.close()
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(HANG_SECONDS) == 0
     assert json.loads(log.read_text())["prompt"] == "hi"
 
 
@@ -326,6 +327,8 @@ def test_as_a_process_it_says_what_is_wrong_with_its_script(tmp_path: Path) -> N
     script = tmp_path / "script.json"
     script.write_text('{"turn": []}')
     command = [sys.executable, str(SERVER), "--script", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
     assert done.returncode == 2
     assert "unknown key 'turn'" in done.stderr

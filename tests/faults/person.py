@@ -15,7 +15,6 @@ from tests.faults.scenario import RECIPE, STEER_GATE, STEER_WORDS, Scenario
 
 GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 _ANSWERED_MEANWHILE = -32004
-_HELD_SECONDS = 60.0
 
 
 class Person:
@@ -136,7 +135,7 @@ class Person:
         model = self._lives.machine.model
 
         def wait() -> None:
-            model.wait_holding(STEER_GATE, _HELD_SECONDS)
+            model.wait_holding(STEER_GATE)
 
         await trio.to_thread.run_sync(wait, abandon_on_cancel=True, limiter=self._threads)
         if self._of("turn.ended"):

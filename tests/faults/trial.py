@@ -22,9 +22,7 @@ from tests.faults.lives import Lives
 from tests.faults.person import Person
 from tests.faults.plan import Kind, Trial
 from tests.faults.scenario import AWAY_GATE, RECIPE
-
-TRIAL_SECONDS = 90.0
-HELD_SECONDS = 60.0
+from tests.patience import HANG_SECONDS
 
 
 @dataclass
@@ -55,7 +53,7 @@ async def run_trial(trial: Trial, claude: Path, *, undisturbed: float = 0.0) -> 
     with ModelServer(trial.scenario.script) as model:
         case = Case(trial, root, claude, model, findings)
         try:
-            with trio.fail_after(TRIAL_SECONDS):
+            with trio.fail_after(HANG_SECONDS):
                 await case.run(trial.part * undisturbed)
         except Exception:  # noqa: BLE001 - a trial that fails must not end the campaign
             findings.note("ended", traceback.format_exc())
@@ -155,7 +153,7 @@ class Case:
         """Kill the daemon in the middle of an answer; it comes back when the agent is idle."""
 
         def wait() -> None:
-            self._model.wait_holding(AWAY_GATE, HELD_SECONDS)
+            self._model.wait_holding(AWAY_GATE)
 
         await trio.to_thread.run_sync(wait, abandon_on_cancel=True, limiter=self._threads)
         self.lives.may_return = trio.Event()

@@ -17,8 +17,8 @@ from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import WebSocket
+from tests.patience import HANG_SECONDS
 
-WATCHDOG_SECONDS = 30
 KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 _connected: list[trio.SocketStream] = []  # closed by ``served``, whatever a test left open
 SMALL = GatewayLimits(close_seconds=0.5, linger_seconds=0.2, drain_seconds=1)
@@ -69,7 +69,7 @@ async def served(apps: Apps | None = None, **options: Any) -> AsyncIterator[Gate
     """A gateway on a free port of loopback; cancelled when the test is done with it."""
     settings: dict[str, Any] = {"port": 0, "limits": SMALL} | options
     given = apps or Apps()
-    with trio.fail_after(WATCHDOG_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             gateway: Gateway = await nursery.start(
                 serve_gateway, GatewayOptions(**settings), given, given, given

@@ -13,6 +13,7 @@ from trio.testing import MockClock
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from tests.gateway.harness import outbox_pair, read_all
+from tests.patience import HANG_SECONDS
 
 LIMITS = GatewayLimits(
     room_bytes=1000, most_pending_bytes=4000, stall_seconds=30, close_seconds=2, linger_seconds=1
@@ -29,7 +30,7 @@ async def socket_pair(
     raw = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
     client = trio.SocketStream(trio.socket.from_stdlib_socket(theirs))
     stream = OutboxStream(raw, raw.socket.close, ours, limits)
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with client, trio.open_nursery() as nursery:
             nursery.start_soon(stream.run)
             yield stream, ours, client

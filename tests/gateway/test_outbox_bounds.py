@@ -11,6 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
+from tests.patience import HANG_SECONDS
 
 LIMITS = GatewayLimits(room_bytes=100_000, close_seconds=0.1)
 PIECE = b"x" * 50_000
@@ -29,7 +30,7 @@ async def tcp_pair() -> AsyncIterator[tuple[OutboxStream, trio.SocketStream]]:
     raw = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
     client = trio.SocketStream(trio.socket.from_stdlib_socket(theirs))
     stream = OutboxStream(raw, raw.socket.close, ours, LIMITS)
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with client, trio.open_nursery() as nursery:
             nursery.start_soon(stream.run)
             yield stream, client

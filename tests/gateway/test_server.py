@@ -27,6 +27,7 @@ from tests.gateway.harness import (
     upgrade,
     wait_until,
 )
+from tests.patience import HANG_SECONDS
 
 
 async def test_one_port_serves_websocket_on_any_path_and_http() -> None:
@@ -312,6 +313,6 @@ async def test_cancelling_the_gateway_ends_everything_at_once() -> None:
         peer = await phone(gateway)
         nursery.cancel_scope.cancel()
 
-    with trio.fail_after(5):
+    with trio.fail_after(HANG_SECONDS):
         closed = await peer.closed()
     assert closed is not None and closed.code == 1001

@@ -15,6 +15,7 @@ from podiumd.runtime.errors import Refused
 from podiumd.runtime.voice import Voice
 from podiumd.store.errors import StoreFailed
 from tests.gateway.kept import NOON, Kept
+from tests.patience import HANG_SECONDS
 
 UNASKED = cast("Service", object())
 """The daemon's service, which is not asked for anything here."""
@@ -46,7 +47,7 @@ class Store(Kept):
 
 async def problem(root: Path, kept: Store) -> str:
     """Why the gateway does not listen, of a daemon that runs all the same."""
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with open_gateway(around(root), UNASKED, kept) as control:
             status = control.status()
             with pytest.raises(Refused):  # a key that nobody could use is not given out

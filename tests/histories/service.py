@@ -15,10 +15,10 @@ import msgspec
 
 from tests.histories import child
 from tests.histories.checker import Wrong
+from tests.patience import HANG_SECONDS
 
 Json = dict[str, Any]
 
-DEADLINE_SECONDS = 10.0
 """For any answer: far beyond what one takes, and for a service that hangs."""
 
 
@@ -74,10 +74,10 @@ class Service:
 
     def listen(self, until: Callable[[], bool], what: str) -> None:
         """Take what comes until something holds. Raises ``Died``, ``Wrong``."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while not until():
             if not self._take(deadline - time.monotonic()):
-                raise Wrong(f"{what} did not come in {DEADLINE_SECONDS} s{self._complaint()}")
+                raise Wrong(f"{what} did not come in {HANG_SECONDS} s{self._complaint()}")
 
     def listen_until(self, until: Callable[[], bool], seconds: float) -> None:
         """Take what comes until something holds, or the time is over. Raises ``Died``."""

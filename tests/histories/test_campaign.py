@@ -12,6 +12,7 @@ from tests.histories import campaign, sabotage
 from tests.histories.campaign import ROOT
 from tests.histories.history import Step, draw
 from tests.histories.shrink import TRIES, shrink
+from tests.patience import HANG_SECONDS
 
 HISTORIES = 60
 
@@ -20,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The campaign as a program: it forks, which a process with tests' threads must not."""
     command = [sys.executable, "-m", "tests.histories.campaign", *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False, cwd=ROOT
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT
+from tests.patience import HANG_SECONDS
 
 STEPS = [
     "environment", "lint", "types", "imports", "test", "test-long", "package", "newcomer",
@@ -40,7 +41,7 @@ def played(folder: Path, broken: str = "") -> tuple[subprocess.CompletedProcess[
         env={"PATH": f"{programs}:{os.environ['PATH']}", "SEEN": str(seen), "BROKEN": broken},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     return done, seen.read_text().split()

@@ -17,9 +17,9 @@ from tests.fakes.model_server import ModelServer
 from tests.load.crowd import Crowd, key_of, memory_bytes, port_of
 from tests.load.thin_phone import ThinPhone
 from tests.load.work import Work
+from tests.patience import HANG_SECONDS
 
 SESSIONS = Spec(seed=7, files=40, mb=1)
-HEARD_SECONDS = 20.0
 
 
 class ImpatientDaemon(PodiumDaemon):
@@ -58,7 +58,7 @@ class Ground:
     def tell(self, crowd: Crowd, size: int = MESSAGE_CHARACTERS) -> list[float]:
         """Append one message; returns the seconds until each phone had it."""
         began = self.pen.write(self.pen.line(size)) / 1e9
-        return [at - began for at in crowd.hears(self.pen.written[-1], HEARD_SECONDS)]
+        return [at - began for at in crowd.hears(self.pen.written[-1], HANG_SECONDS)]
 
     @property
     def failures(self) -> list[str]:

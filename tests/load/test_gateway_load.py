@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.load.crowd import room_for_sockets
 from tests.load.ground import ImpatientDaemon, open_ground, percentiles, told_once
 from tests.load.offenders import offenders
+from tests.patience import HANG_SECONDS
 
 MIB = 1024 * 1024
 
@@ -17,7 +18,6 @@ OFFENCE_MESSAGES, LONG = 60, 15_000
 """What is written beside the offenders: more than the kernel keeps for one that never reads."""
 
 MOST_OFFENCE = 32 * MIB
-GONE_SECONDS = 25.0
 STALLED = "the client takes no byte of what waits for it"
 UNREAD = "the client does not read what it is sent"
 
@@ -54,7 +54,7 @@ async def test_phones_that_never_read_or_flood_are_dropped_and_the_others_miss_n
                 beset += ground.tell(crowd, LONG)
                 most = max(most, ground.memory)
 
-            crowd.until(lambda: len(ground.dropped) == SILENT + LOUD, GONE_SECONDS)
+            crowd.until(lambda: len(ground.dropped) == SILENT + LOUD, HANG_SECONDS)
             most = max(most, ground.memory)
             after = ground.tell(crowd)
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-ANSWER_SECONDS = 30.0
+from tests.patience import HANG_SECONDS
+
 RECEIVED_AT_ONCE = 1 << 20
 NO_MASK = bytes(4)
 """A mask of zeros is one like any other, and leaves the payload as it is."""
@@ -86,7 +87,7 @@ class ThinPhone:
         return self.socket.fileno()
 
     def _open(self, port: int) -> None:
-        self.socket.settimeout(ANSWER_SECONDS)
+        self.socket.settimeout(HANG_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.sendall(_UPGRADE.format(port=port).encode())
         answer = bytearray()
@@ -138,7 +139,7 @@ class ThinPhone:
 
     def wait_for(self, fits: Callable[[bytes], bool], what: str) -> Json:
         """Wait for the next message that fits. Raises ``NoAnswer``."""
-        until = time.monotonic() + ANSWER_SECONDS
+        until = time.monotonic() + HANG_SECONDS
         while True:
             while self.lines:
                 line = self.lines.pop(0)

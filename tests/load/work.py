@@ -9,10 +9,10 @@ from typing import Any
 
 from benchmarks.session_daemon import Client
 from tests.e2e.machine import GitRepo, Machine
+from tests.patience import HANG_SECONDS
 
 RECIPE = "implement-and-review"
 ENDS_WELL = "changes-committed"
-RUN_SECONDS = 60.0
 LOOK_SECONDS = 0.05
 
 
@@ -36,7 +36,7 @@ class Work:
         run = self._client.call("runs.get", run_id=self._run["run_id"])
         if run["exit"] is not None:
             self._end(run, self._repository)
-        elif time.monotonic() > self._began + RUN_SECONDS:
+        elif time.monotonic() > self._began + HANG_SECONDS:
             self.wrong.append(f"a run did not end: {run['run_id']}, {run['status']}")
             self._repository = None
 

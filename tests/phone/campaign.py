@@ -40,7 +40,6 @@ BURST_SECONDS: Final = 0.25
 PIECE_SECONDS: Final = 0.012
 """At most between two pieces of a burst: a few of them while a phone connects."""
 MOST_AWAY: Final = 3
-PATIENCE: Final = 120.0
 PHONE_TEXT: Final = 18_000
 """Characters up to which a message reaches a phone whole."""
 PAGE: Final = 1000
@@ -94,14 +93,12 @@ class Campaign:
         async with AsyncExitStack() as stack:
             for at in range(PHONES):
                 variant = ("ios", "ios-0.4")[at % 2]
-                phone = Phone(
-                    self._proxy.url, key, variant, retries=AtOnce(), connect_seconds=PATIENCE
-                )
+                phone = Phone(self._proxy.url, key, variant, retries=AtOnce())
                 self.phones.append(await stack.enter_async_context(phone))
                 for session in self.followed(phone):
                     phone.model.sync.subscribe(session.session_id)
                 phone.flush()
-                await phone.until(_has_all(self.followed(phone)), PATIENCE)
+                await phone.until(_has_all(self.followed(phone)))
             yield
 
     async def play(self, messages: int, cuts: int) -> None:
@@ -122,10 +119,10 @@ class Campaign:
             # While it subscribes again: what comes between its answer and the next push.
             for _ in session.append(burst):
                 with trio.move_on_after(self._chance.random() * PIECE_SECONDS):
-                    await one.until(_has_all(self.followed(one)), PATIENCE)
+                    await one.until(_has_all(self.followed(one)))
             self.counts["messages appended"] += burst
             with trio.move_on_after(BURST_SECONDS):
-                await one.until(_has_all(self.followed(one)), PATIENCE)
+                await one.until(_has_all(self.followed(one)))
 
     async def _come_and_go(self, turn: int) -> None:
         """Now and then a phone is put away for some rounds, and has much to catch up on."""
@@ -146,7 +143,7 @@ class Campaign:
             phone.carrier.come_back()
         self._proxy.cut_all()
         for phone in self.phones:
-            await phone.until(_has_all(self.followed(phone)), PATIENCE)
+            await phone.until(_has_all(self.followed(phone)))
             await _answered(phone)
 
     async def check(self) -> None:
@@ -182,12 +179,12 @@ class Campaign:
 async def _answered(phone: Phone) -> None:
     """Wait for a pong, and so for all that was on its way; on the next connection, if need be."""
     while True:
-        await phone.until(lambda one: one.up, PATIENCE)
+        await phone.until(lambda one: one.up)
         connection = phone.connections
         last = phone.model.counts["pong"] + phone.model.sync.pongs_due + 1
         phone.model.sync.ping()
         phone.flush()
-        await phone.until(_ponged(connection, last), PATIENCE)
+        await phone.until(_ponged(connection, last))
         if _on(phone, connection):
             return
 

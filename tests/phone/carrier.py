@@ -12,6 +12,7 @@ import trio
 from podium.phone.fields import FRAME_DROPPED, Fault, Json
 from podium.phone.link import Link
 from podium.phone.model import PhoneModel
+from tests.patience import HANG_SECONDS
 
 CHUNK = 65536
 
@@ -50,7 +51,6 @@ class Carrier:
         tell: Callable[[], None],
         retries: Retries | None,
         keepalive_seconds: float,
-        connect_seconds: float,
         headers: tuple[tuple[str, str], ...] = (),
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -63,7 +63,6 @@ class Carrier:
         self._tell = tell
         self._retries = retries
         self._keepalive_seconds = keepalive_seconds
-        self._connect_seconds = connect_seconds
         self._headers = headers
         self._tls = tls
         self._link: Link | None = None
@@ -161,7 +160,7 @@ class Carrier:
         link = Link(self._url, self._headers)
         self.refusal, self.close_code = "", None
         try:
-            with trio.fail_after(self._connect_seconds):
+            with trio.fail_after(HANG_SECONDS):
                 stream = await self._dial(link)
         except (OSError, trio.BrokenResourceError, trio.TooSlowError) as error:
             self.refusal = f"no connection: {error}"

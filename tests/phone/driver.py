@@ -23,11 +23,11 @@ from podium.phone.model import PhoneModel
 from podium.phone.sessions import LegacySession, Session
 from podium.phone.variants import VARIANTS, Variant
 from podium.phone.voice import Utterance
+from tests.patience import HANG_SECONDS
 from tests.phone.carrier import AtOnce, Carrier, Retries
 
 __all__ = ["AtOnce", "Phone", "Refused", "Retries"]
 
-PATIENCE_SECONDS = 10.0
 KEEPALIVE_SECONDS = 30.0
 
 T = TypeVar("T")
@@ -55,7 +55,6 @@ class Phone:
         *,
         retries: Retries | None = None,
         keepalive_seconds: float = KEEPALIVE_SECONDS,
-        connect_seconds: float = PATIENCE_SECONDS,
         wait: bool = True,
         headers: tuple[tuple[str, str], ...] = (),
         tls: ssl.SSLContext | None = None,
@@ -71,11 +70,9 @@ class Phone:
             tell=self._tell,
             retries=retries,
             keepalive_seconds=keepalive_seconds,
-            connect_seconds=connect_seconds,
             headers=headers,
             tls=tls,
         )
-        self._connect_seconds = connect_seconds
         self._wait = wait
         self._last_try = retries is None
         self._changed = trio.Event()
@@ -87,7 +84,7 @@ class Phone:
         await self._life.__aenter__()
         if self._wait:
             try:
-                await self._let_in(self._connect_seconds)
+                await self._let_in()
             except BaseException:
                 await self._life.__aexit__(None, None, None)
                 raise
@@ -153,30 +150,30 @@ class Phone:
 
     # Waiting.
 
-    async def until(self, predicate: Callable[[Phone], T], seconds: float = PATIENCE_SECONDS) -> T:
+    async def until(self, predicate: Callable[[Phone], T]) -> T:
         """Wait until ``predicate(phone)`` is true and return it.
 
         Raises:
-            AssertionError: it was not within ``seconds``; the words describe the phone.
+            AssertionError: it was not in time; the words describe the phone.
         """
-        with trio.move_on_after(seconds):
+        with trio.move_on_after(HANG_SECONDS):
             while not (value := predicate(self)):
                 await self._changed.wait()
             return value
-        raise AssertionError(f"not within {seconds:g} s\n{self.describe()}")
+        raise AssertionError(f"not within {HANG_SECONDS:g} s\n{self.describe()}")
 
-    async def barrier(self, seconds: float = PATIENCE_SECONDS) -> None:
+    async def barrier(self) -> None:
         """Ping, and wait for that pong: everything sent before was handled by then."""
         pongs = self.model.counts["pong"] + self.model.sync.pongs_due + 1
         self.model.sync.ping()
         self.flush()
-        await self.until(lambda phone: phone.model.counts["pong"] >= pongs, seconds)
+        await self.until(lambda phone: phone.model.counts["pong"] >= pongs)
 
-    async def request(self, frame: Json, *answers: str, seconds: float = PATIENCE_SECONDS) -> Json:
+    async def request(self, frame: Json, *answers: str) -> Json:
         """Send a frame and return the next one of the types ``answers``."""
         with self.listening(*answers) as heard:
             self.send(frame)
-            await self.until(lambda _: heard, seconds)
+            await self.until(lambda _: heard)
         return heard[0]
 
     @contextmanager
@@ -196,17 +193,16 @@ class Phone:
 
     # What the person does.
 
-    async def open(self, session_id: str, seconds: float = PATIENCE_SECONDS) -> None:
+    async def open(self, session_id: str) -> None:
         """Show a session and wait until its history is complete."""
         errors = len(self.model.errors)
         self.model.sync.open(session_id)
         self.flush()
         await self.until(
             lambda phone: phone.model.sync.settled(session_id) or len(phone.model.errors) > errors,
-            seconds,
         )
 
-    async def reload(self, seconds: float = PATIENCE_SECONDS) -> None:
+    async def reload(self) -> None:
         """Unsubscribe, ping, pong, subscribe; wait until the history is complete again."""
         session_id = self.model.screen
         assert session_id is not None, "no session is on the screen"
@@ -216,7 +212,6 @@ class Phone:
             lambda phone: (
                 session_id in phone.model.sync.wanted and phone.model.sync.settled(session_id)
             ),
-            seconds,
         )
 
     async def leave(self) -> None:
@@ -253,27 +248,27 @@ class Phone:
         self.flush()
         await self.barrier()
 
-    async def release(self, said: Utterance, seconds: float = PATIENCE_SECONDS) -> Json:
+    async def release(self, said: Utterance) -> Json:
         """Let go of the button; returns what the utterance came to."""
         self.model.voice.end(said)
         self.flush()
-        return await self.told(said, seconds)
+        return await self.told(said)
 
-    async def told(self, said: Utterance, seconds: float = PATIENCE_SECONDS) -> Json:
+    async def told(self, said: Utterance) -> Json:
         """Wait for what an utterance comes to: a transcript, a command or an error."""
-        await self.until(lambda _: said.over, seconds)
+        await self.until(lambda _: said.over)
         return said.result or {"type": "voice_ready", "state": said.state}
 
-    async def speak(self, sound: bytes, seconds: float = PATIENCE_SECONDS, **more: object) -> Json:
+    async def speak(self, sound: bytes, **more: object) -> Json:
         """Say something whole: ``press``, ``utter`` and ``release``."""
         said = await self.press(**more)  # type: ignore[arg-type]
         if not said.over:
             await self.utter(said, sound)
-        return await self.release(said, seconds)
+        return await self.release(said)
 
-    async def turns(self, session_id: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
+    async def turns(self, session_id: str, count: int) -> None:
         """Wait until ``count`` turns of a session have ended since this phone was made."""
-        await self.until(lambda phone: phone.model.turns_done[session_id] >= count, seconds)
+        await self.until(lambda phone: phone.model.turns_done[session_id] >= count)
 
     # The connection.
 
@@ -307,21 +302,18 @@ class Phone:
         self.carrier.hang_up()
         await self.until(lambda phone: not phone.carrier.is_open)
 
-    async def foreground(
-        self, seconds: float = PATIENCE_SECONDS, *, url: str | None = None
-    ) -> None:
+    async def foreground(self, *, url: str | None = None) -> None:
         """Connect (again), and wait until let in; ``url``: where the gateway is now."""
         self.carrier.come_back(url)
-        await self._let_in(seconds)
+        await self._let_in()
 
-    async def _let_in(self, seconds: float) -> None:
+    async def _let_in(self) -> None:
         await self.until(
             lambda phone: phone.up or phone.model.stopped or (phone._last_try and phone.refusal),
-            seconds,
         )
         if not self.up:
             raise Refused(self.model.stopped or self.refusal)
-        await self.barrier(seconds)
+        await self.barrier()
 
     @asynccontextmanager
     async def _living(self) -> AsyncIterator[None]:

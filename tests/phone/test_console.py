@@ -18,6 +18,7 @@ from podium.phone.fields import Json
 from podium.phone.lines import LINES, Person
 from tests.client.fake_daemon import FakeDaemon, environment, fake_daemon, podium
 from tests.client.terminal import Terminal
+from tests.patience import HANG_SECONDS
 from tests.phone.fake_gateway import KEY, OTHER, SESSION, FakeGateway, fake_gateway
 
 NOWHERE = "/nowhere/podium.sock"
@@ -34,7 +35,7 @@ async def played(
     gateway: FakeGateway, script: str, *options: str, key: str = KEY, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the real client with these lines on standard input."""
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         done = await trio.run_process(
             [sys.executable, "-m", "podium", "phone", "--url", gateway.url, *options],
             stdin=script.encode(),

@@ -6,6 +6,7 @@ import pytest
 import trio
 import trio.testing
 
+from tests.patience import HANG_SECONDS
 from tests.phone.cutting_proxy import Fate, Schedule, cutting_proxy
 from tests.phone.driver import AtOnce, Phone
 from tests.phone.fake_gateway import KEY, SESSION, fake_gateway
@@ -48,7 +49,7 @@ async def echoed(fate: Fate, data: bytes) -> tuple[bytes, bytes, bool]:
         async with cutting_proxy("127.0.0.1", port, These(fate)) as proxy:
             stream = await trio.open_tcp_stream("127.0.0.1", int(proxy.url.rpartition(":")[2]))
             try:
-                with trio.fail_after(10):
+                with trio.fail_after(HANG_SECONDS):
                     await stream.send_all(data)
                     await stream.send_eof()
                     async for piece in stream:

@@ -22,6 +22,7 @@ from podiumd.projects.commands import (
 )
 from podiumd.projects.records import CommandRecord
 from podiumd.tools.environment import child_environment
+from tests.patience import HANG_SECONDS
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 5000, tzinfo=UTC)
 
@@ -75,7 +76,7 @@ class Bench:
 
     async def until(self, condition: Callable[[CommandEvent], bool]) -> CommandEvent:
         """The first event for which the condition holds, waited for at most 20 s."""
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             while True:
                 for event in self.events:
                     if condition(event):

@@ -13,6 +13,7 @@ import trio.testing
 from podiumd.projects import places
 from podiumd.projects.errors import BadPlace
 from podiumd.projects.places import existing_directory, named_directory
+from tests.patience import HANG_SECONDS
 
 
 async def test_a_directory_is_found_by_its_path_and_from_home(tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ class DeadShare:
     def _is_directory(self, path: Path) -> bool:
         if path.parts[1] == "share":
             self._token.run_sync_soon(self._asked, path)
-            assert self._gate.wait(30)
+            assert self._gate.wait(HANG_SECONDS)
         return True
 
     def _asked(self, path: Path) -> None:

@@ -15,6 +15,7 @@ from podiumd.projects.errors import WorktreeRefused
 from podiumd.projects.worktrees import Worktrees, branch_name
 from podiumd.tools.git import GitError
 from podiumd.tools.process import identity_of, wait_gone
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -160,7 +161,7 @@ async def test_what_is_given_up_in_the_middle_leaves_nothing(
                 hook_process = identity_of(int(await reached.readline()))
             nursery.cancel_scope.cancel()
         assert hook_process is not None
-        with trio.fail_after(10):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(hook_process)
     assert branches(project) == ["main"]
     assert not (tmp_path / "shop-work").exists()

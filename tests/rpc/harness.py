@@ -21,6 +21,7 @@ from podiumd.runtime.tool_access import Reply
 from podiumd.runtime.voice import Voice
 from podiumd.speech.service import Speech
 from podiumd.speech.speaker import Speaker
+from tests.patience import HANG_SECONDS
 from tests.rpc.fake_service import FakeService
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping"}'
@@ -131,7 +132,7 @@ async def served(
             )
             harness = Harness(service, server, path)
             harness.shutdowns = shutdowns
-            with trio.fail_after(30):
+            with trio.fail_after(HANG_SECONDS):
                 yield harness
             service.close()
             server.stop()

@@ -16,6 +16,7 @@ import trio
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer
+from tests.patience import HANG_SECONDS
 from tests.rpc.harness import PING, request, served, wait_until
 
 
@@ -383,8 +384,8 @@ def test_a_listener_may_be_handed_in_by_a_service_manager(tmp_path: Path) -> Non
             env={"PYTHONPATH": f"{root}:{root / 'daemon'}", "PATH": os.environ["PATH"]},
         )
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(30)
+            client.settimeout(HANG_SECONDS)
             client.connect(str(tmp_path / "s"))
             client.sendall(PING + b"\n" + request("daemon.shutdown") + b"\n")
-            child.wait(timeout=30)
+            child.wait(timeout=HANG_SECONDS)
         assert child.returncode == 0

@@ -32,12 +32,12 @@ from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.sessions.tree import Root
 from podiumd.store.facts import Store, open_store
 from podiumd.tools.environment import child_environment
+from tests.patience import HANG_SECONDS
 from tests.runtime.fake_agent import FakeDriver, FakeTurn
 
 Json = dict[str, Any]
 
 BEGIN = datetime(2026, 1, 2, 3, 0, tzinfo=UTC)
-PATIENCE_SECONDS = 20.0
 
 ONE_STEP = """
 format = 1
@@ -246,7 +246,7 @@ class Daemon:
 
 @asynccontextmanager
 async def running(
-    machine: Machine, *, restore: bool = True, patience: float = PATIENCE_SECONDS
+    machine: Machine, *, restore: bool = True, patience: float = HANG_SECONDS
 ) -> AsyncIterator[Daemon]:
     """A daemon; left as on SIGTERM: turns are let go, everything is stored."""
     bus = Bus()
@@ -263,7 +263,7 @@ async def running(
                 yield daemon
             finally:
                 bus.close()
-                with trio.move_on_after(PATIENCE_SECONDS, shield=True):
+                with trio.move_on_after(HANG_SECONDS, shield=True):
                     await daemon.runs.leave()
                 nursery.cancel_scope.cancel()
 

@@ -19,6 +19,7 @@ from podiumd.formats.claude_transcript import LiveSession, live_session_record
 from podiumd.runtime import foreign
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.tools.process import Identity, start_of
+from tests.patience import HANG_SECONDS
 
 
 class Person:
@@ -191,7 +192,7 @@ def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Waiting:
 async def test_waiting_ends_when_the_holder_is_idle_elsewhere_or_gone(
     person: Person, waiting: Waiting, how: str
 ) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waiting.run)
             await waiting.next_look()
@@ -214,7 +215,7 @@ async def test_waiting_ends_when_the_holder_is_idle_elsewhere_or_gone(
 async def test_waiting_goes_on_while_the_holder_stays_busy_and_does_not_spin(
     person: Person, waiting: Waiting
 ) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waiting.run)
             await waiting.next_look()
@@ -227,7 +228,7 @@ async def test_waiting_goes_on_while_the_holder_stays_busy_and_does_not_spin(
 
 
 async def test_waiting_for_nobody_ends_at_once(tmp_path: Path) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         await wait_idle("s1", tmp_path, ())
         (tmp_path / "sessions").mkdir()
         await wait_idle("s1", tmp_path, ())
@@ -240,7 +241,7 @@ async def test_without_a_watch_the_end_of_the_process_is_still_seen(
         raise OSError(28, "inotify watch limit reached")
 
     monkeypatch.setattr("podiumd.runtime.foreign.Observer.start", start)
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waiting.run)
             await waiting.next_look()

@@ -9,8 +9,9 @@ import socket
 
 import trio
 
-from tests.e2e.daemon import READY_SECONDS, PodiumDaemon
+from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine
+from tests.patience import HANG_SECONDS
 
 RESTART_SECONDS = 0.2
 """As RestartSec= in the unit."""
@@ -55,7 +56,7 @@ class HeldDaemon(PodiumDaemon):
                 )
             os.close(ready)
             ready = -1
-            with trio.fail_after(READY_SECONDS):
+            with trio.fail_after(HANG_SECONDS):
                 await trio.lowlevel.wait_readable(reading)
             assert os.read(reading, 64), f"it did not start:\n{self.log_text()[-3000:]}"
         finally:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from podiumd.service.daemon_link import DaemonLink
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 60.0
 
 NOTE = """#!{python}
 import json, os, sys
@@ -81,7 +81,7 @@ class Person:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=HANG_SECONDS,
             check=False,
         )
 
@@ -107,7 +107,7 @@ class Person:
 
     def status(self) -> dict[str, Any]:
         """What the daemon says of itself."""
-        with DaemonLink(self.socket, SECONDS) as link:
+        with DaemonLink(self.socket, HANG_SECONDS) as link:
             answer: dict[str, Any] = link.call("daemon.status")
             return answer
 

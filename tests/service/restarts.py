@@ -75,7 +75,7 @@ class Workplace:
                 params={"number": number},
             )
             self._runs.append(run["run_id"])
-        await holding(self._model, GATE, 60, TURNS)
+        await holding(self._model, GATE, TURNS)
 
     async def finish(self, podium: PodiumDaemon) -> None:
         """Let the agents go on: every turn ends well, its work is there, and there once."""
@@ -189,7 +189,7 @@ async def taken_down(machine: Machine, model: ModelServer, times: int) -> list[f
                 text=f"Wait {number}.",
                 working_directory=str(repository.path),
             )
-            await holding(model, gate, 60)
+            await holding(model, gate)
             began = trio.current_time()
             said = await podium.cli("down")
             waits.append(trio.current_time() - began)

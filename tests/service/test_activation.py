@@ -17,9 +17,9 @@ import pytest
 
 from podiumd.activation import handed_over
 from podiumd.service.daemon_link import DaemonLink
+from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 20.0
 
 LOOK = """
 import json, os, sys
@@ -56,7 +56,7 @@ def look(
         stdin=first.fileno(),
         stdout=(second or first).fileno(),
         stderr=subprocess.PIPE,
-        timeout=SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
     found: object = json.loads(done.stderr)
@@ -154,7 +154,7 @@ def activated(home: Path, port: int, watchdog_seconds: float) -> Iterator[Activa
         (home / "log").open("wb") as log,
     ):
         heard.bind(str(home / "notify"))
-        heard.settimeout(SECONDS)
+        heard.settimeout(HANG_SECONDS)
         process = subprocess.Popen(
             ["systemd-socket-activate", *listens, "--fdname=rpc:gateway", *passed, *command],
             env={"PATH": os.environ["PATH"], **given},
@@ -179,15 +179,15 @@ def free_port() -> int:
 def test_a_connect_starts_the_daemon_which_tells_its_life_to_systemd(tmp_path: Path) -> None:
     port = free_port()
     with activated(tmp_path, port, 60) as daemon:
-        with DaemonLink(daemon.socket, SECONDS) as link:
+        with DaemonLink(daemon.socket, HANG_SECONDS) as link:
             status = link.call("daemon.status")
-        with socket.create_connection(("127.0.0.1", port), SECONDS) as phone:
+        with socket.create_connection(("127.0.0.1", port), HANG_SECONDS) as phone:
             phone.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             answer = phone.recv(64)
         ready, fed = daemon.hear(), daemon.hear()
         daemon.process.terminate()
         stopping = daemon.hear()
-        code = daemon.process.wait(SECONDS)
+        code = daemon.process.wait(HANG_SECONDS)
 
     assert (status["service"], status["socket"]) == ("systemd", str(daemon.socket))
     assert status["gateway"]["url"] == f"ws://127.0.0.1:{port}"
@@ -201,7 +201,7 @@ def test_a_connect_starts_the_daemon_which_tells_its_life_to_systemd(tmp_path: P
 def test_a_daemon_that_hangs_starves_the_watchdog(tmp_path: Path) -> None:
     period = 0.6
     with activated(tmp_path, free_port(), period) as daemon:
-        with DaemonLink(daemon.socket, SECONDS) as link:
+        with DaemonLink(daemon.socket, HANG_SECONDS) as link:
             link.call("daemon.ping")
         heard = [daemon.hear() for _ in range(4)]
         daemon.process.send_signal(signal.SIGSTOP)
@@ -212,7 +212,7 @@ def test_a_daemon_that_hangs_starves_the_watchdog(tmp_path: Path) -> None:
         with pytest.raises(TimeoutError):
             daemon.hear()
         daemon.process.send_signal(signal.SIGCONT)
-        daemon.heard.settimeout(SECONDS)
+        daemon.heard.settimeout(HANG_SECONDS)
         again = daemon.hear()
 
     assert heard[1:] == ["WATCHDOG=1"] * 3

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from podiumd.service.log_lines import chosen, parse, since
+from tests.patience import HANG_SECONDS
 from tests.service.person import Person
 
 NOW = datetime(2026, 1, 31, 18, 0, tzinfo=UTC)
@@ -116,7 +117,7 @@ def test_following_ends_by_ctrl_c(somebody: Person) -> None:
     second = client.stdout.readline()
     os.killpg(client.pid, signal.SIGINT)  # as a terminal does
 
-    assert (first, client.wait(20)) == (TEXT + "\n", 130)
+    assert (first, client.wait(HANG_SECONDS)) == (TEXT + "\n", 130)
     assert "Accept failed" in second
     client.stdout.close()
     assert somebody.living() == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.notify import Notifier
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def heard(tmp_path: Path) -> Iterator[socket.socket]:
     """A socket that listens as a service manager does."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(str(tmp_path / "notify"))
-        sock.settimeout(5)
+        sock.settimeout(HANG_SECONDS)
         yield sock
 
 
@@ -41,7 +42,7 @@ def test_an_abstract_address_is_spoken_to() -> None:
     name = f"podium-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(f"\0{name}")
-        sock.settimeout(5)
+        sock.settimeout(HANG_SECONDS)
 
         Notifier(f"@{name}").alive()
 

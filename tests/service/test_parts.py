@@ -14,8 +14,7 @@ from podiumd.sessions.follower import Follower
 from podiumd.sessions.transcripts import open_transcripts
 from podiumd.sessions.tree import Root
 from podiumd.store.facts import open_store
-
-SECONDS = 20.0
+from tests.patience import HANG_SECONDS
 
 
 class Question:
@@ -36,10 +35,10 @@ async def test_the_store_answers_when_its_thread_comes_round(tmp_path: Path) -> 
 
     def wait(_: object) -> None:
         token.run_sync_soon(stuck.set)
-        assert free.wait(SECONDS)
+        assert free.wait(HANG_SECONDS)
 
     async with open_store(tmp_path) as store, trio.open_nursery() as nursery:
-        with trio.fail_after(SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             await store.ping()
             nursery.start_soon(store._writer.submit, wait)
             await stuck.wait()
@@ -54,7 +53,7 @@ async def test_the_store_answers_when_its_thread_comes_round(tmp_path: Path) -> 
 async def test_asking_the_store_writes_nothing(tmp_path: Path) -> None:
     async with open_store(tmp_path) as store:
         files = {path: path.stat().st_size for path in tmp_path.iterdir()}
-        with trio.fail_after(SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             await store.ping()
 
         assert {path: path.stat().st_size for path in tmp_path.iterdir()} == files
@@ -79,7 +78,7 @@ async def test_the_follower_answers_when_it_comes_round(
         open_transcripts(tmp_path, [Root("claude", root)], store) as transcripts,
         trio.open_nursery() as nursery,
     ):
-        with trio.fail_after(SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             await transcripts.complete()
             await transcripts.ping()
             monkeypatch.setattr(Follower, "_miss", slow)

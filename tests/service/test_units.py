@@ -12,6 +12,7 @@ from podiumd.service import units
 from podiumd.service.captured import captured, shown
 from podiumd.service.steps import WriteFile
 from podiumd.service.systemd import Systemd
+from tests.patience import HANG_SECONDS
 from tests.service.situations import situation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ def verify(directory: Path) -> str:
         env={"PATH": "/usr/bin:/bin", "HOME": str(runtime), "XDG_RUNTIME_DIR": str(runtime)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_SECONDS,
         check=False,
     )
     return done.stdout + done.stderr + (f"status {done.returncode}" if done.returncode else "")

@@ -20,11 +20,10 @@ from podiumd.sessions.tree import Root
 from podiumd.sessions.watch import Changes
 from podiumd.store.errors import StoreFailed
 from podiumd.store.records import Ledger
+from tests.patience import HANG_SECONDS
 from tests.sessions.support import append, session_id
 
 Json = dict[str, Any]
-
-DEADLINE_SECONDS = 20.0
 
 
 class Kept:
@@ -135,7 +134,7 @@ class Home:
     async def running(self, *, complete: bool = True) -> AsyncIterator[Service]:
         """The service; ``complete``: once it knows every session."""
         root = Root("claude", self.projects)
-        with trio.fail_after(DEADLINE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             async with open_transcripts(self.state, [root], self.ledgers) as transcripts:
                 service = Service(transcripts)
                 if complete:

@@ -20,10 +20,10 @@ from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serv
 from podiumd.sessions.tree import Found, walk
 from podiumd.sessions.tree import Root as TreeRoot
 from podiumd.tools.process import Identity, identity_of, wait_gone
+from tests.patience import HANG_SECONDS
 from tests.sessions.service import bytes_path, complaints
 from tests.sessions.support import append, find, line, lines, read, session_id
 
-DEADLINE_SECONDS = 20.0
 TOLD = "Session files are read in the daemon itself"
 
 DIES = "pass"
@@ -98,7 +98,7 @@ def test_batches_become_smaller_towards_the_end() -> None:
 async def test_processes_read_what_a_thread_reads(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with bulk_reader(FORMATS) as reader:
             await reader.start(2)
             answers = [await reader.read(work) for _ in range(3)]
@@ -127,7 +127,7 @@ async def test_what_is_read_before_they_start_waits_for_them(
     async def ask(reader: bulk.BulkReader) -> None:
         answers.append(await reader.read(work))
 
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with bulk_reader(FORMATS) as reader, trio.open_nursery() as nursery:
             nursery.start_soon(ask, reader)
             await trio.testing.wait_all_tasks_blocked()
@@ -138,7 +138,7 @@ async def test_what_is_read_before_they_start_waits_for_them(
 
 async def test_processes_read_side_by_side(work: Request, started: list[trio.Process]) -> None:
     answers: list[Answer] = []
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with bulk_reader(FORMATS) as reader:
             await reader.start(2)
 
@@ -166,8 +166,8 @@ async def test_a_process_that_fails_costs_nothing_but_itself(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture, code: str
 ) -> None:
     """What it was given, and what comes after, is read in a thread; it is told once."""
-    patience = 0.0 if code == HANGS else DEADLINE_SECONDS
-    with trio.fail_after(2 * DEADLINE_SECONDS):
+    patience = 0.0 if code == HANGS else HANG_SECONDS
+    with trio.fail_after(HANG_SECONDS):
         async with bulk_reader(FORMATS, command=python(code), patience=patience) as reader:
             await reader.start(1)
             for _ in range(3):
@@ -179,7 +179,7 @@ async def test_a_process_that_fails_costs_nothing_but_itself(
 async def test_one_that_fails_leaves_the_others_at_work(
     work: Request, started: list[trio.Process], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with bulk_reader(FORMATS) as reader:
             await reader.start(2)
             started[0].kill()
@@ -216,7 +216,7 @@ async def test_a_path_that_is_no_text_is_read_in_a_thread(
 async def test_none_is_left_when_the_sweep_is_cancelled(
     work: Request, started: list[trio.Process]
 ) -> None:
-    with trio.fail_after(DEADLINE_SECONDS), trio.CancelScope() as scope:
+    with trio.fail_after(HANG_SECONDS), trio.CancelScope() as scope:
         async with (
             bulk_reader(FORMATS, command=python(HANGS)) as reader,
             trio.open_nursery() as nursery,
@@ -254,7 +254,7 @@ async def test_none_outlives_a_daemon_that_is_killed() -> None:
     command = [sys.executable, "-c", DAEMON]
     environment = {"PYTHONPATH": os.pathsep.join(bulk._PACKAGES), "PATH": os.defpath}
     with (
-        trio.fail_after(DEADLINE_SECONDS),
+        trio.fail_after(HANG_SECONDS),
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         ) as daemon,

@@ -14,10 +14,9 @@ from podiumd.sessions import bulk, compare, follower, table
 from podiumd.sessions.compare import changed
 from podiumd.sessions.database import Index
 from podiumd.sessions.tree import Tree
+from tests.patience import HANG_SECONDS
 from tests.sessions.service import Home, complaints
 from tests.sessions.support import line, lines
-
-DEADLINE_SECONDS = 20.0
 
 
 @pytest.mark.parametrize(("worthwhile", "processes"), [(1, 2), (10**9, 0)])
@@ -61,7 +60,7 @@ async def test_while_all_that_was_read_waits_to_be_stored_the_processes_read_on(
     monkeypatch.setattr(Index, "write_aside", late)
     for number in range(1, 8):
         home.write(line(1), number)
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         async with home.running(complete=False) as service:
             await enough.wait()
             stored.set()
@@ -85,7 +84,7 @@ async def test_the_processes_of_a_first_look_start_while_it_looks(
 
     def compared(known: table.Known, found: Tree) -> compare.Changes:
         if not known.sessions:  # the second look, after the first, has nothing to read
-            assert running.wait(DEADLINE_SECONDS)
+            assert running.wait(HANG_SECONDS)
         return changed(known, found)
 
     monkeypatch.setattr(bulk, "_start", noted)

@@ -9,7 +9,8 @@ from threading import Event
 import pytest
 
 from podiumd.sessions.watch import TreeWatch
-from tests.sessions.service import DEADLINE_SECONDS, Home
+from tests.patience import HANG_SECONDS
+from tests.sessions.service import Home
 from tests.sessions.support import line
 
 
@@ -20,7 +21,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Event:
     arm = TreeWatch.arm
 
     def late(self: TreeWatch) -> None:
-        assert may_arm.wait(DEADLINE_SECONDS)
+        assert may_arm.wait(HANG_SECONDS)
         arm(self)
 
     monkeypatch.setattr(TreeWatch, "arm", late)

@@ -14,8 +14,7 @@ from watchdog.observers.api import BaseObserver
 
 from podiumd.sessions import watch as watching
 from podiumd.sessions.watch import Changes, TreeWatch, watch_trees
-
-DEADLINE_SECONDS = 20
+from tests.patience import HANG_SECONDS
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ async def armed(root: Path) -> AsyncIterator[TreeWatch]:
 async def until(watch: TreeWatch, *, file: Path | None = None, sweep: bool = False) -> Changes:
     """Gather changes until the file, or the wish for a sweep, is among them."""
     gathered = Changes(set(), set())
-    with trio.fail_after(DEADLINE_SECONDS):
+    with trio.fail_after(HANG_SECONDS):
         while True:
             changes = await watch.wait()
             gathered.files |= changes.files
@@ -61,7 +60,7 @@ async def test_a_new_directory_and_the_file_in_it_are_told(root: Path) -> None:
         transcript = root / "new" / "a.jsonl"
         transcript.parent.mkdir()
         transcript.write_bytes(b"{}\n")
-        with trio.fail_after(DEADLINE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             changes = await watch.wait()
             while str(transcript.parent) not in changes.directories:
                 changes = await watch.wait()
@@ -71,7 +70,7 @@ async def test_a_file_in_a_directory_made_meanwhile_is_watched(root: Path) -> No
     async with armed(root) as watch:
         transcript = root / "new" / "a.jsonl"
         transcript.parent.mkdir()
-        with trio.fail_after(DEADLINE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while str(transcript.parent) not in (await watch.wait()).directories:
                 pass
         transcript.write_bytes(b"{}\n")

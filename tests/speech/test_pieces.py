@@ -14,6 +14,7 @@ from podiumd.speech import wav, wire
 from podiumd.speech.sniff import sniff
 from podiumd.speech.worker.agreement import Agreement
 from podiumd.speech.worker.source import File, Source, Stream
+from tests.patience import HANG_SECONDS
 
 
 @given(st.sampled_from([wire.OPEN, wire.DATA]), st.integers(0, 2**32 - 1), st.binary())
@@ -112,7 +113,7 @@ def test_a_reader_waits_for_what_has_not_come_yet() -> None:
     for piece in (b"one", b"two"):
         source.add(piece)
     source.finish()
-    thread.join(10)
+    thread.join(HANG_SECONDS)
     assert b"".join(read) == b"onetwo" and not thread.is_alive()
 
 

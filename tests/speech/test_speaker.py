@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from podiumd.config import VoiceSettings
 from podiumd.speech.aloud import Mode, speak_events
 from podiumd.speech.speaker import MOST_WAITING, SpeakerMissing, open_speaker
+from tests.patience import HANG_SECONDS
 
 RECORDER = """\
 #!{python}
@@ -78,7 +79,7 @@ async def test_texts_are_said_one_after_the_other(recorder: Recorder) -> None:
         speaker.say("Eins.")
         speaker.say("-v Zwei.")
         assert speaker.speaking
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     arguments = ["-s", "200", "-v", "de", "--stdin"]
@@ -90,7 +91,7 @@ async def test_a_program_of_the_persons_own_gets_the_text_on_its_input(recorder:
     command = (str(recorder.program), "--model", "own voice")
     async with open_speaker(settings(speak_command=command), {}) as speaker:
         speaker.say("Hello.")
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     assert recorder.said == [(["--model", "own voice"], "Hello.")]
@@ -100,7 +101,7 @@ async def test_silence_comes_at_once_and_what_waited_is_not_said(recorder: Recor
     async with open_speaker(settings(), environ(recorder)) as speaker:
         speaker.say("This is said for ever.")
         speaker.say("This waits.")
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await recorder.hanging()
             speaker.stop()
             await speaker.silence()
@@ -114,7 +115,7 @@ async def test_to_stop_a_silent_speaker_changes_nothing(recorder: Recorder) -> N
     async with open_speaker(settings(), environ(recorder)) as speaker:
         speaker.stop()
         speaker.say("Still there.")
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
         speaker.stop()
 
@@ -122,7 +123,7 @@ async def test_to_stop_a_silent_speaker_changes_nothing(recorder: Recorder) -> N
 
 
 async def test_the_end_of_the_daemon_is_silence(recorder: Recorder) -> None:
-    with trio.fail_after(20):
+    with trio.fail_after(HANG_SECONDS):
         async with open_speaker(settings(), environ(recorder)) as speaker:
             speaker.say("This is said for ever.")
             await recorder.hanging()
@@ -132,7 +133,7 @@ async def test_of_too_many_texts_the_newest_are_said(recorder: Recorder) -> None
     async with open_speaker(settings(), environ(recorder)) as speaker:
         for number in range(MOST_WAITING + 5):
             speaker.say(f"Text {number}.")
-        with trio.fail_after(60):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     assert recorder.texts == [f"Text {number}." for number in range(5, MOST_WAITING + 5)]
@@ -142,7 +143,7 @@ async def test_no_text_is_a_command_to_the_program(recorder: Recorder) -> None:
     async with open_speaker(settings(), environ(recorder)) as speaker:
         speaker.say("[[slnc 9000]] Hi\x1b[0m\x00")
         speaker.say(" \x07 ")
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     assert recorder.texts == ["slnc 9000  Hi [0m"]
@@ -154,7 +155,7 @@ async def test_a_program_that_fails_or_is_missing_is_told_once(
     caplog.set_level("WARNING", "podium")
     current = [settings()()]
     async with open_speaker(lambda: current[0], environ(recorder)) as speaker:
-        with trio.fail_after(30):
+        with trio.fail_after(HANG_SECONDS):
             for _ in range(2):
                 speaker.say("fail")
                 await speaker.silence()
@@ -165,7 +166,7 @@ async def test_a_program_that_fails_or_is_missing_is_told_once(
         with pytest.raises(SpeakerMissing, match="espeak-ng"):
             speaker.command()
         speaker.say("Missing.")
-        with trio.fail_after(30):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     reasons = [record.__dict__["podium"]["reason"] for record in caplog.records]
@@ -183,7 +184,7 @@ async def test_a_program_that_hangs_is_ended(
     monkeypatch.setattr("podiumd.speech.speaker.SLOWEST", 1000.0)
     async with open_speaker(settings(), environ(recorder)) as speaker:
         speaker.say("This is said for ever.")
-        with trio.fail_after(20):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     assert "did not come to its end" in caplog.records[0].__dict__["podium"]["reason"]
@@ -203,7 +204,7 @@ async def test_espeak_ng_speaks(tmp_path: Path) -> None:
     command = (program, "-w", str(file), "--stdin")
     async with open_speaker(settings(speak_command=command), os.environ) as speaker:
         speaker.say("The tests have passed, and the work is committed.")
-        with trio.fail_after(30):
+        with trio.fail_after(HANG_SECONDS):
             await speaker.silence()
 
     with wave.open(str(file)) as sound:

@@ -10,11 +10,12 @@ import trio
 
 from podiumd.speech import vocabulary as module
 from podiumd.speech.vocabulary import Vocabulary, vocabulary
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
 async def of(directory: Path, **given: object) -> Vocabulary:
-    with trio.fail_after(60):
+    with trio.fail_after(HANG_SECONDS):
         return await vocabulary(
             str(directory),
             [("review-and-commit", ["code-review", "commit"])],
@@ -146,7 +147,7 @@ async def test_what_is_not_known_in_time_is_done_without(project: Path, tmp_path
         f"open({str(started)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
     )
     git.chmod(stat.S_IRWXU)
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         found = await vocabulary(
             str(project), [("own-recipe", [])], environ={"PATH": str(programs)}, seconds=3.0
         )

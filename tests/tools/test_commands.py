@@ -15,6 +15,7 @@ import trio.testing
 from podiumd.tools import commands
 from podiumd.tools.commands import CommandResult, run_command
 from podiumd.tools.process import identity_of, wait_gone
+from tests.patience import HANG_SECONDS
 from tests.tools.fresh_turn import fresh_turn
 
 TURN = fresh_turn()
@@ -173,7 +174,7 @@ async def test_cancelling_ends_the_group_before_it_returns(tmp_path: Path) -> No
     for pid in pids:
         identity = identity_of(pid)
         if identity is not None:  # killed, and perhaps still on its way out
-            with trio.fail_after(5):
+            with trio.fail_after(HANG_SECONDS):
                 await wait_gone(identity)
 
 
@@ -182,7 +183,7 @@ async def test_what_a_finished_command_left_in_its_group_is_ended(tmp_path: Path
     assert result.exit_status == 0
     left = identity_of(int(result.tail))
     if left is not None:  # killed, and perhaps not yet collected
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(left)
 
 
@@ -191,7 +192,7 @@ async def test_a_survivor_in_another_session_that_keeps_the_output_open_holds_no
 ) -> None:
     monkeypatch.setattr(commands, "TERMINATE_SECONDS", 0.1)
     monkeypatch.setattr(commands, "DRAIN_SECONDS", 0.1)
-    with trio.fail_after(10):
+    with trio.fail_after(HANG_SECONDS):
         os.mkfifo(tmp_path / "fifo")
         apart = "setsid sh -c 'echo $$; echo > fifo; exec sleep 1000' & read ready < fifo"
         result = await shell(tmp_path, apart)

@@ -8,6 +8,7 @@ import trio
 
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.process import identity_of, wait_gone
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit
 from tests.tools.turn_repository import TEN, Turn
 
@@ -180,7 +181,7 @@ async def test_a_signature_that_nobody_gives_is_not_waited_for_without_end(
     turn.git("config", "gpg.program", str(signer))
     turn.change("a.py", "x\n")
 
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         done = await turn.commit()
         left = identity_of(int(pid.read_text()))
         if left is not None:  # told to end, it may take a moment

@@ -15,6 +15,7 @@ import pytest
 import podiumd
 from podiumd.tools import failpoints
 from podiumd.tools.failpoints import FAILPOINTS, UndeclaredFailpoint, failpoint
+from tests.patience import HANG_SECONDS
 
 PACKAGE = Path(podiumd.__file__).parent
 
@@ -107,5 +108,5 @@ def test_a_process_stops_itself_and_goes_on_when_it_is_told_to() -> None:
     ) as process:
         assert os.waitid(os.P_PID, process.pid, os.WSTOPPED) is not None
         process.send_signal(signal.SIGCONT)
-        assert process.communicate(timeout=10)[0] == b"went on\n"
+        assert process.communicate(timeout=HANG_SECONDS)[0] == b"went on\n"
     assert process.returncode == 0

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG_SECONDS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -21,7 +23,7 @@ def test_a_write_that_is_killed_at_any_file_call_leaves_no_torn_file(
         env={**os.environ, "PYTHONPATH": f"{ROOT}/daemon"},
         capture_output=True,
         check=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
     )
     rows = json.loads(done.stdout)
 

@@ -28,6 +28,7 @@ from podiumd.tools.process import (
     sweep,
     wait_gone,
 )
+from tests.patience import HANG_SECONDS
 
 READY = "import sys; print('ready', flush=True); "
 SLEEP = "import time; time.sleep(1000)"
@@ -76,12 +77,12 @@ async def test_a_zombie_is_dead_though_its_pid_and_start_time_are_as_before() ->
     with child() as process:
         identity = named(process)
         process.kill()
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(identity)
         os.kill(process.pid, 0)
         assert start_of(process.pid) == identity.start and not alive(identity)
         assert not send_signal(identity, signal.SIGTERM)
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(identity)
 
 
@@ -92,9 +93,9 @@ async def test_waiting_for_a_process_ends_when_it_does_and_not_before() -> None:
             await wait_gone(identity)
         assert scope.cancelled_caught
         assert send_signal(identity, signal.SIGTERM)
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(identity)
-    with trio.fail_after(1):
+    with trio.fail_after(HANG_SECONDS):
         await wait_gone(identity)
     assert start_of(identity.pid) is None or not alive(identity)
 
@@ -102,7 +103,7 @@ async def test_waiting_for_a_process_ends_when_it_does_and_not_before() -> None:
 async def test_a_pid_that_was_given_to_another_process_is_never_waited_for_nor_signalled() -> None:
     with child() as process:
         earlier = Identity(process.pid, named(process).start - 1)
-        with trio.fail_after(1):
+        with trio.fail_after(HANG_SECONDS):
             await wait_gone(earlier)
         assert not send_signal(earlier, signal.SIGKILL)
         assert alive(named(process))
@@ -150,10 +151,13 @@ async def test_a_sweep_ends_children_of_their_own_session_and_those_that_ignore_
         child(turn=turn, start_new_session=True) as away,
         child(STUBBORN + READY + SLEEP, turn) as deaf,
     ):
-        with trio.fail_after(8):
+        with trio.fail_after(HANG_SECONDS):
             ended = await sweep(turn)
         assert len(ended) == 2 and any("SIG_IGN" in line for line in ended)
-        assert away.wait(5) == -signal.SIGTERM and deaf.wait(5) == -signal.SIGKILL
+        assert (
+            away.wait(HANG_SECONDS) == -signal.SIGTERM
+            and deaf.wait(HANG_SECONDS) == -signal.SIGKILL
+        )
         assert carriers(turn) == []
 
 
@@ -167,7 +171,7 @@ async def test_a_sweep_names_what_it_first_sees_in_the_middle_of_an_exec(
         return command_line(pid) if len(seen) > 1 else ""
 
     monkeypatch.setattr("podiumd.tools.process.command_line", not_at_first)
-    with child(turn=turn), trio.fail_after(8):
+    with child(turn=turn), trio.fail_after(HANG_SECONDS):
         [line] = await sweep(turn)
     assert "time.sleep(1000)" in line
 
@@ -184,7 +188,7 @@ async def test_a_sweep_finds_what_its_victims_start_while_they_are_ended() -> No
         "signal.pause()\n"
     )
     with child(breeding, turn):
-        with trio.fail_after(8):
+        with trio.fail_after(HANG_SECONDS):
             ended = await sweep(turn)
         assert len(ended) == 2 and carriers(turn) == []
 
@@ -220,7 +224,7 @@ async def test_a_control_group_holds_what_emptied_its_environment() -> None:
         process.stdin.close()
         process.wait()
         assert await sweep(turn) == []
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             ended = await cgroup.end(group)
         assert len(ended) == 1 and "time.sleep(1000)" in ended[0]
         assert not group.exists()
@@ -262,6 +266,6 @@ async def test_a_process_caught_in_the_middle_of_an_exec_is_swept_too() -> None:
         environment = {"PATH": os.environ["PATH"], "PODIUM_TURN": turn}
         chain = "exec 1>&- 2>&-; setsid env env env env sleep 994 & exit 0"
         subprocess.run(["sh", "-c", chain], env=environment, check=True, start_new_session=True)
-        with trio.fail_after(8):
+        with trio.fail_after(HANG_SECONDS):
             assert len(await sweep(turn)) == 1
         assert carriers(turn) == []

@@ -12,6 +12,7 @@ import trio
 from podiumd.tools.search import MOST_HITS, SearchResult, search
 from podiumd.tools.search_worker import wanted
 from podiumd.tools.workspace import Refused, Workspace
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import make_repository
 
 RIPGREP = shutil.which("rg")
@@ -51,7 +52,7 @@ def program(request: pytest.FixtureRequest) -> str:
 
 
 async def find(root: Path, program: str, query: str, **options: object) -> SearchResult:
-    with trio.fail_after(60):
+    with trio.fail_after(HANG_SECONDS):
         return await search(
             Workspace(root, closed=[root / "state"]),
             query,

@@ -15,6 +15,7 @@ from podiumd.tools.shell import (
     command_environment,
     run_arguments,
 )
+from tests.patience import HANG_SECONDS
 from tests.tools.fresh_turn import fresh_turn
 
 PLAIN = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
@@ -23,7 +24,7 @@ PLAIN = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 async def run(
     command: str, folder: Path, *, turn: str | None = None, limit: float = 60.0
 ) -> ShellResult:
-    with trio.fail_after(limit + 30):
+    with trio.fail_after(HANG_SECONDS):
         return await run_arguments(
             ["/bin/sh", "-c", command],
             cwd=f"{folder}",
@@ -158,7 +159,7 @@ async def test_output_is_handed_on_while_the_command_runs(tmp_path: Path) -> Non
         if "one" in piece:  # the command waits for this
             os.close(os.open(tmp_path / "gate", os.O_WRONLY))
 
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         await run_arguments(
             ["/bin/sh", "-c", "echo one é; read x < gate; echo two"],
             cwd=f"{tmp_path}", environment=PLAIN, turn_id=fresh_turn(), on_output=opened,

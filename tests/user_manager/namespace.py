@@ -19,9 +19,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.patience import HANG_SECONDS
+
 MANAGER = "/lib/systemd/systemd"
 INSIDE = "--inside"
-READY_SECONDS = 30.0
 HOME, RUNTIME = Path("/tmp/home"), Path("/run/user")
 MANAGERS_HOME = "MANAGERS_HOME"
 KEPT = ("PATH", "LANG", "HOME", "CI", "CLAUDE_BIN")
@@ -113,7 +114,7 @@ def _manager(environment: dict[str, str]) -> Iterator[None]:
     log = Path("/tmp/manager.log")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told, log.open("wb") as output:
         told.bind("/tmp/manager.ready")
-        told.settimeout(READY_SECONDS)
+        told.settimeout(HANG_SECONDS)
         process = subprocess.Popen(
             [MANAGER, "--user", "--log-target=console"],
             env=environment | {"NOTIFY_SOCKET": "/tmp/manager.ready"},
@@ -128,7 +129,7 @@ def _manager(environment: dict[str, str]) -> Iterator[None]:
             raise SystemExit(f"The user manager did not start:\n{log.read_text()}") from None
         finally:
             process.terminate()
-            process.wait(READY_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 if __name__ == "__main__":

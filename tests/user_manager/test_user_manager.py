@@ -16,15 +16,13 @@ from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.stories import ASKING, bash, held, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 from tests.service.needs import prepared, try_all
 from tests.service.restarts import GATE, RECIPE, TURNS, Clients, Workplace
 from tests.service.test_activation import free_port
 from tests.user_manager.managed import ManagedDaemon, left_of_units, shown, systemctl
 
 pytestmark = pytest.mark.claude
-
-WATCHDOG_SECONDS = 60.0
-"""The watchdog bites 30 s after the last word of a daemon that stands still."""
 
 
 def _workplace(machine: Machine, model: ModelServer) -> Workplace:
@@ -82,11 +80,11 @@ async def test_a_daemon_that_stands_still_is_killed_by_the_watchdog_and_its_turn
     recipe = machine.recipe("work", ASKING)
     async with ManagedDaemon(machine) as podium:
         run = await podium.rpc("runs.start", recipe=recipe, working_directory=str(repo.path))
-        await holding(model_server, GATE, 60)
+        await holding(model_server, GATE)
         stopped = podium.pid
         os.kill(stopped, signal.SIGSTOP)
 
-        await gone(stopped, WATCHDOG_SECONDS)
+        await gone(stopped)  # the watchdog bites 30 s after its last word
         assert await podium.answers() == 1
         assert podium.pid != stopped
         model_server.release(GATE)
@@ -111,7 +109,7 @@ async def test_the_port_for_phones_is_held_while_the_daemon_is_away(
         assert shown("ActiveState", GATEWAY) == "active"
         before = podium.pid
         os.kill(before, signal.SIGKILL)
-        with trio.fail_after(10):
+        with trio.fail_after(HANG_SECONDS):
             async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
                 await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
                 assert (await stream.receive_some()).startswith(b"HTTP/1.1 200 ")
@@ -128,7 +126,7 @@ async def test_a_turn_has_a_group_below_the_unit_and_takes_what_it_left_with_it(
         run = await podium.rpc(
             "runs.start", recipe=recipe, working_directory=str(repo.path), params={"number": 1}
         )
-        await holding(model_server, GATE, 60)
+        await holding(model_server, GATE)
         left = int((repo.path / "left").read_text())
         group = Path(f"/proc/{left}/cgroup").read_text()
         assert f"{SERVICE}/{cgroup.PREFIX}" in group

@@ -21,6 +21,7 @@ from podiumd.drivers.native.model import ModelError, ModelReply
 from podiumd.drivers.native.reading import LONGEST_TEXT
 from podiumd.drivers.native.retry import RetryPolicy
 from tests.drivers.native.models import HI, KEY, Told, opened
+from tests.patience import HANG_SECONDS
 
 BOTH = pytest.mark.parametrize("provider", ["anthropic", "openai"])
 ONCE = RetryPolicy(attempts=1)
@@ -245,7 +246,7 @@ async def test_a_known_end_does_not_wait_for_the_connection(provider: str) -> No
         await stream.send_all(SSE + text_event(provider, "all") + ends[provider])
         await trio.sleep_forever()
 
-    with trio.fail_after(5):
+    with trio.fail_after(HANG_SECONDS):
         found = await asked(provider, speak)
 
     assert isinstance(found, ModelReply) and (found.text, found.stop) == ("all", "other")

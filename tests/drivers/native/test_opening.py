@@ -17,6 +17,7 @@ from podiumd.drivers.native.model import ModelError
 from podiumd.drivers.native.opening import open_model
 from tests.drivers.native.models import AT_ONCE, HI, KEY, Told, opened
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 BOTH = pytest.mark.parametrize("provider", ["anthropic", "openai"])
 
@@ -24,7 +25,7 @@ BOTH = pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_a_daemon_without_a_native_turn_does_not_import_httpx() -> None:
     code = "import podiumd.drivers.native.opening, sys; assert 'httpx2' not in sys.modules"
 
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
 
 
 @BOTH
@@ -141,7 +142,7 @@ async def test_a_silent_models_list_holds_nobody_up(monkeypatch: pytest.MonkeyPa
 
         listeners = await nursery.start(partial(trio.serve_tcp, silent, 0, host="127.0.0.1"))
         url = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}"
-        with trio.fail_after(5):
+        with trio.fail_after(HANG_SECONDS):
             async with opened("openai", url, Told(), model="local") as model:
                 assert model.name == "local"
         nursery.cancel_scope.cancel()

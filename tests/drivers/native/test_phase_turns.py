@@ -14,6 +14,7 @@ from podiumd.drivers.native.system_text import system_text
 from podiumd.tools.sandbox import Probe
 from tests.drivers.native.bench import ASK, ENDS, SAVE, Bench, act
 from tests.drivers.rig import Reaction, follow, play
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import run_git
 
 SAVES = {"action": "save", "key": "goal", "value": "a shop"}
@@ -220,7 +221,7 @@ async def test_a_hook_that_a_crash_cut_off_is_heard_again_and_nothing_is_done_tw
     append = {"action": "run_command", "command": "echo x >> log"}
     bench = Bench(tmp_path, ENDS, act(WRITES if event == "after-tool" else append))
     request = bench.request(hooks=(HookPoint(event),))
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with bench.driver.turn(request) as turn:
             async for one in turn:
                 if isinstance(one, HookRaised):
@@ -284,7 +285,7 @@ async def test_that_no_sandbox_holds_commands_is_told_once_before_the_first_of_t
 
 async def test_the_events_of_a_turn_end_with_it(tmp_path: Path) -> None:
     bench = Bench(tmp_path, act(SAVES))
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         async with bench.driver.turn(bench.request(served=(SAVE,))) as turn:
             events: list[TurnEvent] = []
 

@@ -12,7 +12,8 @@ import trio
 from ag_ui.core import RunAgentInput
 
 from tests.gateway.agui.checked import checked, frames
-from tests.gateway.routes.client import PATIENCE_SECONDS, Answer, Client
+from tests.gateway.routes.client import Answer, Client
+from tests.patience import HANG_SECONDS
 
 Json = dict[str, Any]
 
@@ -84,7 +85,7 @@ class Stream:
 
     async def hears(self, type: str, count: int = 1) -> Json:
         """Read on to the so manieth event of a type."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while len(found := [e for e in self.events if e["type"] == type]) < count:
                 assert not self.over, self.events
                 await self.read()
@@ -92,7 +93,7 @@ class Stream:
 
     async def rest(self) -> list[Json]:
         """Read to the end: a whole stream, valid and in order."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while not self.over:
                 await self.read()
         assert self.answer.status == 200, self.answer
@@ -102,7 +103,7 @@ class Stream:
 
     async def broken_off(self) -> list[Json]:
         """Read to where it breaks off."""
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             while not self.over:
                 await self.read()
         assert self.cut

@@ -9,7 +9,7 @@ from typing import Any
 import h11
 import trio
 
-PATIENCE_SECONDS = 30.0
+from tests.patience import HANG_SECONDS
 
 
 class HungUp(Exception):
@@ -65,7 +65,7 @@ class Client:
         if body is not None and "transfer-encoding" not in given:
             given.setdefault("content-length", str(len(body)))
         request = h11.Request(method=method, target=path, headers=[("Host", host), *given.items()])
-        with trio.fail_after(PATIENCE_SECONDS):
+        with trio.fail_after(HANG_SECONDS):
             async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
                 return await _exchange(stream, request, body)
 

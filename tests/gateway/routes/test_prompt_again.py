@@ -8,6 +8,7 @@ import trio
 from tests.gateway.harness import wait_until
 from tests.gateway.routes.client import Asking
 from tests.gateway.routes.station import Station
+from tests.patience import HANG_SECONDS
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 
@@ -81,7 +82,7 @@ async def test_a_caller_that_hangs_up_is_waited_for_no_longer_and_its_prompt_goe
         turn = await station.daemon.turn()
         assert station.office.devices.list()[0]["connected"]
         nursery.cancel_scope.cancel()
-    with trio.fail_after(30):
+    with trio.fail_after(HANG_SECONDS):
         await wait_until(lambda: not station.office.devices.list()[0]["connected"])
     async with trio.open_nursery() as nursery:
         asking = Asking(nursery, station, body, **key)

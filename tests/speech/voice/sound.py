@@ -13,6 +13,8 @@ from typing import Any
 import av
 import numpy as np
 
+from tests.patience import HANG_SECONDS
+
 RATE = 16_000
 NUMBERS = {"10": "ten", "mr": "mister", "centre": "center"}
 
@@ -91,7 +93,7 @@ def _length(number: int) -> bytes:
 def spoken(text: str, voice: str = "slt") -> bytes:
     """A made voice says this; needs the program flite."""
     command = ["flite", "-voice", voice, "-t", text, "-o", "/dev/stdout"]
-    done = subprocess.run(command, capture_output=True, check=True, timeout=30)
+    done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_SECONDS)
     with wave.open(io.BytesIO(done.stdout)) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, RATE)
         return bytes(file.readframes(len(done.stdout)))

@@ -20,6 +20,7 @@ from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
 from podiumd.speech.local import WorkerEngine
 from podiumd.speech.models import MANIFEST
 from podiumd.speech.service import Speech, open_speech
+from tests.patience import HANG_SECONDS
 from tests.speech.voice.sound import pcm_of, silence, words_of
 from tests.speech.voice.test_formats import made
 from tests.speech.voice.worker import Worker
@@ -187,7 +188,7 @@ def test_the_daemon_stays_small_and_its_loop_free(tmp_path: Path, tiny: Path, pc
     audio = tmp_path / "pcm"
     audio.write_bytes(pcm)
     command = [sys.executable, "-m", "benchmarks.voice_loop", str(tiny), str(audio), "5"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=120)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG_SECONDS)
     found = json.loads(done.stdout)
     assert found["heavy"] == []
     assert len(found["texts"]) == 1 and has_the_words(found["texts"][0])

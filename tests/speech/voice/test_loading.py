@@ -16,6 +16,7 @@ from podiumd.speech.worker import whisper
 from podiumd.speech.worker.decode import RATE
 from podiumd.speech.worker.vad import Span, Speech
 from podiumd.speech.worker.whisper import Whisper
+from tests.patience import HANG_SECONDS
 
 SMALL, LARGE = 150 * 1_048_576, 490 * 1_048_576
 
@@ -116,5 +117,5 @@ def test_loading_leaves_no_team_of_threads_behind(base: Path) -> None:
         "print(count() - before)\n"
     )
     command = [sys.executable, "-P", "-c", script, str(base)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
     assert done.stdout.split() == ["1"]

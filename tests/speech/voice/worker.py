@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from podiumd.speech import wire
 from podiumd.speech.api import Heard
+from tests.patience import HANG_SECONDS
 
 PIECE = 65_536
 
@@ -36,7 +37,7 @@ class Worker:
         with self.process:
             assert self.process.stdin is not None
             self.process.stdin.close()
-            self.process.wait(10)
+            self.process.wait(HANG_SECONDS)
 
     def hear(self, audio: bytes, format: str = "pcm16", **asked: Any) -> Heard:
         """What it hears. Raises ``Refusal``."""
@@ -76,7 +77,9 @@ class Worker:
     def _line(self) -> wire.Line:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"the worker ended: {self.process.wait(10)}; it began with {self.first}"
+        assert line, (
+            f"the worker ended: {self.process.wait(HANG_SECONDS)}; it began with {self.first}"
+        )
         said: wire.Line = wire.decode_line(line)
         return said
 
