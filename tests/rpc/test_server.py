@@ -231,15 +231,6 @@ async def test_a_fault_in_a_connection_ends_it_alone(
         assert await other.result("daemon.ping") == {"pong": True}
 
 
-async def test_connections_are_bounded(tmp_path: Path) -> None:
-    async with served(tmp_path, RpcLimits(connections=1)) as daemon, daemon.client() as first:
-        assert await first.result("daemon.ping") == {"pong": True}
-        async with daemon.client() as second:
-            refused = await second.message()
-            assert refused["error"]["code"] == -32008 and refused["id"] is None
-            assert await second.line() is None
-
-
 async def test_stopping_tells_clients_and_finishes_requests_in_hand(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client, daemon.client() as idle:
         await client.send(request("runs.cancel", 7, run_id="run-1") + b"\n")

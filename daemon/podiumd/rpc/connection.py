@@ -64,6 +64,8 @@ class Connection:
         self._draining = False
         self._feeds_over = False
         self._serving = trio.CancelScope()
+        self._handling = False
+        self.heard_at = trio.current_time()
 
     async def run(self) -> None:
         """Serve; returns when the client has everything it will get. The caller closes."""
@@ -78,6 +80,19 @@ class Connection:
         if any(events & select.POLLHUP for _, events in look.poll(0)):
             self._serving.cancel()
         return self._serving.cancel_called
+
+    @property
+    def idle(self) -> bool:
+        """Whether it follows nothing and waits for nothing; ``heard_at`` tells since when."""
+        return not (self._feeds or self._waiting or self._handling)
+
+    def give_way(self) -> None:
+        """End at once, for another that needs the room."""
+        refusal = Overloaded(
+            "The daemon has too many connections, and this one was idle for longest: connect again."
+        )
+        self._outbox.put(error_line(refusal.code, refusal.message, refusal.data))
+        self._serving.cancel()
 
     async def _run(self) -> None:
         async with trio.open_nursery() as writing:
@@ -135,6 +150,7 @@ class Connection:
             except OSError:
                 return
             taken += len(chunk)
+            self.heard_at = trio.current_time()
             try:
                 lines = self._splitter.feed(chunk) if chunk else [self._splitter.finish()]
             except LineTooLong:
@@ -147,6 +163,13 @@ class Connection:
 
     async def _handle(self, lines: list[bytes]) -> None:
         """Handle lines in order; the answers of one chunk leave together where none waits."""
+        self._handling = True
+        try:
+            await self._handle_each(lines)
+        finally:
+            self._handling = False
+
+    async def _handle_each(self, lines: list[bytes]) -> None:
         context = RequestContext(self._service, self._info, self)
         for number, line in enumerate(lines, 1):
             if self._closing:
@@ -187,6 +210,7 @@ class Connection:
             context.answered()
         finally:
             self._waiting -= 1
+            self.heard_at = trio.current_time()
 
     async def _refuse_long_line(self) -> None:
         """Answer, then read the rest away: a client that is still sending sees the answer."""

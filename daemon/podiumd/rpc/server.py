@@ -109,7 +109,7 @@ class RpcServer:
         if uid != self._own_uid:
             log("Connection refused", "warning", uid=uid)
             refusal = Refused("This socket serves only the user who runs the daemon.")
-        elif self._is_full():
+        elif not self._has_room():
             refusal = Overloaded("The daemon has too many connections; try again.")
         if refusal is None:
             return True
@@ -120,13 +120,21 @@ class RpcServer:
         sock.close()
         return False
 
-    def _is_full(self) -> bool:
-        """Whether there is no room; a client that has gone, and whose request still waits for an
-        agent or a person, takes none from those who are there."""
+    def _has_room(self) -> bool:
+        """Whether one more may come. A client that has gone, and whose request still waits for an
+        agent or a person, takes no room from those who are there, and the one that has been idle
+        for longest makes room: the socket knows no keys by which to tell who matters."""
         most = self._limits.connections
         if len(self._connections) < most:
+            return True
+        there = [each for each in self._connections if not each.end_if_gone()]
+        if len(there) < most:
+            return True
+        idle = [each for each in there if each.idle]
+        if not idle:
             return False
-        return sum(not each.end_if_gone() for each in self._connections) >= most
+        min(idle, key=lambda each: each.heard_at).give_way()
+        return True
 
     async def _supervise(self, connection: Connection, sock: socket.socket) -> None:
         try:
