@@ -325,3 +325,18 @@ def test_showing_the_configuration_does_not_load_the_daemon(home: Path) -> None:
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("open_to_all", ["config.toml", "."])
+def test_a_configuration_that_others_can_write_is_refused(tmp_path: Path, open_to_all: str) -> None:
+    """It names programs, which run as the user."""
+    home = tmp_path / "podium"
+    home.mkdir(0o755)
+    (home / "config.toml").write_text("")
+    environ = {"PODIUM_HOME": str(home)}
+    load(environ, "linux", tmp_path)
+
+    where = home / open_to_all
+    where.chmod(where.stat().st_mode | 0o002)
+    with pytest.raises(ConfigError, match=r"everybody can write to it \(mode .*\): look at it"):
+        load(environ, "linux", tmp_path)

@@ -133,6 +133,14 @@ def test_an_open_directory_of_our_own_is_closed(tmp_path: Path) -> None:
     assert mode(tmp_path / "a") == 0o700
 
 
+def test_a_directory_that_others_can_write_to_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a").chmod(0o777)
+    with pytest.raises(PlaceError, match=r"is not yours alone: everybody can write to it"):
+        make_private(tmp_path / "a", os.getuid())
+    assert mode(tmp_path / "a") == 0o777
+
+
 def test_a_link_to_a_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "a").symlink_to("real")

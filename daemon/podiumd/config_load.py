@@ -19,6 +19,7 @@ from podiumd.config import Config
 from podiumd.core.findings import nearest
 from podiumd.core.toml_lines import TomlLines
 from podiumd.paths import Places, resolve
+from podiumd.tools.believed import fault_of
 from podiumd.variables import PREFIX, unknown
 from podiumd.wording import convert, quoted, shown
 
@@ -119,6 +120,7 @@ def _read_text(places: Places) -> str | None:
     path = places.config
     try:
         with path.open("rb") as file:
+            _believe(path, os.fstat(file.fileno()))
             data = file.read(_LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
         if places.config_required:
@@ -134,6 +136,14 @@ def _read_text(places: Places) -> str | None:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise ConfigError([f"{path}:{line}: not UTF-8 text"]) from None
+
+
+def _believe(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that others can write, or that lies where they can put another."""
+    for place, status in ((path, found), (path.parent, path.parent.stat())):
+        fault = fault_of(status, os.getuid())
+        if fault is not None:
+            raise ConfigError([f"{place}: the configuration names programs, and {fault}"])
 
 
 class _Reader:

@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from podiumd.tools.believed import fault_of
+
 SOCKET_NAME: Final = "podium.sock"
 WORK: Final = ("turns", "checks", "worktrees")  # in STATE: what runs leave while they work
 _SOCKET_PATH_BYTES: Final = {"linux": 107, "darwin": 103}  # sun_path less its closing NUL
@@ -125,9 +127,9 @@ def _check_socket_length(path: Path, platform: str) -> None:
 def make_private(path: Path, uid: int) -> None:
     """Make ``path`` a directory of ``uid`` alone (0700), creating it and its parents if needed.
 
-    An existing directory of our own that is open to others is closed to them. A link, a file, a
-    directory of somebody else or one shared by design (sticky) is refused with ``PlaceError``:
-    whoever made it could exchange what we put there.
+    An existing directory of our own that others may look into is closed to them. A link, a file, a
+    directory of somebody else, one that others can write to or one shared by design (sticky) is
+    refused with ``PlaceError``: what is there already may be theirs.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -142,6 +144,9 @@ def make_private(path: Path, uid: int) -> None:
         raise PlaceError(f"{path} belongs to user {found.st_uid}, not to you; use another place.")
     if found.st_mode & stat.S_ISVTX:
         raise PlaceError(f"{path} is a shared directory; choose one of your own.")
+    fault = fault_of(found, uid)
+    if fault is not None:
+        raise PlaceError(f"{path} is not yours alone: {fault}, or choose another place.")
     if stat.S_IMODE(found.st_mode) != 0o700:
         path.chmod(0o700)
 

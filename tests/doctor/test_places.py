@@ -39,6 +39,13 @@ def test_what_others_may_read_is_named_with_the_command_that_closes_it(tmp_path:
     assert (file.state, file.fix) == ("warn", f"chmod 600 '{state / 'facts.db'}'")
 
 
+def test_a_directory_that_others_can_write_to_is_broken(tmp_path: Path) -> None:
+    patient = subject(tmp_path)
+    patient.places.state.chmod(0o777)
+    found = only(places.directories(patient))
+    assert found.state == "broken" and "everybody can write to it" in found.message
+
+
 def test_a_link_a_file_and_a_strangers_directory_are_broken(tmp_path: Path) -> None:
     patient = subject(tmp_path)
     state = patient.places.state

@@ -11,6 +11,7 @@ from podiumd import __version__
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.paths import WORK
+from podiumd.tools.believed import fault_of
 
 _SECRET_FILES: Final = ("facts.db", "facts.db-wal", "index.db", "podiumd.log", "tls/gateway.pem")
 _LISTENING: Final = 0x10000  # __SO_ACCEPTCON of Linux's include/uapi/linux/net.h
@@ -48,6 +49,9 @@ def _directory(subject: Subject, path: Path) -> Check | None:
             f"you cannot write to {path}",
             f"chmod u+rwx '{path}', or free the disk it is on from being read-only",
         )
+    fault = None if shared else fault_of(found, subject.uid)
+    if fault is not None:
+        return broken(name, f"{path} is not yours alone: {fault}", f"chmod 700 '{path}'")
     if mode & 0o077 and not shared:
         return warn(name, f"others may look into {path} (mode {mode:o})", f"chmod 700 '{path}'")
     return None

@@ -155,13 +155,17 @@ class Catalogue:
             yield from _of_person("builtin", self._builtin_dir)
 
 
-def load_file(path: Path) -> tuple[Recipe, Notes]:
+def load_file(path: Path, believer: int | None = None) -> tuple[Recipe, Notes]:
     """Load one recipe file; its prompt files must be in its directory or below.
 
-    The notes are empty, and know its lines. Raises RecipeInvalid, also for a file that cannot be
-    read.
+    ``believer`` is the user whose own recipe it is; ``None``: it came with Podium. The notes are
+    empty, and know its lines. Raises RecipeInvalid, also for a file that cannot be read.
     """
-    return _load(path, partial(read_own, path), lambda: own_prompts(path.resolve().parent))
+    return _load(
+        path,
+        partial(read_own, path, believer),
+        lambda: own_prompts(path.resolve().parent, believer),
+    )
 
 
 def _of_person(source: Source, directory: Path) -> Iterator[Entry]:
@@ -170,8 +174,9 @@ def _of_person(source: Source, directory: Path) -> Iterator[Entry]:
         paths = sorted(path for path in directory.iterdir() if path.suffix == ".toml")
     except OSError:
         return
+    believer = os.getuid() if source == "user" else None
     for path in paths:
-        yield _entry(source, path, partial(load_file, path))
+        yield _entry(source, path, partial(load_file, path, believer))
 
 
 def _of_project(project: Path) -> list[Entry]:

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from podiumd.tools.believed import fault_of
+
 #: The most bytes of a recipe file, and of one prompt file.
 RECIPE_BYTES: Final = 64 * 1024
 PROMPT_BYTES: Final = 1024 * 1024
@@ -33,16 +35,22 @@ class Overfull(Exception):
     """A project has more recipes than are looked at; the message says of what."""
 
 
-def read_own(path: Path) -> str:
+def read_own(path: Path, believer: int | None = None) -> str:
     """Read a recipe file of the person's own, links followed.
 
+    ``believer`` is the user who must be able to believe it: nobody else may have written there.
     Raises OSError, ValueError, or RuntimeError for links in a circle.
     """
-    return _text(os.open(path.resolve(strict=True), _READ), RECIPE_BYTES)
+    if believer is not None:
+        _believe(path.parent.stat(), believer, f"of '{path.parent}': ")
+    return _text(os.open(path.resolve(strict=True), _READ), RECIPE_BYTES, believer)
 
 
-def own_prompts(directory: Path) -> Callable[[str], str]:
-    """Return the reader of prompt files that lie in ``directory`` or below, links followed."""
+def own_prompts(directory: Path, believer: int | None = None) -> Callable[[str], str]:
+    """Return the reader of prompt files that lie in ``directory`` or below, links followed.
+
+    ``believer`` as for ``read_own``.
+    """
 
     def read(name: str) -> str:
         _parts(name)
@@ -51,7 +59,7 @@ def own_prompts(directory: Path) -> Callable[[str], str]:
             if not real.is_relative_to(directory.resolve()):
                 raise ValueError(f"it leads outside of {directory}")
             # The real path is opened without following: a link put there meanwhile is refused.
-            return _text(os.open(real, _READ), PROMPT_BYTES)
+            return _text(os.open(real, _READ), PROMPT_BYTES, believer)
         except (OSError, RuntimeError) as error:
             raise ValueError(reason(error)) from error
 
@@ -169,12 +177,21 @@ def _is_link(name: str, directory: int) -> bool:
         return False
 
 
-def _text(descriptor: int, most: int) -> str:
+def _believe(found: os.stat_result, believer: int, whose: str = "") -> None:
+    fault = fault_of(found, believer)
+    if fault is not None:
+        raise ValueError(f"a recipe says what may run, and {whose}{fault}")
+
+
+def _text(descriptor: int, most: int, believer: int | None = None) -> str:
     """Read an open file as UTF-8 and close it."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)  # open() takes no directory, and would leave it open
         raise ValueError("expected a regular file")
     with open(descriptor, "rb") as file:
+        if believer is not None:
+            _believe(found, believer)
         data = file.read(most + 1)
     if len(data) > most:
         raise ValueError(f"it is larger than {most // 1024} KiB")
