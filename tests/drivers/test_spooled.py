@@ -38,6 +38,27 @@ async def test_an_agent_that_obeys_ends_with_its_session(
     assert (turn.report.kind, turn.report.exit_status) == ("done", 0)
 
 
+async def test_what_a_turn_leaves_behind_is_for_its_user_alone(
+    claude: ClaudeDriver, bench: Callable[..., Rig]
+) -> None:
+    rig, seen = bench("idle"), list[TurnEvent]()
+    request = rig.request()
+    before = os.umask(0)
+    try:
+        async with claude.turn(request) as turn:
+            async for event in turn:
+                seen.append(event)
+                if states([event], request.prompt_uuid):
+                    await turn.leave()
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in rig.turns.rglob("*")}
+    async with claude.take_up(rig.pending(request, started(seen))) as again:
+        await follow(again)
+    assert {"in", "out.jsonl", "told"} <= modes.keys()
+    assert all(mode & 0o077 == 0 for mode in modes.values()), modes
+
+
 async def test_one_that_ignores_the_end_of_session_is_terminated(
     claude: ClaudeDriver, bench: Callable[..., Rig]
 ) -> None:

@@ -14,6 +14,7 @@ from podiumd.drivers.fifo import Fifo, create_fifo
 from podiumd.drivers.spool import Bell
 from podiumd.tools import cgroup
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.private_file import write_private
 from podiumd.tools.process import MARKER, Identity, send_signal, start_of, sweep, wait_gone
 
 PIPE, SPOOL, ERRORS, GROUP = "in", "out.jsonl", "err.log", "cgroup"
@@ -110,7 +111,7 @@ def _group(turn_id: str, directory: Path, pid: int) -> None:
         return
     try:
         # Noted first: whoever recovers this turn finds the group even if we end here.
-        (directory / GROUP).write_text(str(group))
+        write_private(directory / GROUP, str(group))
     except OSError:  # the disk is full: a group that nobody finds is worse than none
         (directory / GROUP).unlink(missing_ok=True)
         cgroup.remove(group)

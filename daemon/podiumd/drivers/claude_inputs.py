@@ -6,12 +6,12 @@ Everybody on the machine can read the arguments of a process, and none may be ov
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Final
 
 from podiumd.core.actions import SERVER
 from podiumd.drivers.base import TurnRequest
+from podiumd.tools.private_file import write_private
 
 SERVERS: Final = "mcp.json"
 """In the turn's directory: how to start the server of Podium's tools, with the turn's token."""
@@ -31,9 +31,9 @@ def write_inputs(request: TurnRequest) -> None:
             "args": arguments,
             "env": server.environment,
         }
-        _write(servers_file(request), json.dumps({"mcpServers": {SERVER: entry}}))
+        write_private(servers_file(request), json.dumps({"mcpServers": {SERVER: entry}}))
     if request.system_prompt:
-        _write(system_file(request), request.system_prompt)
+        write_private(system_file(request), request.system_prompt)
 
 
 def servers_file(request: TurnRequest) -> Path:
@@ -44,10 +44,3 @@ def servers_file(request: TurnRequest) -> Path:
 def system_file(request: TurnRequest) -> Path:
     """Where what is added to the system text stands."""
     return Path(request.directory) / SYSTEM
-
-
-def _write(path: Path, text: str) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(text.encode("utf-8", "replace"))

@@ -38,6 +38,7 @@ from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
 from podiumd.drivers.spool import Bell, SpoolReader
 from podiumd.drivers.tasks import helpers
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.private_file import write_private
 
 TOLD = "told"
 STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill
@@ -286,7 +287,7 @@ class SpooledTurn:
         self._taken_up.set()
         self._bell.ring()
         with contextlib.suppress(OSError):  # without it nothing is told twice, only less
-            (self._directory / TOLD).write_text(str(self.offset))
+            write_private(self._directory / TOLD, str(self.offset))
         await trio.lowlevel.checkpoint()
 
     async def _send(self, line: bytes) -> bool:

@@ -14,6 +14,7 @@ import trio
 
 from podiumd.projects.naming import cleaned_name, heuristic_name
 from podiumd.tools.commands import run_command
+from podiumd.tools.private_file import write_private
 from podiumd.tools.process import MARKER, sweep
 
 LIMIT_SECONDS = 8.0
@@ -63,7 +64,7 @@ async def _ask(
 ) -> str:
     marker = f"name-{uuid.uuid4()}"
     question = place / "question"
-    question.write_text(message[:_ASKED_ABOUT], encoding="utf-8", errors="replace")
+    write_private(question, message[:_ASKED_ABOUT])
     log_file = place / "answer"
     work = place / "work"  # apart: the agent looks around in its directory
     work.mkdir()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -25,6 +24,7 @@ from podiumd.formats import mcp
 from podiumd.logs import log
 from podiumd.runtime.errors import Overloaded, Refused
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.private_file import write_private
 
 TOKEN: Final = "PODIUM_TOOLS_TOKEN"  # noqa: S105 - the name of a variable
 SOCKET: Final = "PODIUM_SOCKET"
@@ -94,10 +94,7 @@ class ToolAccess:
         """
         token = secrets.token_hex(32)
         new = directory / f"{DIGEST_FILE}.new"
-        new.unlink(missing_ok=True)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(_digest(token).hex())
+        write_private(new, _digest(token).hex())
         new.replace(directory / DIGEST_FILE)
         failpoint("tools.after-issue")
         return token
