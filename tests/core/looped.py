@@ -53,13 +53,14 @@ class Looped:
         budget_usd: float | None = None,
         recipe: Recipe | None = None,
         served: tuple[str, ...] = (),
+        tools: tuple[str, ...] = NAMES,
         **start: Any,
     ) -> None:
         self.play = Play(recipe, agent="native", **start)
         self.play.go()
         settings = lf.LoopSettings(
             max_iterations=max_iterations,
-            tools=NAMES,
+            tools=tools,
             commit=commit,
             budget_usd=budget_usd,
             served=served,
@@ -127,7 +128,9 @@ class Looped:
     def wrote(self, path: str = "a.py", before: str | None = OLD, after: str | None = NEW) -> None:
         """The model writes a file, and it is written."""
         self.says(write(path))
-        self.over(True, "written", change(path, before, after))
+        made = change(path, before, after)
+        self.tell(lc.ActionPlanned(index=0, changes=(made,)))
+        self.over(True, "written", made)
 
     def report(self, **more: Any) -> list[str]:
         """The turn is reported as its loop says it ends."""

@@ -83,7 +83,11 @@ def test_prose_is_what_stands_outside_the_blocks_that_hold_actions() -> None:
 
 def test_a_reply_without_blocks_is_prose() -> None:
     assert parse_reply("  All is well.\n") == Reply("All is well.")
-    assert parse_reply("") == Reply("")
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_reply_is_a_fault_and_no_end(text: str) -> None:
+    assert fault(text) == "the reply holds no text: it was empty, or all of it were thoughts"
 
 
 def test_an_unknown_name_is_no_fault_of_the_reply() -> None:
@@ -102,7 +106,6 @@ def test_a_call_of_a_tool_may_leave_out_its_arguments() -> None:
         fenced("[1, 2]"),
         fenced('"done"'),
         fenced("[]"),
-        fenced(READ, "jsonc"),
         fenced(READ, "python"),
         fenced("{not json", ""),
         "{this is no JSON, but begins so}",
@@ -110,7 +113,6 @@ def test_a_call_of_a_tool_may_leave_out_its_arguments() -> None:
         f"````markdown\n{fenced(READ)}\n````",
         f"~~~text\n{fenced(READ)}\n~~~",
         f"    ```json\n    {READ}\n    ```",
-        f"``json\n{READ}\n``",
         f"Write it as ```json {READ}``` in one line.",
     ],
 )
@@ -171,7 +173,9 @@ def test_an_example_beside_an_action_is_prose_even_if_it_names_one() -> None:
         ),
         (fenced('[{"patch": {}}]'), "block 1 names 'patch' but is no action"),
         (fenced(READ, ""), "block 1 names 'read_file' but is no action"),
+        (fenced(READ, "jsonc"), "block 1 names 'read_file' but is no action"),
         (f"  {READ}\n", "the reply names 'read_file' but is no action"),
+        (f"``json\n{READ}\n``", "the reply names 'read_file' but is no action"),
     ],
 )
 def test_a_fault_names_its_block_and_what_is_wrong(text: str, says: str) -> None:
@@ -249,7 +253,7 @@ def replies(draw: st.DrawFn) -> tuple[str, list[Action]]:
 def test_what_a_model_asks_for_is_what_is_found(reply: tuple[str, list[Action]]) -> None:
     text, asked = reply
 
-    assert list(actions(text)) == asked
+    assert list(actions(f"So.\n{text}")) == asked
 
 
 @given(replies(), st.data())

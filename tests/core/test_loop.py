@@ -36,6 +36,17 @@ def test_an_answer_without_actions_ends_the_turn() -> None:
     assert looped.ending.kind == "done"
 
 
+def test_an_empty_answer_is_asked_for_again_and_a_clear_error_in_the_end() -> None:
+    looped = Looped()
+
+    for _ in range(MAX_INVALID):
+        assert looped.due() == ls.Ask()
+        looped.reply(" \n")
+
+    assert (looped.ending.kind, looped.ending.reason) == ("stopped", "orchestration-error")
+    assert looped.ending.detail.startswith("the reply holds no text")
+
+
 def test_actions_are_done_one_after_the_other_and_their_results_go_back() -> None:
     looped = Looped()
 
@@ -120,7 +131,10 @@ def test_an_unknown_action_fails_alone() -> None:
     looped.says({"action": "fly", "to": "Mars"}, read())
 
     assert looped.due() == ls.Act(1)
-    assert looped.messages[0] == "unknown action type: fly"
+    assert looped.messages[0] == (
+        "unknown action type: fly; there are read_file, write_file, patch, search, run_command, "
+        "run_tests, done"
+    )
 
 
 def test_wrong_parameters_fail_their_action_in_words() -> None:

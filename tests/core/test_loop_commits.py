@@ -9,8 +9,9 @@ from podiumd.core import facts as f
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
+from podiumd.core.loop_state import MOST_REFUSALS
 from tests.core.builders import Play
-from tests.core.looped import NEW, NEWER, OLD, Looped, read
+from tests.core.looped import DONE, NEW, NEWER, OLD, Looped, block, read, run
 
 
 def test_files_are_what_differs_from_before_the_turn_however_often_they_were_written() -> None:
@@ -48,6 +49,16 @@ def test_a_clean_end_is_committed_before_it_is_reported() -> None:
     assert looped.play.reason == "turn-complete"
 
 
+def test_what_a_report_says_of_a_clean_end_stands_in_the_exit() -> None:
+    looped = Looped()
+    looped.reply("Done.")
+
+    looped.play.over("done", detail="a hook refused the commit")
+
+    ended = looped.last(f.RunEnded).exit
+    assert (ended.reason, ended.detail) == ("turn-complete", "a hook refused the commit")
+
+
 def test_nothing_is_committed_where_nothing_was_changed_or_nobody_wants_it() -> None:
     looped = Looped(commit=True)
     looped.reply("Nothing to do.")
@@ -74,6 +85,73 @@ def test_a_hook_that_refuses_a_clean_end_sends_the_turn_back_to_the_model() -> N
     looped.wrote("a.py", NEW, NEWER)
     looped.reply("Mended.")
     assert looped.due() == ls.Commit(checkpoint=False)
+
+
+REFUSED = lc.CommitOver(state="refused", detail="ticket number missing")
+
+
+def refuse_once(looped: Looped) -> None:
+    """The model has written a file, says that it is done, and a hook says no."""
+    looped.wrote("a.py", NEW, NEWER)
+    looped.reply("Done.")
+    looped.tell(REFUSED)
+
+
+@pytest.mark.parametrize("answer", ["Only you know the number.", block(DONE)])
+def test_an_answer_that_does_nothing_about_a_refusal_ends_the_turn(answer: str) -> None:
+    looped = Looped(commit=True)
+    refuse_once(looped)
+
+    assert looped.reply(answer)[-1] == "loop.ended"
+
+    assert looped.ending.kind == "done", "and the hook is not run again"
+    assert looped.loop.commit is None
+    assert looped.loop.refused == ls.CommitNote("refused", None, "ticket number missing")
+
+
+def test_looking_is_nothing_that_changes_a_hooks_mind() -> None:
+    looped = Looped(commit=True)
+    refuse_once(looped)
+
+    looped.says(read())
+    looped.over()
+    looped.reply("I cannot mend that.")
+
+    assert looped.ending.kind == "done"
+
+
+def test_a_command_may_change_a_hooks_mind() -> None:
+    looped = Looped(commit=True)
+    refuse_once(looped)
+
+    looped.says(run())
+    looped.tell(lc.ActionPlanned(index=0))
+    looped.over()
+    looped.reply("Now it knows the number.")
+
+    assert looped.due() == ls.Commit(checkpoint=False)
+
+
+def test_a_hooks_refusal_is_told_to_the_model_twice_at_most() -> None:
+    looped = Looped(commit=True, max_iterations=100)
+    for _ in range(MOST_REFUSALS):
+        refuse_once(looped)
+        assert looped.due() == ls.Ask()
+
+    refuse_once(looped)
+
+    assert looped.ending.kind == "done"
+    assert looped.loop.commit == ls.CommitNote("refused", None, "ticket number missing")
+
+
+def test_a_person_may_say_what_the_hook_wants() -> None:
+    looped = Looped(commit=True)
+    refuse_once(looped)
+    looped.reply("Only you know the number.")
+
+    looped.tell(lc.Steered(words=(lf.Words("s1", "It is 7."),)))
+
+    assert looped.due() == ls.Ask()
 
 
 def test_a_hook_is_not_asked_again_about_the_same_work_when_no_request_is_left() -> None:

@@ -9,6 +9,7 @@ import pytest
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
+from podiumd.core.actions import NAMES
 from tests.core.looped import Looped, read, write
 
 SERVED = ("ask", "save", "transition")
@@ -45,9 +46,10 @@ def test_a_tool_that_is_not_served_is_unknown(served: tuple[str, ...]) -> None:
 
     looped.says(ASKS, {"action": "mcp__podium__save"})
 
+    there_are = ", ".join((*NAMES, *served))
     assert looped.messages == [
-        "unknown action type: ask",
-        "unknown action type: mcp__podium__save",
+        f"unknown action type: ask; there are {there_are}",
+        f"unknown action type: mcp__podium__save; there are {there_are}",
     ]
     assert looped.due() == ls.Ask(), "an ask that was not possible ends nothing"
 
@@ -115,3 +117,26 @@ def test_after_a_failed_write_a_call_is_skipped_as_all_else() -> None:
 
     assert looped.messages == ["disk full", "skipped: action 1 (write_file) failed"]
     assert looped.due() == ls.Ask()
+
+
+@pytest.mark.parametrize("name", ["write_file", "patch"])
+def test_an_action_that_is_not_offered_fails_alone_whatever_it_is(name: str) -> None:
+    """A save or a transition beside it counts."""
+    looped = Looped(tools=("read_file", "done"), served=("save",))
+
+    looped.says({"action": name}, read(), {"action": "save", "key": "goal"})
+
+    message = f"unknown action type: {name}; there are read_file, done, save"
+    assert looped.results[0] == lf.Result(action=name, success=False, message=message)
+    assert looped.due() == ls.Act(1)
+
+
+def test_an_action_that_the_turn_may_not_do_fails_alone() -> None:
+    looped = Looped()
+    looped.says(write(), read())
+
+    denied = lf.Result(action="write_file", success=False, message="the mode is read-only")
+    looped.tell(lc.ActionOver(index=0, result=denied, alone=True))
+
+    assert looped.results[0] == denied
+    assert looped.due() == ls.Act(1)

@@ -6,6 +6,7 @@ expected.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -96,6 +97,11 @@ def checked(action: Action) -> Args | str | None:
         return msgspec.convert(action.args, kind)
     except msgspec.ValidationError as error:
         return f"{action.name}: {_in_words(str(error))}; its parameters are {_signature(kind)}"
+
+
+def unknown(name: str, there_are: Iterable[str]) -> str:
+    """What is said of an action that there is not; ``there_are`` are those that may be used."""
+    return f"unknown action type: {name}; there are {', '.join(there_are)}"
 
 
 def _in_words(error: str) -> str:

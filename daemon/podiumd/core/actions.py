@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from podiumd.core.fences import Fenced, pieces
+from podiumd.core.wrong_forms import Meant
 
 NAMES = ("read_file", "write_file", "patch", "search", "run_command", "run_tests", "done")
 """The actions of the contract."""
@@ -26,10 +27,13 @@ SERVER = "podium"
 SERVED_PREFIX = f"mcp__{SERVER}__"
 """What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
 
+_PREFIXES = ("", SERVED_PREFIX)
+
 _FILLED = frozenset({"args", "arguments", "input", "parameters"})
 """What other ways to call a tool name its parameters."""
 
 CUT = "the reply was cut off by the limit of its length: write less at a time"
+EMPTY = "the reply holds no text: it was empty, or all of it were thoughts"
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -72,26 +76,30 @@ def parse_reply(
         served: Podium's own tools, which are actions too. Their names are plain words that any
             example may hold, so only what is clearly a call of one is told from an example.
     """
-    prose: list[str] = []
+    prose: list[tuple[int, Fenced]] = []
     actions: list[Action] = []
-    doubtful: list[str] = []
     number = 0
     try:
         if cut:
             raise _Fault(CUT)
+        if not text.strip():
+            raise _Fault(EMPTY)
         for piece in pieces(text):
             number += piece.info is not None
             found = _actions(piece, number)
             actions += found
             if not found:
-                prose.append(piece.source)
-                doubtful += _doubts(piece, number, names, served)
-        if doubtful and not actions:
-            raise _Fault(doubtful[0])
+                prose.append((number, piece))
+        # Beside an action it is an example; an end does not make it one.
+        if all(action.name == "done" for action in actions):
+            doubt = _doubt(prose, names, served)
+            if doubt is not None:
+                raise _Fault(doubt)
     except _Fault as fault:
         return Reply(prose=text.strip(), fault=str(fault))
     return Reply(
-        prose="\n".join(prose).strip(), actions=tuple(_own(action, served) for action in actions)
+        prose="\n".join(piece.source for _, piece in prose).strip(),
+        actions=tuple(_own(action, served) for action in actions),
     )
 
 
@@ -163,45 +171,20 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _doubts(
-    piece: Fenced, number: int, names: tuple[str, ...], served: tuple[str, ...]
-) -> list[str]:
-    """Why prose may be an action that was written wrong, of which nothing would be done."""
-    if piece.info is None:
-        where = "the reply"
-        if not piece.text.strip().startswith(("{", "[")):
-            return []
-    elif piece.info in ("", "json"):
-        where = f"block {number}"
-    else:
-        return []
-    try:
-        value = _json(piece.text)
-    except ValueError:
-        return []
-    for item in value if isinstance(value, list) else [value]:
-        meant = [name for name in _said(item) if name in names] or _called(item, served)
-        if meant:
-            right = f'{{"action": "{meant[0]}", ...}}'
-            return [f"{where} names '{meant[0]}' but is no action: write a ```json block, {right}"]
-    return []
-
-
-def _said(item: Any) -> list[str]:
-    """The keys of an object, and its values that are texts; a step's outcome may be any word."""
-    if not isinstance(item, dict) or "outcome" in item:
-        return []
-    return [*item, *(value for value in item.values() if isinstance(value, str))]
-
-
-def _called(item: Any, served: tuple[str, ...]) -> list[str]:
-    """The one of Podium's own tools that an object seems to call: ``{"tool": "save", "args":
-    {...}}``, ``{"name": "save", "input": {...}}`` or ``{"save": {...}}``."""
-    if not isinstance(item, dict):
-        return []
-    filled = [key for key, value in item.items() if isinstance(value, dict)]
-    named = filled if len(item) == 1 else []
-    if _FILLED.intersection(filled):
-        named = [item.get("tool"), item.get("name")]
-    plain = [name.removeprefix(SERVED_PREFIX) for name in named if isinstance(name, str)]
-    return [name for name in plain if name in served]
+def _doubt(
+    prose: list[tuple[int, Fenced]], names: tuple[str, ...], served: tuple[str, ...]
+) -> str | None:
+    """Why prose is an action that was written wrong, of which nothing would be done."""
+    meant = Meant(names, {f"{prefix}{name}": name for name in served for prefix in _PREFIXES})
+    for number, piece in prose:
+        name = meant.in_piece(piece)
+        if name is None:
+            continue
+        right = f'write a ```json block, {{"action": "{name}", ...}}'
+        if piece.info is not None:
+            return f"block {number} names '{name}' but is no action: {right}"
+        return (
+            f"the reply names '{name}' but is no action: {right}, with the fence at the beginning"
+            " of its line; what is only an example, quote with '>'"
+        )
+    return None

@@ -52,9 +52,12 @@ class _NotJson(Exception):
     """What begins here is no object or array."""
 
 
-def scan(text: str) -> list[Found]:
-    """Find the JSON objects of ``text`` that stand in no other, in order; the time is bounded."""
-    return _Scanner(text).scan()
+def scan(text: str, *, lists: bool = False) -> list[Found]:
+    """Find the JSON objects of ``text`` that stand in no other, in order; the time is bounded.
+
+    Those that stand in a list count only with ``lists``.
+    """
+    return _Scanner(text).scan(lists)
 
 
 def is_strict(text: str) -> bool:
@@ -73,7 +76,7 @@ class _Scanner:
         self._memo: dict[int, _Parsed] = {}
         self._budget = min(4 * len(text) + 10_000, _MOST_CHARACTERS)
 
-    def scan(self) -> list[Found]:
+    def scan(self, lists: bool) -> list[Found]:
         starts = [match.start() for match in _BEGINNING.finditer(self._text)]
         for start in reversed(starts[-_MOST_BEGINNINGS:]):
             with contextlib.suppress(_NotJson):
@@ -81,10 +84,12 @@ class _Scanner:
         found: list[Found] = []
         end = 0
         for start, parsed in reversed(self._memo.items()):
-            if start >= end:
+            if start < end:
+                continue
+            if parsed.members is not None:
+                found.append(Found(start, parsed.end, parsed.members))
+            if parsed.members is not None or not lists:
                 end = parsed.end
-                if parsed.members is not None:
-                    found.append(Found(start, parsed.end, parsed.members))
         return found
 
     def _container(self, start: int) -> _Parsed:

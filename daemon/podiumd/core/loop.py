@@ -15,7 +15,7 @@ from podiumd.core import facts as f
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
-from podiumd.core.action_args import checked
+from podiumd.core.action_args import checked, unknown
 from podiumd.core.actions import Action, parse_reply
 from podiumd.core.kernel import Decision
 
@@ -127,7 +127,8 @@ def _go_on(loop: _Loop) -> None:
         elif action.name in settings.served:  # whoever serves it checks its parameters
             return
         elif action.name not in settings.tools:
-            _fail(loop, due.index, f"unknown action type: {action.name}")
+            there_are = (*settings.tools, *settings.served)
+            _fail(loop, due.index, unknown(action.name, there_are), alone=True)
         elif isinstance(problem := checked(action), str):
             _fail(loop, due.index, problem)
         else:
@@ -169,17 +170,25 @@ def _done(loop: _Loop, index: int) -> None:
     loop.end("done")
 
 
-def _fail(loop: _Loop, index: int, message: str) -> None:
+def _fail(loop: _Loop, index: int, message: str, *, alone: bool = False) -> None:
     name = _action(loop, index).name
-    _over(loop, index, lf.Result(action=name, success=False, message=message))
+    _over(loop, index, lf.Result(action=name, success=False, message=message), alone=alone)
 
 
 def _over(
-    loop: _Loop, index: int, result: lf.Result, changes: tuple[lf.FileChange, ...] = ()
+    loop: _Loop,
+    index: int,
+    result: lf.Result,
+    changes: tuple[lf.FileChange, ...] = (),
+    *,
+    alone: bool = False,
 ) -> None:
-    """Record a result; after a critical failure the rest of the reply is skipped."""
+    """Record a result; after a critical failure the rest of the reply is skipped.
+
+    ``alone``: it is not for this turn to do, which says nothing against the rest.
+    """
     name = _action(loop, index).name
-    critical = not result.success and (result.critical or name in CRITICAL)
+    critical = not (result.success or alone) and (result.critical or name in CRITICAL)
     loop.result(
         index,
         lf.Result(
@@ -246,7 +255,7 @@ def _planned(loop: _Loop, command: lc.ActionPlanned) -> None:
 
 def _action_over(loop: _Loop, command: lc.ActionOver) -> None:
     if loop.state.next == ls.Act(command.index):
-        _over(loop, command.index, command.result, command.changes)
+        _over(loop, command.index, command.result, command.changes, alone=command.alone)
         if loop.state.asked:
             _skip(loop, "skipped: you have asked a person, which ends your turn")
             loop.end("done")

@@ -61,11 +61,15 @@ class ActionPlanned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActionOver(msgspec.Struct, frozen=True, kw_only=True):
-    """The action that is due has come to its end. ``changes`` are the files that it did write."""
+    """The action that is due has come to its end. ``changes`` are the files that it did write.
+
+    ``alone``: it is none that this turn may do, so its failure stops nothing else.
+    """
 
     index: int
     result: Result
     changes: tuple[FileChange, ...] = ()
+    alone: bool = False
 
 
 class ActionRefused(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,10 @@ from podiumd.core.fact import Fact
 
 ChangeKind = Literal["created", "modified", "deleted"]
 
+MOST_REFUSALS = 2
+"""How often in one turn the model is told that a hook has refused its commit. What it cannot mend
+then only a person can, and each time costs a request and the hook's time."""
+
 ASK = "ask"
 """The one of Podium's own tools with which the turn ends: a person's answer begins the next."""
 
@@ -153,10 +157,21 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         due = self.present.due if self.present is not None else None
         return Ask() if due is None else Act(due)
 
+    @property
+    def refused(self) -> CommitNote | None:
+        """What a hook said against the work as it is now: nothing was done since that could have
+        changed its mind."""
+        for one in reversed(self.rounds):
+            if one.commit is not None:
+                return one.commit
+            if any(action.intended is not None for action in one.actions):
+                return None
+        return None
+
     def _commit_is_due(self, settings: lf.LoopSettings) -> bool:
         """Once at the end; a hook that has refused this very work would do so again."""
-        refused = self.present is not None and self.present.commit is not None
-        return settings.commit and bool(self.files) and self.commit is None and not refused
+        wanted = settings.commit and bool(self.files)
+        return wanted and self.commit is None and self.refused is None
 
 
 def _kind(change: lf.FileChange) -> ChangeKind:
@@ -224,7 +239,8 @@ def _over(loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
 def _committed(loop: LoopState, fact: f.EffectEnded) -> dict[str, Any]:
     note = CommitNote(state=fact.state, sha=fact.commit, detail=fact.detail)
     done = loop.ending is not None and loop.ending.kind == "done" and not loop.asked
-    if fact.state == "refused" and done:
+    told = sum(one.commit is not None for one in loop.rounds)
+    if fact.state == "refused" and done and told < MOST_REFUSALS:
         present = replace(loop.rounds[-1], commit=note)
         return {"ending": None, "rounds": (*loop.rounds[:-1], present)}
     return {"commit": note}

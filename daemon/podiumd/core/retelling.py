@@ -105,7 +105,8 @@ def feedback(
     if round_.commit is not None:
         parts.append(
             f"The commit of your changes was refused: {round_.commit.detail}\nMend what it names,"
-            " then say that you are done."
+            " then say that you are done. Where only the person can mend it, say what they have to"
+            " do, without any action: that ends your turn."
         )
     parts += [words_of(text) for text in _said_after(loop, round_.number)]
     return "\n\n".join(parts) or "Go on."

@@ -266,7 +266,7 @@ def _tree_detail(before: f.TreeMark | None, now: f.TreeMark | None) -> str:
 
 def _done(d: Decision, intent: f.TurnIntended, report: TurnReport) -> None:
     if d.state.step is None:
-        d.end(classify("turn-complete"))
+        d.end(classify("turn-complete"), detail=report.detail)
         return
     found = extract(report, intent.outcomes)
     if isinstance(found, OutcomeError):

@@ -27,15 +27,10 @@ from podiumd.tools.test_command import detect_test_command
 from podiumd.tools.tool import Done, OnOutput, Plan, Tool, ToolContext
 from podiumd.tools.workspace import Refused
 
-__all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox", "unknown_action"]
+__all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox"]
 
 COMMAND_SECONDS, TEST_SECONDS, MOST_SECONDS = 120.0, 600.0, 3600.0
 """How long a command and a test run may take unless told, and at most."""
-
-
-def unknown_action(name: str) -> Result:
-    """The result of an action that there is not."""
-    return Result(action=name, success=False, message=f"unknown action type: {name}")
 
 
 class Toolbox:
@@ -57,7 +52,8 @@ class Toolbox:
         """What an action would do; a failed result where that is not possible."""
         tool = self.tools.get(action.name)
         if tool is None:
-            return unknown_action(action.name)
+            message = args.unknown(action.name, self.tools)
+            return Result(action=action.name, success=False, message=message)
         try:
             checked = args.checked(action)
             if isinstance(checked, str):

@@ -119,7 +119,7 @@ class Acting:
         """Whether rules, hooks and people allow it; a no is its result."""
         verdict = self._rules.judge(plan.action, plan.risk, plan.command)
         if isinstance(verdict, policy.Deny):
-            await self._over(index, _failed(plan.action, verdict.reason))
+            await self._over(index, _failed(plan.action, verdict.reason), alone=True)
             return False
         use = self._use(index)
         refusal = await self._people.hook(use, "before-tool", action.name, action.args)
@@ -177,9 +177,11 @@ class Acting:
         changes: tuple[lf.FileChange, ...] = (),
         *,
         shown: bool = False,
+        alone: bool = False,
     ) -> None:
         """Store an end, and show it; ``shown``: but for the output, which people have seen."""
-        await self._ledger.record(lc.ActionOver(index=index, result=result, changes=changes))
+        over = lc.ActionOver(index=index, result=result, changes=changes, alone=alone)
+        await self._ledger.record(over)
         await self._people.show("tool_result", outcome(result, output=not shown))
 
     # -- after a crash -----------------------------------------------------------------------------

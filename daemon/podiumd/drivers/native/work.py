@@ -256,7 +256,7 @@ class Work:
         texts = tuple(filter(None, (*map(said, loop.rounds), summary(loop), words)))
         return TurnReport(
             kind=ending.kind,
-            detail=ending.detail,
+            detail=ending.detail or refusal(loop),
             reason=ending.reason,
             limit=ending.limit,
             api_status=ending.api_status,
@@ -295,11 +295,18 @@ def closing_words(loop: ls.LoopState, commits: bool) -> str:
 
     ``commits``: somebody may expect a commit; else there is nothing to say.
     """
-    if loop.commit is not None and loop.commit.detail:
+    if loop.commit is not None and loop.commit.state != "refused":
         return loop.commit.detail
-    if not (commits and loop.files) or loop.commit is not None:
+    if not (commits and loop.files):
         return ""
-    return f"Nothing was committed: {', '.join(f'{kind} {path}' for path, kind in loop.files)}."
+    files = ", ".join(f"{kind} {path}" for path, kind in loop.files)
+    return "\n".join(filter(None, (f"Nothing was committed: {files}.", refusal(loop))))
+
+
+def refusal(loop: ls.LoopState) -> str:
+    """What a hook said that has kept the turn from its commit."""
+    note = loop.commit or loop.refused
+    return note.detail if note is not None and note.state == "refused" else ""
 
 
 def summary(loop: ls.LoopState) -> str:
