@@ -16,6 +16,7 @@ from tests.e2e.stories import LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
 from tests.runtime.processes import marker_of
+from tests.tools.git_repository import set_for_person
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
@@ -99,7 +100,9 @@ async def test_the_git_of_a_killed_daemon_does_not_work_on_at_what_the_next_one_
     repo.git("commit", "-m", "slow")
     fifo = podium.machine.root / "reached"
     os.mkfifo(fifo)
-    repo.git("config", "filter.slow.smudge", f"echo here > '{fifo}'; exec sleep 3600")
+    set_for_person(
+        podium.machine.home, "filter.slow.smudge", f"echo here > '{fifo}'; exec sleep 3600"
+    )
     run = await podium.rpc(
         "runs.start",
         recipe=podium.machine.recipe("loop", LOOP),
@@ -108,7 +111,7 @@ async def test_the_git_of_a_killed_daemon_does_not_work_on_at_what_the_next_one_
     )
     assert await marker_of(fifo) == "here"
     await podium.kill9()
-    repo.git("config", "filter.slow.smudge", "cat")
+    set_for_person(podium.machine.home, "filter.slow.smudge", "cat")
     assert [line for line in podium.children() if line.startswith("sleep ")]
     await podium.start()
     ended = await podium.ended(run["run_id"])

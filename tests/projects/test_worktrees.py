@@ -16,7 +16,7 @@ from podiumd.projects.worktrees import Worktrees, branch_name
 from podiumd.tools.git import GitError
 from podiumd.tools.process import identity_of, wait_gone
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
 @pytest.fixture(autouse=True)
@@ -125,19 +125,24 @@ async def test_what_cannot_be_is_refused_with_its_reason(
     assert {path.name for path in tmp_path.iterdir()} == {"plain", "bare", "shop", "shop-taken"}
 
 
+def filtered(project: Path, home: Path, smudge: str) -> None:
+    """Let each checkout of the project run a filter of the person's own."""
+    (project / ".gitattributes").write_text("*.txt filter=own\n")
+    commit(project, "filtered")
+    set_for_person(home, "filter.own.smudge", smudge)
+    set_for_person(home, "filter.own.required", "true")
+
+
 async def test_a_failure_of_git_leaves_neither_directory_nor_branch(
     maker: Worktrees, project: Path, tmp_path: Path
 ) -> None:
-    hook = project / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
-    hook.chmod(0o755)
+    filtered(project, tmp_path, "echo not today >&2; exit 1")
     with pytest.raises(WorktreeRefused, match="not today") as refusal:
         await maker.create("work", str(project))
     assert refusal.value.error_type == "git_failed"
     assert branches(project) == ["main"]
     assert not (tmp_path / "shop-work").exists()
-    hook.unlink()
+    set_for_person(tmp_path, "filter.own.smudge", "cat")
     assert (await maker.create("work", str(project))).branch == "work"
 
 
@@ -147,10 +152,7 @@ async def test_what_is_given_up_in_the_middle_leaves_nothing(
 ) -> None:
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    hook = project / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\necho $$ > {gate}\nexec sleep 1000\n")
-    hook.chmod(0o755)
+    filtered(project, tmp_path, f"echo $$ > {gate}; exec sleep 1000")
     if end == "too slow":
         monkeypatch.setattr(worktrees, "LIMIT_SECONDS", 0.2)
         assert await refused(maker, "work", project) == "git_failed"
@@ -158,11 +160,11 @@ async def test_what_is_given_up_in_the_middle_leaves_nothing(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(maker.create, "work", str(project))
             async with await trio.open_file(gate) as reached:
-                hook_process = identity_of(int(await reached.readline()))
+                helper = identity_of(int(await reached.readline()))
             nursery.cancel_scope.cancel()
-        assert hook_process is not None
+        assert helper is not None
         with trio.fail_after(HANG_SECONDS):
-            await wait_gone(hook_process)
+            await wait_gone(helper)
     assert branches(project) == ["main"]
     assert not (tmp_path / "shop-work").exists()
 

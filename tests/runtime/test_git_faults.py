@@ -16,7 +16,7 @@ from podiumd.tools import git
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.runtime.processes import marker_of
-from tests.tools.git_repository import commit, make_repository
+from tests.tools.git_repository import commit, make_repository, set_for_person
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def test_a_git_that_takes_too_long_does_not_hold_the_end_of_a_turn_up(
 ) -> None:
     looked = trio.Event()
 
-    async def hang(path: str, *, nested: bool) -> str:
+    async def hang(path: str) -> str:
         looked.set()
         await trio.sleep_forever()
         raise AssertionError
@@ -150,14 +150,15 @@ async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_wai
 
 
 async def test_a_run_is_cancelled_while_git_makes_its_worktree_and_does_not_come_to_an_end(
-    machine: Machine, repository: Path, one: str
+    machine: Machine, repository: Path, one: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fifo = machine.project / "reached"
     os.mkfifo(fifo)
-    hook = repository / ".git" / "hooks" / "post-checkout"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\necho here > '{fifo}'\nexec sleep 3600\n")
-    hook.chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (repository / ".gitattributes").write_text("* filter=slow\n")
+    commit(repository, "filtered")
+    set_for_person(tmp_path, "filter.slow.smudge", f"echo here > '{fifo}'; exec sleep 3600")
     async with running(machine) as daemon:
         run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
         assert await marker_of(fifo) == "here"
@@ -171,7 +172,7 @@ async def test_a_run_is_cancelled_while_git_looks_at_its_tree_and_never_answers(
 ) -> None:
     asked = trio.Event()
 
-    async def dirty(path: str, *, nested: bool) -> list[str]:
+    async def dirty(path: str) -> list[str]:
         asked.set()
         await trio.sleep_forever()
         return []

@@ -128,7 +128,7 @@ async def test_a_git_that_never_answers_holds_a_turn_up_for_seconds_alone(
 ) -> None:
     asked = trio.Event()
 
-    async def stuck(_path: str, *, nested: bool) -> str:
+    async def stuck(_path: str) -> str:
         asked.set()
         await trio.sleep_forever()
         raise AssertionError

@@ -13,11 +13,21 @@ from podiumd.runtime import unfinished_worktrees
 from podiumd.store.errors import StoreError
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.runtime.processes import marker_of
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
 @pytest.fixture
-def repository(machine: Machine) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The person's, whose settings name the filters: what a repository names is not run."""
+    path = tmp_path / "person"
+    path.mkdir()
+    monkeypatch.setenv("HOME", str(path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return path
+
+
+@pytest.fixture
+def repository(machine: Machine, home: Path) -> Path:
     path = make_repository(machine.project / "repo")
     (path / ".gitattributes").write_text("*.slow filter=slow\n")
     for name in ("a.txt", "m.slow", "z.txt"):
@@ -27,9 +37,9 @@ def repository(machine: Machine) -> Path:
 
 
 @pytest.fixture
-def deadly(repository: Path) -> Path:
+def deadly(repository: Path, home: Path) -> Path:
     """A repository whose checkout kills the git that does it, with all that git has started."""
-    run_git(repository, "config", "filter.slow.smudge", "kill -9 0")
+    set_for_person(home, "filter.slow.smudge", "kill -9 0")
     return repository
 
 
@@ -73,19 +83,19 @@ async def test_what_a_killed_git_left_is_gone_when_its_run_is(
         assert line["run_id"] == run_id
 
 
-def hanging_checkout(machine: Machine, repository: Path) -> Path:
+def hanging_checkout(machine: Machine, home: Path) -> Path:
     """Let git hang in the middle of a checkout; returns the pipe that tells of it."""
     fifo = machine.project / "reached"
     os.mkfifo(fifo)
     hang = f"echo here > '{fifo}'; exec sleep 3600"
-    run_git(repository, "config", "filter.slow.smudge", hang)
+    set_for_person(home, "filter.slow.smudge", hang)
     return fifo
 
 
 async def test_a_run_that_is_cancelled_while_its_worktree_is_made_leaves_no_branch(
-    machine: Machine, one: str, repository: Path
+    machine: Machine, one: str, repository: Path, home: Path
 ) -> None:
-    fifo = hanging_checkout(machine, repository)
+    fifo = hanging_checkout(machine, home)
     async with running(machine) as daemon:
         run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
         assert await marker_of(fifo) == "here"
@@ -122,16 +132,16 @@ async def test_work_in_what_was_left_half_made_is_kept_and_named(
 
 
 async def test_a_half_made_worktree_of_a_run_that_goes_on_is_made_anew_but_not_over_work(
-    machine: Machine, one: str, repository: Path
+    machine: Machine, one: str, repository: Path, home: Path
 ) -> None:
-    fifo = hanging_checkout(machine, repository)
+    fifo = hanging_checkout(machine, home)
     runs = []
     async with running(machine) as daemon:  # it ends before the first of them has its worktree
         for _ in range(2):
             where = {"working_directory": str(repository), "worktree": True}
             runs.append(await daemon.start(one, **where))
             assert await marker_of(fifo) == "here"
-    run_git(repository, "config", "filter.slow.smudge", "kill -9 0")
+    set_for_person(home, "filter.slow.smudge", "kill -9 0")
     for run_id in runs:
         subprocess.run(
             ["git", "-C", str(repository), "branch", "-D", f"podium/{run_id}"],
@@ -139,7 +149,7 @@ async def test_a_half_made_worktree_of_a_run_that_goes_on_is_made_anew_but_not_o
             check=True,
         )
         leave_half_made(machine, run_id, repository)
-    run_git(repository, "config", "--unset", "filter.slow.smudge")
+    set_for_person(home, "filter.slow.smudge", "cat")
     good, bad = runs
     (place(machine, bad) / "notes").write_text("mine")
     async with running(machine) as daemon:

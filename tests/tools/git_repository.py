@@ -36,3 +36,9 @@ def commit(path: Path, message: str) -> str:
     run_git(path, "add", "--all")
     run_git(path, "commit", "--quiet", "--allow-empty", "--message", message)
     return run_git(path, "rev-parse", "HEAD")
+
+
+def set_for_person(home: Path, key: str, value: str) -> None:
+    """Set something in the person's own settings, whose ``home`` this is."""
+    file = home / ".gitconfig"
+    subprocess.run(["git", "config", "--file", f"{file}", key, value], check=True)

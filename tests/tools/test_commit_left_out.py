@@ -9,7 +9,7 @@ import trio
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.process import identity_of, wait_gone
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import commit
+from tests.tools.git_repository import commit, set_for_person
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -148,9 +148,19 @@ async def test_a_message_that_a_hook_empties_is_a_refusal(turn: Turn) -> None:
     )
 
 
-async def test_a_person_who_signs_gets_signed_commits_or_is_told(turn: Turn) -> None:
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The person's, with their own settings."""
+    path = tmp_path / "home"
+    path.mkdir()
+    monkeypatch.setenv("HOME", f"{path}")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return path
+
+
+async def test_a_person_who_signs_gets_signed_commits_or_is_told(turn: Turn, home: Path) -> None:
     turn.git("config", "commit.gpgSign", "true")
-    turn.git("config", "gpg.program", "false")
+    set_for_person(home, "gpg.program", "false")
     turn.change("a.py", "x\n")
 
     refused = await turn.commit()
@@ -161,16 +171,21 @@ async def test_a_person_who_signs_gets_signed_commits_or_is_told(turn: Turn) -> 
     )
     signer.chmod(0o755)
     turn.git("config", "gpg.program", str(signer))
+    not_run = await turn.commit()
+    turn.git("config", "--unset", "gpg.program")
+    set_for_person(home, "gpg.program", str(signer))
     done = await turn.commit()
 
     assert refused.state == "failed" and "sign" in refused.detail
+    # A repository that names the program that signs may name one that an agent has written.
+    assert not_run.state == "failed" and "sign" in not_run.detail
     assert done.state == "committed"
     assert "gpgsig -----BEGIN PGP SIGNATURE-----" in turn.git("cat-file", "commit", "HEAD")
 
 
 @pytest.mark.slow
 async def test_a_signature_that_nobody_gives_is_not_waited_for_without_end(
-    turn: Turn, monkeypatch: pytest.MonkeyPatch
+    turn: Turn, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The signing program asks for a passphrase where nobody sees it."""
     monkeypatch.setattr("podiumd.tools.commit.SIGNING_SECONDS", 2.0)
@@ -178,7 +193,7 @@ async def test_a_signature_that_nobody_gives_is_not_waited_for_without_end(
     signer.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
     signer.chmod(0o755)
     turn.git("config", "commit.gpgSign", "true")
-    turn.git("config", "gpg.program", str(signer))
+    set_for_person(home, "gpg.program", str(signer))
     turn.change("a.py", "x\n")
 
     with trio.fail_after(HANG_SECONDS):

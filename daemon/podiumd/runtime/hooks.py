@@ -13,7 +13,6 @@ from podiumd.core.recipe import Hook
 from podiumd.core.state import RunState
 from podiumd.drivers.base import HookPoint
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.world import confined
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.hooks import HookResult, run_hook
 from podiumd.tools.hooks_builtin import PREFIX, Moment, run_builtin
@@ -129,5 +128,4 @@ def _moment(state: RunState) -> Moment:
         context={key: state.ctx.get(key) for key in recipe.context},
         required=tuple(required),
         working_directory=state.start.working_directory,
-        confined=confined(state),
     )

@@ -23,9 +23,6 @@ from podiumd.runtime.lockfile import LeaseError
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
 
-CONFINED = "native"
-"""The agent whose commands run in a sandbox."""
-
 TREE_SECONDS = 10.0
 """How long git may take to say which working tree a directory is in: the daemon's start waits."""
 
@@ -89,8 +86,7 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
         return {}
     if await git.top_level(state.start.working_directory) is None:
         return {}
-    nested = not confined(state)
-    paths = await git.dirty(state.start.working_directory, nested=nested)
+    paths = await git.dirty(state.start.working_directory)
     return {"dirty": tuple(shown(path) for path in paths)}
 
 
@@ -130,18 +126,10 @@ async def _mark_in_time(state: RunState) -> TreeMark | None:
 
 
 async def _mark(state: RunState) -> TreeMark | None:
-    where, nested = state.start.working_directory, not confined(state)
+    where = state.start.working_directory
     if await git.top_level(where) is None:
         return None
-    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where, nested=nested))
-
-
-def confined(state: RunState) -> bool:
-    """Whether an agent of the run may have been in a sandbox, which nothing that it leaves behind
-    may get out of by our hand."""
-    steps = state.recipe.steps.values() if state.recipe is not None else ()
-    agents = {state.start.agent, state.start.agent_override, *(step.agent for step in steps)}
-    return CONFINED in agents
+    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))
 
 
 def _take_session(actor: RunActor, agent: Agent) -> Holder | None:

@@ -2,20 +2,19 @@
 
 Git is run with argument lists and an environment of its own: nothing of the caller's ``GIT_*``
 leaks in (a daemon started from a hook would otherwise look at the hook's repository), no prompt
-can come up, and looking never takes the index lock from an agent that commits at that moment.
+can come up, and looking never takes the index lock from an agent that commits at that moment. It
+runs no hook, and no program that a repository names (see ``git_settings``).
 Paths are bytes to git and may hold anything but NUL; here they are ``str`` as ``os.fsdecode``
-makes them. How long to wait is the caller's; a cancelled git is ended with its hooks.
+makes them. How long to wait is the caller's; a cancelled git is ended with what it has started.
 
 Every function raises ``GitError`` when git is missing or fails in a way not named in its text.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 from typing import Literal
@@ -23,30 +22,41 @@ from typing import Literal
 import trio
 
 from podiumd.tools import tree
-from podiumd.tools.environment import plain_environment
+from podiumd.tools.git_process import (
+    BARE,
+    GitError,
+    Result,
+    asked_of,
+    bare_above,
+    command_line,
+    end_group,
+    run_git,
+)
+from podiumd.tools.git_settings import git_environment
 from podiumd.tools.process import MARKER
+
+__all__ = [
+    "GitError", "add_worktree", "branch_exists", "dirty", "entries", "head", "listed_files",
+    "remove_worktree", "top_level", "tree_digest", "worktree_exists",
+]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
-_TERMINATE_SECONDS = 2.0
-
-# fsmonitor would start a daemon of git's own, or whatever program the repository names.
-_SETTINGS = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+_MOST_SUBMODULES = 200
+_NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
 _LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
-_STATUS = ("status", "-z", "--no-renames")
-
-
-class GitError(Exception):
-    """Git could not do what was asked; the message says what and why."""
+_STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
 async def top_level(path: str | os.PathLike[str]) -> str | None:
     """The real path of the working tree that ``path`` lies in; ``None`` outside of any."""
+    if bare_above(_real(path)) is not None:
+        return None
     result = await _git(path, "rev-parse", "--show-toplevel")
     if result.returncode == 0:
         return _real(os.fsdecode(_line(result.stdout)))
-    words = result.stderr
-    if b"not a git repository" in words or b"must be run in a work tree" in words:
+    none = ("not a git repository", "must be run in a work tree", BARE)
+    if any(words.encode() in result.stderr for words in none):
         return None
     raise _failed(result)
 
@@ -59,49 +69,67 @@ async def head(path: str | os.PathLike[str]) -> str | None:
     return _line(_checked(result).stdout).decode()
 
 
-async def dirty(path: str | os.PathLike[str], *, nested: bool = True) -> list[str]:
+async def dirty(path: str | os.PathLike[str]) -> list[str]:
     """The paths that differ from ``HEAD``, from the tree's top: changed, staged, conflicted and
     untracked ones (an untracked directory as one, with ``/`` at its end), ignored ones not.
 
-    Repositories inside are looked into where ``nested`` says so: git then runs what their own
-    settings name (filters), so not after an agent that was confined to a sandbox.
+    A submodule counts as changed where its own files are.
     """
-    told = (*_status(nested), "--porcelain=v1", "--untracked-files=normal")
-    listing = await _git(path, *told)
+    listing = await _git(path, *_STATUS, "--porcelain=v1", "--untracked-files=normal")
     # An entry is two letters, a blank, the path. Without renames each has one path.
-    return [os.fsdecode(entry[3:]) for entry in entries(_checked(listing).stdout)]
+    names = [os.fsdecode(entry[3:]) for entry in entries(_checked(listing).stdout)]
+    top = await top_level(path)
+    inside = [] if top is None else await _dirty_submodules(top, _MAX_NESTING)
+    return [*names, *(name for name in map(os.fsdecode, inside) if name not in names)]
 
 
-async def tree_digest(path: str | os.PathLike[str], *, nested: bool = True) -> str:
+async def tree_digest(path: str | os.PathLike[str]) -> str:
     """A digest of the commit, the index and the files that differ from it, untracked ones too.
 
     Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
-    do, in nested repositories as well (``nested`` as for ``dirty``). To stay cheap,
+    do, in nested repositories as well. To stay cheap,
     contents count up to a total (see ``tree``); of larger or later files size and time stand in.
     Empty outside git.
     """
     top = await top_level(path)
-    return "" if top is None else await _digest(top, _MAX_NESTING if nested else 0, nested)
+    return "" if top is None else await _digest(top, _MAX_NESTING)
 
 
-def _status(nested: bool) -> tuple[str, ...]:
-    return (*_STATUS, f"--ignore-submodules={'none' if nested else 'dirty'}")
-
-
-async def _digest(top: str, depth: int, nested: bool) -> str:
+async def _digest(top: str, depth: int) -> str:
     commit = await head(top)
-    told = (*_status(nested), "--porcelain=v2", "--untracked-files=all")
-    listing = await _git(top, *told)
+    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
     status = _checked(listing).stdout
-    names = [_path_in_v2(entry) for entry in entries(status)]
+    names = dict.fromkeys(_path_in_v2(entry) for entry in entries(status))
+    names |= dict.fromkeys(await _dirty_submodules(top, depth))
     known = f"{commit}\n".encode() + status
     digest, directories = await trio.to_thread.run_sync(tree.digest, top, known, names)
     if depth == 0:
         return digest
     for directory in directories:  # a nested repository or submodule: all else is listed as files
         if await top_level(directory) == _real(directory):
-            digest = tree.combine(digest, await _digest(directory, depth - 1, nested))
+            digest = tree.combine(digest, await _digest(directory, depth - 1))
     return digest
+
+
+async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
+    """The submodules with changes of their own. Git itself does not look into them for us: it
+    would run what their settings name."""
+    if depth == 0:
+        return []
+    found = []
+    listed = _checked(await _git(top, "ls-files", "-z", "--stage")).stdout
+    links = [entry for entry in entries(listed) if entry.startswith(b"160000 ")]
+    for entry in links[:_MOST_SUBMODULES]:
+        name = entry.partition(b"\t")[2]
+        directory = _real(Path(top, os.fsdecode(name)))
+        if not await trio.Path(directory, ".git").exists():
+            continue
+        if await top_level(directory) != directory:
+            continue
+        changed = _checked(await _git(directory, *_STATUS, "--porcelain=v1")).stdout
+        if changed or await _dirty_submodules(directory, depth - 1):
+            found.append(name)
+    return found
 
 
 async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[str], bool] | None:
@@ -114,15 +142,16 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
         return None
     found: dict[str, None] = {}
     rest = b""
+    command = await command_line(_real(path), *_LISTING)
     async with trio.open_nursery() as nursery:
         run = functools.partial(
             trio.run_process,
-            ["git", "-C", _real(path), *_SETTINGS, *_LISTING],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             check=False,
-            env=_environment(),
+            env=git_environment(os.environ) | _NO_LOCKS,
             start_new_session=True,
             deliver_cancel=end_group,
         )
@@ -198,39 +227,9 @@ async def remove_worktree(
     await _git(repo, "update-ref", "-d", f"refs/heads/{branch}", _commit(commit))
 
 
-Result = subprocess.CompletedProcess[bytes]
-
-
 async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
-    try:
-        return await trio.run_process(
-            ["git", "-C", _real(path), *_SETTINGS, *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            env=_environment() | ({MARKER: marker} if marker else {}),
-            start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
-            deliver_cancel=end_group,
-        )
-    except OSError as error:
-        raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
-
-
-def _environment() -> dict[str, str]:
-    return plain_environment(os.environ) | {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "LC_ALL": "C",
-    }
-
-
-async def end_group(process: trio.Process) -> None:
-    """End a git with the hooks and helpers it has started, politely first: it removes its locks."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        await trio.sleep(_TERMINATE_SECONDS)
+    variables = _NO_LOCKS | ({MARKER: marker} if marker else {})
+    return await run_git(_real(path), *arguments, variables=variables)
 
 
 def _checked(result: Result) -> Result:
@@ -240,11 +239,9 @@ def _checked(result: Result) -> Result:
 
 
 def _failed(result: Result) -> GitError:
-    asked = " ".join(result.args[3 + len(_SETTINGS) : 5 + len(_SETTINGS)])
     said = result.stderr.decode("utf-8", "replace").strip()[-2000:]
-    return GitError(
-        f"git {asked} failed in '{result.args[2]}' with status {result.returncode}: {said}"
-    )
+    where = f"in '{result.args[2]}' with status {result.returncode}"
+    return GitError(f"git {asked_of(result.args)} failed {where}: {said}")
 
 
 def _line(output: bytes) -> bytes:

@@ -1,67 +1,44 @@
-"""Git for programs: one call, with input and an environment of its own.
-
-Beyond what ``podiumd.tools.git`` guards against, no hook of the repository runs by itself here:
-a hook may be a file of the working tree, which a model may have written.
-"""
+"""Git for programs: one call, with input and an environment of its own."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 
-import trio
+from podiumd.tools.git_process import GitError, Result, run_git
+from podiumd.tools.git_settings import HOOKS_PATH, SETTINGS, Confine
 
-from podiumd.tools.environment import plain_environment
-from podiumd.tools.git import GitError, end_group
-
-_SETTINGS = (
-    "core.fsmonitor=false", "core.quotePath=false", "core.hooksPath=/dev/null",
-    "i18n.commitEncoding=UTF-8", "gc.auto=0", "submodule.recurse=false",
-)  # fmt: skip
+_WITH_HOOKS = tuple(one for one in SETTINGS if one != HOOKS_PATH)
 
 
 class GitCall:
-    """Calls git in the directory ``top``, with ``extra`` in its environment."""
+    """Calls git in the directory ``top``, with ``extra`` in its environment; ``confine`` runs the
+    filters that the repository names (see ``git_settings``)."""
 
-    def __init__(self, top: str, extra: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, top: str, extra: Mapping[str, str] | None = None, confine: Confine | None = None
+    ) -> None:
         self.top = top
         self._extra = dict(extra or {})
+        self._confine = confine
 
     def with_environment(self, **extra: str) -> GitCall:
         """The same with more variables."""
-        return GitCall(self.top, {**self._extra, **extra})
+        return GitCall(self.top, {**self._extra, **extra}, self._confine)
 
-    async def run(
-        self, *arguments: str, stdin: bytes = b"", hooks: bool = False
-    ) -> subprocess.CompletedProcess[bytes]:
+    async def run(self, *arguments: str, stdin: bytes = b"", hooks: bool = False) -> Result:
         """Run it to its end, whatever its status. Raises ``GitError`` where there is no git.
 
         With ``hooks`` it sees where the repository keeps its hooks.
         """
-        settings = [one for one in _SETTINGS if not (hooks and one.startswith("core.hooksPath"))]
-        options = [word for one in settings for word in ("-c", one)]
-        environment = {
-            **plain_environment(os.environ),
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_EDITOR": ":",
-            "GIT_LITERAL_PATHSPECS": "1",  # names of files are names
-            "LC_ALL": "C",
-            **self._extra,
-        }
-        try:
-            return await trio.run_process(
-                ["git", "-C", self.top, *options, *arguments],
-                stdin=stdin,
-                capture_stdout=True,
-                capture_stderr=True,
-                check=False,
-                env=environment,
-                start_new_session=True,
-                deliver_cancel=end_group,
-            )
-        except OSError as error:
-            raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+        return await run_git(
+            self.top,
+            *arguments,
+            variables={"GIT_LITERAL_PATHSPECS": "1", **self._extra},  # names of files are names
+            stdin=stdin,
+            settings=_WITH_HOOKS if hooks else SETTINGS,
+            confine=self._confine,
+        )
 
     async def out(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What it prints. Raises ``GitError`` where it fails, with its words."""

@@ -31,14 +31,12 @@ _MOST_KEPT: Final = 1000
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """Where the conversation stands. ``context`` has every declared key, in declared order;
-    ``required`` are the keys without which no edge leads out of the phase. ``confined``: nothing
-    that an agent may have left in nested repositories is run."""
+    ``required`` are the keys without which no edge leads out of the phase."""
 
     phase: str
     context: Mapping[str, Any]
     required: tuple[str, ...]
     working_directory: str
-    confined: bool = False
 
 
 async def run_builtin(argv: Sequence[str], moment: Moment) -> HookResult:
@@ -84,7 +82,7 @@ def _missing(paths: tuple[str, ...], where: str) -> str:
 
 async def _clean_tree(_: tuple[str, ...], moment: Moment) -> str:
     try:
-        changed = await git.dirty(moment.working_directory, nested=not moment.confined)
+        changed = await git.dirty(moment.working_directory)
     except git.GitError as error:
         return str(error)
     shown = ", ".join(changed[:10]) + (" ..." if len(changed) > 10 else "")

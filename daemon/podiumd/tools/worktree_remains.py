@@ -83,13 +83,11 @@ async def _commit_of(git: GitCall, name: str) -> str | None:
 async def _added(git: GitCall, directory: str, commit: str) -> list[str]:
     """The files in ``directory`` that are not as git writes them for ``commit``; those that it did
     not come to are no matter."""
-    common = await git.line("rev-parse", "--path-format=absolute", "--git-common-dir")
     with tempfile.TemporaryDirectory(prefix="podium-index-") as scratch:
         # Of its own: a git that was killed leaves a locked index, or none.
         index = str(Path(scratch, "index"))
-        there = GitCall(
-            directory, {"GIT_DIR": common, "GIT_WORK_TREE": directory, "GIT_INDEX_FILE": index}
-        )
+        # Not by GIT_DIR, with which git takes any directory for a repository.
+        there = git.with_environment(GIT_WORK_TREE=directory, GIT_INDEX_FILE=index)
         await there.out("read-tree", commit)
         untracked = await there.out("ls-files", "-z", "--others")
         changed = await there.out("ls-files", "-z", "--modified")

@@ -1,0 +1,127 @@
+"""Starts git: the one place where the daemon does, with what it may not run taken from it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from podiumd.tools.bare_layout import is_laid_out
+from podiumd.tools.git_settings import (
+    SETTINGS,
+    Confine,
+    git_environment,
+    kept_from,
+    named_programs,
+    runs_nothing,
+)
+
+TERMINATE_SECONDS: Final = 2.0
+BARE: Final = "cannot use bare repository"
+"""Git's words, and ours, where a directory is itself laid out as a repository."""
+
+Result = subprocess.CompletedProcess[bytes]
+
+
+class GitError(Exception):
+    """Git could not do what was asked; the message says what and why."""
+
+
+async def run_git(
+    path: str,
+    *arguments: str,
+    variables: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    settings: Sequence[str] = SETTINGS,
+    confine: Confine | None = None,
+) -> Result:
+    """Run git in the directory ``path`` to its end, whatever its status.
+
+    ``confine`` runs the filters that the repository names, which else are not run. Raises
+    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository.
+    """
+    command = await command_line(path, *arguments, settings=settings, confine=confine)
+    return await _run(command, git_environment(os.environ) | dict(variables or {}), stdin)
+
+
+async def command_line(
+    path: str,
+    *arguments: str,
+    settings: Sequence[str] = SETTINGS,
+    confine: Confine | None = None,
+) -> list[str]:
+    """The whole command line of a git that runs nothing which the repository names."""
+    bare = bare_above(path)
+    if bare is not None:
+        raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
+    command = ["git", "-C", path]
+    told = [word for one in settings for word in ("-c", one)]
+    if not runs_nothing(arguments):
+        named = await _named([*command, *told, "config"])
+        odd = next((key for key in named if "=" in key), None)
+        if odd is not None:
+            raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
+        told += [word for one in kept_from(named, arguments, confine) for word in ("-c", one)]
+    return [*command, *told, *arguments]
+
+
+async def _named(config: list[str]) -> dict[str, str]:
+    """The programs that the settings of a repository name, and those of one worktree alone."""
+    environment = git_environment(os.environ)
+    listing = ["--includes", "-z", "--list"]
+    shared = (await _run([*config, "--local", *listing], environment)).stdout
+    if b"extensions.worktreeconfig" not in shared.lower():
+        return named_programs(shared)
+    own = (await _run([*config, "--worktree", *listing], environment)).stdout
+    return named_programs(shared) | named_programs(own)
+
+
+def bare_above(path: str) -> str | None:
+    """The directory that git would take for a repository itself, going up from ``path``.
+
+    Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
+    """
+    for directory in (Path(path), *Path(path).parents):
+        if os.path.lexists(directory / ".git"):
+            return None
+        if is_laid_out(directory):
+            return None if directory.name == ".git" else f"{directory}"
+    return None
+
+
+async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes = b"") -> Result:
+    try:
+        return await trio.run_process(
+            command,
+            stdin=stdin,
+            capture_stdout=True,
+            capture_stderr=True,
+            check=False,
+            env=environment,
+            start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
+            deliver_cancel=end_group,
+        )
+    except OSError as error:
+        raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+
+
+async def end_group(process: trio.Process) -> None:
+    """End a git with the helpers it has started, politely first: it removes its locks."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        await trio.sleep(TERMINATE_SECONDS)
+
+
+def asked_of(command: Sequence[str]) -> str:
+    """What git was asked to do, in two words, by its whole command line."""
+    words = list(command[3:])
+    while words[:1] == ["-c"]:
+        del words[:2]
+    return " ".join(words[:2])

@@ -1,0 +1,116 @@
+"""The settings and variables of every git of the daemon's own, and what it may not run. Pure.
+
+A repository can name programs in its settings, and an agent may have written what they name: a
+script in the tree, or a whole repository. So no hook runs, nothing is fetched, and of what the
+repository's own settings name nothing is run. What the person's own settings name, global or of
+the system, runs as ever. docs/security.md has the list of all through which git runs a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from podiumd.tools.environment import plain_environment
+
+SETTINGS: Final = (
+    "safe.bareRepository=explicit",  # a directory that is laid out as a repository is none
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "i18n.commitEncoding=UTF-8",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+)
+HOOKS_PATH: Final = "core.hooksPath=/dev/null"
+SAFE_SINCE: Final = (2, 38)
+"""The first git that knows ``safe.bareRepository``."""
+
+_VARIABLES: Final = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_ASKPASS": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",  # none: nothing of ours fetches
+    "LC_ALL": "C",
+}
+# These run no program by any setting; all others are given what keeps them from it.
+_RUN_NOTHING: Final = frozenset(
+    ("check-attr", "check-ignore", "config", "diff-tree", "for-each-ref", "ls-tree", "merge-base",
+     "merge-file", "mktree", "read-tree", "rev-list", "rev-parse", "show-ref", "symbolic-ref",
+     "update-ref", "var", "write-tree")
+)  # fmt: skip
+# These look and write nothing. A file that a filter would change back passes for another there.
+_LOOK: Final = frozenset(("diff-files", "diff-index", "ls-files", "status"))
+_FILTER: Final = re.compile(r"(filter\..+)\.(clean|smudge|process)", re.DOTALL)
+_PROGRAM: Final = re.compile(
+    r"core\.(sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
+    r"|sequence\.editor|pager\..+|interactive\.difffilter|diff\.external|diff\..+\.(command|textconv)"
+    r"|(difftool|mergetool|man|browser)\..+\.(cmd|path)|merge\..+\.driver|credential\.(.+\.)?helper"
+    r"|gpg\.(.+\.)?program|gpg\.ssh\.defaultkeycommand|trailer\..+\.(command|cmd)"
+    r"|remote\..+\.(uploadpack|receivepack|vcs)|uploadpack\.packobjectshook|gc\.recentobjectshook"
+    r"|hook\..+\.command|lfs\.(extension|customtransfer)\..+\.(clean|smudge|path)"
+    r"|sendemail\..+cmd|tar\..+\.command|imap\.tunnel",
+    re.DOTALL,
+)
+_REFUSED: Final = (
+    "echo 'Podium runs nothing outside of the sandbox that a repository names in its own settings "
+    "({}); what your own settings name (git config --global) runs' >&2; exit 1"
+)
+
+Confine = Callable[[str], str]
+"""Makes of a filter's command one that runs it in a sandbox."""
+
+
+def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a git of ours: nothing of the caller's ``GIT_*`` is among them."""
+    return plain_environment(environ) | _VARIABLES
+
+
+def runs_nothing(arguments: Sequence[str]) -> bool:
+    """Whether a command of git runs no program, whatever the settings."""
+    name, *options = arguments
+    if name == "cat-file":
+        return not {"--filters", "--textconv"} & set(options)
+    if name == "hash-object":
+        return not any(option.startswith("--path") for option in options)
+    if name == "ls-files":
+        return "--modified" not in options
+    return name in _RUN_NOTHING or (name == "update-index" and "--index-info" in options)
+
+
+def named_programs(listing: bytes) -> dict[str, str]:
+    """The settings that name a program, of those of a repository as ``config -z --list`` has
+    them; one without a program in it names none."""
+    found = {}
+    for entry in listing.split(b"\0"):
+        key, _, value = entry.decode("utf-8", "surrogateescape").partition("\n")
+        if value.strip() and (_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key)):
+            found[key] = value
+    return found
+
+
+def kept_from(
+    named: Mapping[str, str], arguments: Sequence[str], confine: Confine | None = None
+) -> list[str]:
+    """The settings that keep a command of git from running what a repository has ``named``.
+
+    With ``confine`` filters run where that says. Else one that only looks sees files without
+    them, and one that writes fails at a file that needs one: nothing goes by unfiltered.
+    """
+    settings = []
+    for key, value in named.items():
+        of_filter = _FILTER.fullmatch(key)
+        refusing = _REFUSED.format(re.sub(r"[^\w.-]", "?", key))
+        if of_filter is None:
+            settings.append(f"{key}={refusing}")
+            continue
+        looks = arguments[0] in _LOOK and confine is None
+        settings.append(f"{of_filter[1]}.required={'false' if looks else 'true'}")
+        instead = confine(value) if confine is not None else "" if looks else refusing
+        settings.append(f"{key}={instead}")
+    return settings
