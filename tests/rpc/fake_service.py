@@ -173,7 +173,12 @@ class FakeService:
         page = [event for event in self.events if event.get("seq", 0) > after_seq][:limit]
         return page, page[-1]["seq"] if page else after_seq
 
-    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[Subscription]:
+    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
+        return (*await self.run_events(run_id, 0, limit), 0)
+
+    def follow_run(
+        self, run_id: str, after_seq: int, told: int | None = None
+    ) -> AbstractAsyncContextManager[Subscription]:
         return self._feed(after_seq, lambda event: event.get("seq", 2**60) > after_seq)
 
     @asynccontextmanager

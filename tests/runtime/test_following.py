@@ -17,6 +17,7 @@ from podiumd.runtime.actor import row_of
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.feeds import PAGE
+from podiumd.runtime.recent import MOST_PIECES
 from podiumd.store.records import NewFact, StoredFact
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
@@ -154,7 +155,7 @@ async def test_a_follower_from_now_on_has_words_that_were_said_before_it_first_l
     assert types[0] == "run.started" and types.count("turn.output") == 1
 
 
-async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
+async def test_to_one_that_lags_far_behind_the_oldest_words_are_lost_and_no_fact(
     machine: Machine, one: str
 ) -> None:
     async with running(machine) as daemon:
@@ -163,12 +164,14 @@ async def test_words_are_lost_to_one_that_lags_and_facts_are_not(
         async with daemon.service.follow_run(run_id, 0) as feed:
             events = aiter(feed)
             await catch_up(daemon, turn, events)
-            for _ in range(QUEUE_EVENTS + 1):
+            for _ in range(MOST_PIECES + 9):
                 turn.says_text("blah")
             turn.complete()
             await daemon.ended(run_id)
             rest = [event async for event in events]
-        assert [event["type"] for event in rest] == [
+        said = [event["data"]["delta"] for event in rest if event["type"] == "turn.output"]
+        assert said.count("blah") == MOST_PIECES
+        assert [event["type"] for event in rest if "seq" in event] == [
             "turn.ended",
             "outcome.parsed",
             "edge.taken",

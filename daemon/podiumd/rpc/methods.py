@@ -146,11 +146,14 @@ async def _runs_cancel(context: Ctx, params: p.OneRun) -> Json:
 
 
 async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
-    service = context.service
-    events, next_seq = await service.run_events(params.run_id, params.after_seq, _EVENTS_A_PAGE)
+    service, told = context.service, None
+    if params.follow and not params.after_seq:
+        events, next_seq, told = await service.run_told(params.run_id, _EVENTS_A_PAGE)
+    else:
+        events, next_seq = await service.run_events(params.run_id, params.after_seq, _EVENTS_A_PAGE)
     ended = bool(events) and events[-1]["type"] == "run.ended"
     if params.follow and not ended:
-        await context.open_feed(service.follow_run(params.run_id, next_seq), "run.event")
+        await context.open_feed(service.follow_run(params.run_id, next_seq, told), "run.event")
     return {"events": events, "next_seq": next_seq}
 
 

@@ -167,9 +167,17 @@ class Service(Protocol):
         """A page of stored events and the next ``after_seq``."""
         ...
 
-    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[Subscription]:
+    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
+        """The first page of a run's events, with the ``turn.output`` in between, as far as they
+        are kept; the number of the last of them comes third."""
+        ...
+
+    def follow_run(
+        self, run_id: str, after_seq: int, told: int | None = None
+    ) -> AbstractAsyncContextManager[Subscription]:
         """Every event of a run after ``after_seq``, stored ones first, then live, without hole
-        or repeat. Entering raises ``NotFound``."""
+        or repeat; ``turn.output`` after number ``told``, or from now on. Entering raises
+        ``NotFound``."""
         ...
 
     async def run_gone(self, run_id: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import trio
 
+from podiumd.runtime.recent import OUTPUT, Recent
 from podiumd.store.records import StoredFact
 
 Json = dict[str, Any]
@@ -22,11 +23,12 @@ QUEUE_EVENTS = 1024
 
 
 class Output(msgspec.Struct, frozen=True):
-    """What is told once and never stored: words of an agent while it works, where a conversation
-    stands."""
+    """What is told and never stored: words of an agent while it works, where a conversation
+    stands. ``number`` is that of ``Recent``, 0 where it is not kept there."""
 
     run_id: str
     event: Json
+    number: int = 0
 
 
 class Follower:
@@ -65,9 +67,11 @@ class Follower:
 
 
 class Bus:
-    """Hands every durable fact and every transient output to the followers."""
+    """Hands every durable fact and every transient output to the followers; ``recent`` is what
+    agents have told lately."""
 
     def __init__(self) -> None:
+        self.recent = Recent()
         self._followers: set[Follower] = set()
 
     @property
@@ -78,11 +82,13 @@ class Bus:
     def publish(self, stored: Sequence[StoredFact]) -> None:
         """Called by the store when facts are durable, in the order of ``pos``."""
         for fact in stored:
+            self.recent.stored(fact.run_id, fact.seq, last=fact.type == "run.ended")
             for follower in self._followers:
                 follower.put(fact)
 
     def publish_transient(self, run_id: str, event: Json) -> None:
-        item = Output(run_id, event)
+        kept = event["type"] == OUTPUT
+        item = Output(run_id, event, self.recent.keep(run_id, event).number if kept else 0)
         for follower in self._followers:
             follower.put(item)
 

@@ -1,8 +1,9 @@
 """Feeds of events: what is stored comes first, then what happens, without hole or repeat.
 
 A follower may be as slow as it likes: when its queue overflows it is sent back to the store and
-reads on from its cursor. Only what is transient is lost then: words of agents (``turn.output``)
-for good, and of snapshots there are new ones.
+reads on from its cursor. What is transient is made up for: who follows one run is told the words
+of agents (``turn.output``) in their place, as far as they are kept, and of snapshots there are new
+ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from podiumd.core import facts as f
 from podiumd.core import views
 from podiumd.runtime.bus import Follower, Output
 from podiumd.runtime.loading import summary
+from podiumd.runtime.recent import Recent
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
@@ -102,7 +104,7 @@ class Feed(ABC):
         if self._snapshots:
             return self._snapshots.popleft()
         if self._page:
-            return await self._tell(self._page.popleft())
+            return self._earlier(self._page[0]) or await self._tell(self._page.popleft())
         if follower.lagged:
             follower.lagged = False
             follower.queue.clear()
@@ -116,11 +118,15 @@ class Feed(ABC):
                 follower.missed = False
                 self._snapshots.extend(self._present())
         elif follower.queue:
+            if (event := self._earlier(follower.queue[0])) is not None:
+                return event
             item = follower.queue.popleft()
             if isinstance(item, Output):
-                return item.event
+                return item.event if self._is_new(item) else None
             if self._cursor(item) > self._at:
                 return await self._tell(item)
+        elif (event := self._earlier(None)) is not None:
+            return event
         elif follower.closed:
             self._over = True
         else:
@@ -131,6 +137,14 @@ class Feed(ABC):
         self._at = self._cursor(stored)
         self._over = self._is_last(stored)
         return await to_event(self._store, stored)
+
+    def _earlier(self, item: StoredFact | Output | None) -> Json | None:
+        """What was told before this item (``None``: before now) and is told here first."""
+        return None
+
+    def _is_new(self, item: Output) -> bool:
+        """Whether an output was not told yet."""
+        return True
 
     @abstractmethod
     async def _read(self) -> list[StoredFact]:
@@ -146,7 +160,10 @@ class Feed(ABC):
 
 
 class RunFeed(Feed):
-    """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``."""
+    """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``.
+
+    Of what its turns tell, what comes after number ``told`` of ``recent``.
+    """
 
     def __init__(
         self,
@@ -154,10 +171,32 @@ class RunFeed(Feed):
         follower: Follower,
         run_id: str,
         start: int,
-        present: Callable[[], list[Json]] = list,
+        present: Callable[[], list[Json]],
+        recent: Recent,
+        told: int,
     ) -> None:
         super().__init__(store, follower, start, present)
         self._run_id = run_id
+        self._recent = recent
+        self._told = told
+        self._due: deque[Json] = deque()
+
+    def _earlier(self, item: StoredFact | Output | None) -> Json | None:
+        if not self._due:
+            before = item.seq if isinstance(item, StoredFact) else None
+            pieces = self._recent.pieces(self._run_id, self._told, before)
+            if isinstance(item, Output):
+                pieces = [piece for piece in pieces if piece.number < item.number]
+            self._due.extend(piece.event for piece in pieces)
+            self._told = pieces[-1].number if pieces else self._told
+        return self._due.popleft() if self._due else None
+
+    def _is_new(self, item: Output) -> bool:
+        if not item.number:
+            return True
+        new = item.number > self._told
+        self._told = max(self._told, item.number)
+        return new
 
     async def _read(self) -> list[StoredFact]:
         row = await self._store.run(self._run_id)

@@ -30,13 +30,32 @@ class Following:
         events = [await to_event(self._context.store, stored) for stored in page]
         return events, page[-1].seq if page else after_seq
 
-    @asynccontextmanager
-    async def run(self, run_id: str, after_seq: int) -> AsyncIterator[RunFeed]:
-        """Every event of a run after ``after_seq``. Entering raises ``NotFound``."""
+    async def told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
+        """A run's first page with what its turns told in between, as far as that is kept; the next
+        ``after_seq``, and the number of the last output."""
         run_id = await self._runs.resolve(run_id)
-        with self._context.bus.follow(lambda item: item.run_id == run_id) as follower:
+        stored, next_seq = await self.page(run_id, 0, limit)
+        events, told = [], 0
+        for event in stored:
+            for piece in self._context.bus.recent.pieces(run_id, told, event["seq"]):
+                events.append(piece.event)
+                told = piece.number
+            events.append(event)
+        return events, next_seq, told
+
+    @asynccontextmanager
+    async def run(
+        self, run_id: str, after_seq: int, told: int | None = None
+    ) -> AsyncIterator[RunFeed]:
+        """Every event of a run after ``after_seq``, and of what its turns tell what comes after
+        number ``told``, or after now. Entering raises ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        bus = self._context.bus
+        with bus.follow(lambda item: item.run_id == run_id) as follower:
             present = partial(self._snapshots, run_id)
-            yield RunFeed(self._context.store, follower, run_id, after_seq, present)
+            told = bus.recent.count if told is None else told
+            store = self._context.store
+            yield RunFeed(store, follower, run_id, after_seq, present, bus.recent, told)
 
     @asynccontextmanager
     async def all(

@@ -218,8 +218,13 @@ class DaemonService:
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         return await self._following.page(run_id, after_seq, limit)
 
-    def follow_run(self, run_id: str, after_seq: int) -> AbstractAsyncContextManager[RunFeed]:
-        return self._following.run(run_id, after_seq)
+    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
+        return await self._following.told(run_id, limit)
+
+    def follow_run(
+        self, run_id: str, after_seq: int, told: int | None = None
+    ) -> AbstractAsyncContextManager[RunFeed]:
+        return self._following.run(run_id, after_seq, told)
 
     async def run_gone(self, run_id: str) -> None:
         actor = self._runs.get(run_id)

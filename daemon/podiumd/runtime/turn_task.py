@@ -19,6 +19,7 @@ from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.pending import lost_words, pending_turn, with_report
+from podiumd.runtime.recent import OUTPUT
 from podiumd.runtime.tool_calls import ToolCalls, end_leftovers
 from podiumd.runtime.turn_request import served_tools, turn_request
 from podiumd.runtime.world import round_mark, session_mark, tree_mark
@@ -369,7 +370,7 @@ def _output(
     state: RunState, intent: TurnIntended, event: base.Output, at: str
 ) -> dict[str, object]:
     return {
-        "type": "turn.output",
+        "type": OUTPUT,
         "at": at,
         "run_id": state.start.run_id,
         "session_id": intent.session_id,

@@ -1,0 +1,153 @@
+"""What turns have told is told to who comes later: in its place, once, and not without bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podiumd.runtime.bus import QUEUE_EVENTS
+from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Recent
+from tests.runtime.harness import Daemon, Json, Machine, running
+
+
+def output(delta: str, turn: str = "t") -> dict[str, Any]:
+    return {"type": OUTPUT, "data": {"turn_id": turn, "delta": delta}}
+
+
+def deltas(
+    recent: Recent, run_id: str = "r", told: int = 0, before: int | None = None
+) -> list[str]:
+    return [piece.event["data"]["delta"] for piece in recent.pieces(run_id, told, before)]
+
+
+def test_outputs_stand_between_the_facts_they_came_between() -> None:
+    recent = Recent()
+    recent.stored("r", 1, last=False)
+    recent.keep("r", output("a"))
+    recent.stored("r", 2, last=False)
+    told = recent.keep("r", output("b")).number
+
+    assert (deltas(recent, before=1), deltas(recent, before=2)) == ([], ["a"])
+    assert (deltas(recent), deltas(recent, told=told)) == (["a", "b"], [])
+
+
+def test_what_came_before_the_first_fact_that_this_daemon_stored_stands_before_it() -> None:
+    recent = Recent()
+    recent.keep("r", output("taken up"))
+
+    assert (deltas(recent, before=9), deltas(recent)) == ([], ["taken up"])
+    recent.stored("r", 7, last=False)
+    assert (deltas(recent, before=6), deltas(recent, before=7)) == ([], ["taken up"])
+
+
+@pytest.mark.parametrize(("delta", "kept"), [("x", MOST_PIECES), ("x" * (MOST_CHARACTERS // 2), 2)])
+def test_the_last_of_a_long_turn_is_kept(delta: str, kept: int) -> None:
+    recent = Recent()
+    for _ in range(MOST_PIECES + 9):
+        recent.keep("r", output(delta))
+
+    assert len(deltas(recent)) == kept
+
+
+def test_of_an_earlier_turn_all_is_kept_or_nothing() -> None:
+    recent = Recent()
+    for turn in ("first", "second"):
+        for _ in range(MOST_PIECES // 2):
+            recent.keep("r", output(turn, turn))
+    assert set(deltas(recent)) == {"first", "second"}
+
+    recent.keep("r", output("third", "third"))
+
+    assert set(deltas(recent)) == {"second", "third"}
+
+
+def test_the_runs_that_told_something_last_are_kept_also_when_they_are_over() -> None:
+    recent = Recent()
+    for run in range(MOST_RUNS + 1):
+        recent.stored(f"run-{run}", 1, last=False)
+        recent.keep(f"run-{run}", output("said"))
+        recent.stored(f"run-{run}", 2, last=True)
+
+    assert [deltas(recent, f"run-{run}") for run in (0, 1, MOST_RUNS)] == [[], ["said"], ["said"]]
+
+
+def told(events: list[Json]) -> list[str]:
+    """The events: the types of facts, the words of outputs."""
+    return [
+        event["data"]["delta"] if event["type"] == OUTPUT else event["type"] for event in events
+    ]
+
+
+async def whole(daemon: Daemon, run_id: str) -> list[str]:
+    """All that a follower of a run from its beginning is told."""
+    events, next_seq, number = await daemon.service.run_told(run_id, 5000)
+    async with daemon.service.follow_run(run_id, next_seq, number) as feed:
+        return told([*events, *[event async for event in feed]])
+
+
+WHOLE = [
+    "run.started",
+    "step.entered",
+    "turn.intended",
+    "turn.started",
+    "Reading.",
+    "Edit slug.py",
+    "turn.ended",
+    "outcome.parsed",
+    "edge.taken",
+    "run.ended",
+]
+
+
+async def test_who_comes_when_a_quick_run_is_over_is_told_all_that_it_did(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        turn.says_text("Reading.")
+        turn.says_text("Edit slug.py")
+        turn.complete()
+        await daemon.ended(run_id)
+
+        assert await whole(daemon, run_id) == WHOLE
+
+
+async def test_who_comes_in_the_middle_of_a_turn_is_told_it_at_once_and_the_rest_live(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with daemon.service.follow_run(run_id, 0) as witness:
+            turn.says_text("Reading.")
+            async for event in witness:
+                if event["type"] == OUTPUT:
+                    break
+        events, next_seq, number = await daemon.service.run_told(run_id, 5000)
+        async with daemon.service.follow_run(run_id, next_seq, number) as feed:
+            found = [*events, await anext(aiter(feed))]
+            assert told(found) == WHOLE[:5]
+            turn.says_text("Edit slug.py")
+            turn.complete()
+            assert told([*found, *[event async for event in feed]]) == WHOLE
+
+
+async def test_a_follower_that_was_too_slow_is_told_what_it_missed(
+    machine: Machine, one: str
+) -> None:
+    words = [f"{number}" for number in range(QUEUE_EVENTS + 9)]
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with daemon.service.follow_run(run_id, 0) as slow:
+            feed = aiter(slow)
+            found = [await anext(feed) for _ in range(4)]
+            for word in words:
+                turn.says_text(word)
+            turn.complete()
+            await daemon.ended(run_id)
+            found += [event async for event in feed]
+
+        assert told(found) == [*WHOLE[:4], *words, *WHOLE[6:]]
