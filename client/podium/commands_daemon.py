@@ -51,7 +51,12 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
     if running is not None:
         return _already(running, config, json)
     if installed.serves(paths.socket_path()):
-        return _up_as_service(foreground, config, json)
+        if installed.manager_answers():
+            return _up_as_service(foreground, config, json)
+        text.tell(
+            "podium: the service that is installed cannot be started: its service manager does not "
+            "answer here. The daemon starts without it; 'podium service uninstall' takes it away."
+        )
     if foreground:
         sys.stdout.flush()
         os.execv(DAEMON[0], [*DAEMON, *options])  # noqa: S606  (no shell: that is the point)
@@ -213,7 +218,7 @@ def _holder_lives() -> bool:
 
 def down(json: bool) -> int:
     """``podium down``: interrupt turns, stop the daemon, wait until its process is gone."""
-    if installed.serves(paths.socket_path()):
+    if installed.serves(paths.socket_path()) and installed.manager_answers():
         from podium import commands_service
 
         return commands_service.stop(json)
@@ -221,13 +226,17 @@ def down(json: bool) -> int:
         connection = Connection()
     except DaemonDown:
         return _down_without_socket(json)
-    pid = int(connection.call("daemon.status")["pid"])
-    gone = _Exit(pid)
+    status = connection.call("daemon.status")
+    gone = _Exit(int(status["pid"]))
     try:
         connection.call("daemon.shutdown", {"turns": "interrupt"})
     except ConnectionLost:
         pass  # it may be gone before its answer: what counts is that it goes
-    return _wait_until_gone(gone, json, "")
+    again = (
+        "Its service manager does not answer here, so it may start the daemon again: "
+        "'podium service uninstall' where it does ends that.\n"
+    )
+    return _wait_until_gone(gone, json, again if status.get("service") else "")
 
 
 def _down_without_socket(json: bool) -> int:

@@ -1,6 +1,6 @@
 """Whether a service is installed, and whether it is the one of our socket.
 
-Only its files are looked at: a private daemon (``PODIUM_HOME``) has another socket than the
+Its files tell: a private daemon (``PODIUM_HOME``) has another socket than the
 service of the same person.
 """
 
@@ -9,11 +9,32 @@ from __future__ import annotations
 import os
 import sys
 
+ASK_SECONDS = 10.0
+
 
 def serves(socket_path: str) -> bool:
     """Whether the service of this person holds this socket."""
     found = _launchd_socket() if sys.platform == "darwin" else _systemd_socket()
     return found is not None and os.path.realpath(found) == os.path.realpath(socket_path)
+
+
+def manager_answers() -> bool:
+    """Whether its service manager can be reached: it cannot after ``su``, nor in a container."""
+    import subprocess
+
+    mac = ("launchctl", "print", f"gui/{os.getuid()}")
+    other = ("systemctl", "--user", "show", "--property=Version")
+    try:
+        asked = subprocess.run(
+            mac if sys.platform == "darwin" else other,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ASK_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return asked.returncode == 0
 
 
 def _systemd_socket() -> str | None:

@@ -91,7 +91,12 @@ class Person:
         path = self.home / ".stand-in" / "calls"
         lines = path.read_text().splitlines() if path.exists() else []
         made: list[list[str]] = [json.loads(line) for line in lines]
-        return [call for call in made if call[0] != "loginctl" and "show" not in call]
+        asking = ("show", "print")
+        return [
+            call
+            for call in made
+            if call[0] != "loginctl" and not any(one in call for one in asking)
+        ]
 
     def forget_calls(self) -> None:
         (self.home / ".stand-in" / "calls").write_text("")

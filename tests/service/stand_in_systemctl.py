@@ -108,9 +108,13 @@ def main() -> int:
         print("Failed to connect to bus: No medium found", file=sys.stderr)
         return 1
     verb, units = arguments[1], arguments[2:]
+    if (STATE / f"fails-{verb}").exists():
+        print(f"Failed to {verb} unit: Access denied", file=sys.stderr)
+        return 1
+    started = pid_of_daemon() is not None
     if verb in ("stop", "restart") and "podiumd.service" in units:
         stop()
-    if verb == "stop" and "podiumd.socket" in units:  # RemoveOnStop
+    if started and verb == "stop" and "podiumd.socket" in units:  # RemoveOnStop
         for path in settings("podiumd.socket", "ListenStream") if there("podiumd.socket") else ():
             Path(path).unlink(missing_ok=True)
     if verb in ("start", "restart") and "podiumd.service" in units:

@@ -208,24 +208,6 @@ def test_a_unit_that_cannot_be_read_is_named_with_what_mends_it(somebody: Person
     assert "'podium service install' writes it anew" in done.stderr
 
 
-def test_a_manager_that_cannot_be_reached_is_named(somebody: Person) -> None:
-    (somebody.home / ".stand-in" / "broken").touch()
-
-    done = somebody.podium("service", "install")
-
-    assert done.returncode == 1
-    assert "'systemctl --user daemon-reload' failed (1): Failed to connect to bus" in done.stderr
-    assert "Log in as this user itself" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_system_without_systemd_is_told_how_to_go_on(somebody: Person, tmp_path: Path) -> None:
-    done = somebody.podium("service", "install", PATH=str(tmp_path))
-
-    assert done.returncode == 1
-    assert "'systemctl' was not found" in done.stderr and "'podium up'" in done.stderr
-
-
 def test_a_configuration_that_cannot_be_read_stops_install_alone(somebody: Person) -> None:
     somebody.podium("service", "install")
     somebody.configure("[gateway]\nprot = 1\n")

@@ -9,7 +9,7 @@ from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.situation import Situation, program_of_this_installation
-from podiumd.service.state import DamagedFile, State, look
+from podiumd.service.state import UNREACHABLE, DamagedFile, State, look
 
 _INSTALL: Final = "'podium service install' writes it anew"
 LINGER: Final = Path("/var/lib/systemd/linger")
@@ -40,6 +40,9 @@ def _judge(state: State) -> Check:
         return warn("service", message, _INSTALL)
     if not state.running and "failed" in state.state:
         return broken("service", where, "'podium service logs' says why; then install it anew")
+    if not state.running and state.state == UNREACHABLE:
+        fix = "'podium up' runs the daemon without it; 'podium service uninstall' takes it away"
+        return warn("service", where, fix)
     if not state.running:
         return warn("service", f"installed and not running: {where}", "'podium up' starts it")
     if not state.enabled:

@@ -23,11 +23,12 @@ from podiumd.service.execute import Executor, StepFailed
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.log_lines import Line, chosen, since
 from podiumd.service.situation import Situation, program_of_this_installation
-from podiumd.service.state import DamagedFile, State, lingering, look
+from podiumd.service.state import DamagedFile, State, lingering, look, silence
 from podiumd.service.steps import Plan, WriteFile, describe
 
 _NOT_RUNNING: Final = 6
 _FROM_ENVIRONMENT: Final = "environment "
+_OF_THE_MANAGER: Final = ("install", "uninstall", "start", "stop", "restart")
 _DONE: Final = {
     "uninstall": "The service is gone. What Podium knows stays in {state}.",
     "stop": "Podium has stopped. It starts again at the next login, or by 'podium up'.",
@@ -102,7 +103,8 @@ def _situation(
         gateway_socket=options.gateway_socket,
     )
     there = frozenset(path for path in manager.files(situation) if path.exists())
-    return replace(situation, there=there)
+    asked = options.action in _OF_THE_MANAGER
+    return replace(situation, there=there, silent=silence(manager, situation) if asked else "")
 
 
 def _change(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
@@ -116,14 +118,16 @@ def _change(options: argparse.Namespace, situation: Situation, manager: ServiceM
     executor = Executor(
         situation.places.socket, situation.environ, (lambda _: None) if quiet else print
     )
-    executor.carry_out(plan)
+    undo = manager.undo(situation) if options.action == "install" else ()
+    executor.carry_out(plan, undo)
     _report(options, executor.answer, situation, manager)
     return 0
 
 
 def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
     """Raises ``StepFailed`` where the action has no sense."""
-    installed = manager.files(situation)[0] in situation.there
+    if situation.silent and action not in ("uninstall", "stop"):
+        raise StepFailed(_unreachable(situation, manager))
     if action == "install":
         gateway = situation.gateway
         if situation.gateway_socket and not (gateway.enabled and gateway.port):
@@ -131,7 +135,8 @@ def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
                 "--gateway-socket needs a gateway that is on and has a port of its own."
             )
         return manager.install(situation)
-    if not installed:
+    whole = manager.files(situation)[0] in situation.there
+    if not (whole or (situation.there and action == "uninstall")):
         raise StepFailed("Podium is not installed as a service: 'podium service install' does it.")
     plans = {
         "uninstall": manager.uninstall,
@@ -140,6 +145,19 @@ def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
         "restart": manager.restart,
     }
     return plans[action](situation)
+
+
+def _unreachable(situation: Situation, manager: ServiceManager) -> str:
+    """That nothing was done, why, and the two ways on."""
+    whose = {"systemd": "systemd's user manager", "launchd": "launchd's graphical session"}
+    way = {
+        "systemd": "log in as this user itself (su, sudo and most containers open no session)",
+        "launchd": "log in at the Mac's own screen first",
+    }
+    return (
+        f"{whose[manager.name]} cannot be reached ({situation.silent.rstrip('.')}): nothing was "
+        f"changed. 'podium up' runs the daemon without a service. To have one, {way[manager.name]}."
+    )
 
 
 def _print_plan(plan: Plan, situation: Situation) -> None:

@@ -17,6 +17,7 @@ from podiumd.service.steps import (
     AwaitAnswer,
     MakeDirectory,
     Plan,
+    PutBack,
     RemoveEmpty,
     RemoveFile,
     Run,
@@ -36,6 +37,10 @@ class StepFailed(Exception):
     """A step could not be done; the text says which, why, and what to do."""
 
 
+class NoAnswer(StepFailed):
+    """The service is installed and was started; its daemon does not answer."""
+
+
 class Executor:
     """Carries out plans for the daemon at ``socket``.
 
@@ -50,23 +55,41 @@ class Executor:
         self._tell = tell
         self.answer: dict[str, Any] | None = None
         """The daemon's status, once a plan has waited for it."""
+        self._before: list[tuple[Path, bytes | None, int]] = []
+        self._made: list[Path] = []
 
-    def carry_out(self, plan: Plan) -> None:
-        """Do every step in order. Raises ``StepFailed``; what was done by then stays done."""
-        for step in plan:
-            self._do(step)
+    def carry_out(self, plan: Plan, undo: Plan = ()) -> None:
+        """Do every step in order; where one fails, what ``undo`` says.
+
+        Raises ``StepFailed``. Without ``undo``, and where only the daemon does not answer, what
+        was done by then stays done.
+        """
+        try:
+            for step in plan:
+                self._do(step)
+        except NoAnswer:
+            raise
+        except StepFailed as failed:
+            if not (undo and self._before):
+                raise
+            for step in undo:
+                self._do(step)
+            words = f"{str(failed).rstrip('.')}. Everything was put back; 'podium up' runs the "
+            raise StepFailed(f"{words}daemon as before.") from None
 
     def _do(self, step: Step) -> None:
         try:
             match step:
                 case MakeDirectory(path, mode):
-                    _make_directory(path, mode)
+                    self._made += _make_directory(path, mode)
                 case WriteFile(path, text, mode):
-                    _write(path, text, mode)
+                    self._remember(path)
+                    _write(path, text.encode(), mode)
                     self._tell(f"Wrote {path}.")
                 case RemoveFile(path):
-                    path.unlink(missing_ok=True)
-                    self._tell(f"Removed {path}.")
+                    self._remove(path)
+                case PutBack():
+                    self._put_back()
                 case RemoveEmpty(path):
                     _remove_empty(path)
                 case Run():
@@ -77,6 +100,27 @@ class Executor:
                     self.answer = self._await_answer()
         except OSError as error:
             raise StepFailed(f"{error.filename or ''}: {error.strerror}.".lstrip(": ")) from None
+
+    def _remember(self, path: Path) -> None:
+        there = path.is_file()
+        mode = path.stat().st_mode & 0o777 if there else 0
+        self._before.append((path, path.read_bytes() if there else None, mode))
+
+    def _remove(self, path: Path) -> None:
+        if path.is_file() or path.is_symlink():
+            self._remember(path)
+            path.unlink()
+            self._tell(f"Removed {path}.")
+
+    def _put_back(self) -> None:
+        while self._before:
+            path, data, mode = self._before.pop()
+            if data is None:
+                path.unlink(missing_ok=True)
+            else:
+                _write(path, data, mode)
+        while self._made:
+            _remove_empty(self._made.pop())
 
     def _run(self, step: Run) -> None:
         command = shlex.join(step.argv)
@@ -93,18 +137,12 @@ class Executor:
         except FileNotFoundError:
             if step.environment is not None:
                 raise
-            raise StepFailed(
-                f"'{step.argv[0]}' was not found: this system has no such service manager. "
-                "'podium up' runs the daemon without one."
-            ) from None
+            raise StepFailed(f"'{step.argv[0]}' was not found.") from None
         except subprocess.TimeoutExpired:
             raise StepFailed(f"'{command}' is not done after {PROGRAM_SECONDS:g} s.") from None
         if done.returncode and not step.tolerate:
             said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_COMPLAINT]
-            hint = ""
-            if "connect to bus" in said:
-                hint = " Log in as this user itself: su and sudo open no session of their own."
-            raise StepFailed(f"'{command}' failed ({done.returncode}): {said or 'no word'}{hint}")
+            raise StepFailed(f"'{command}' failed ({done.returncode}): {said or 'no word'}")
 
     def _stop(self, step: StopDaemon) -> None:
         if not is_listening(self._socket):
@@ -141,25 +179,27 @@ class Executor:
                     return status
             except NoDaemon as error:
                 if left <= 0:
-                    raise StepFailed(
+                    raise NoAnswer(
                         f"The service was started and does not answer ({error}): "
                         "'podium service logs' tells why, 'podium service uninstall' takes it back."
                     ) from None
             time.sleep(_RETRY_SECONDS)
 
 
-def _make_directory(path: Path, mode: int) -> None:
-    for parent in reversed(path.parents):
-        parent.mkdir(mode=0o755, exist_ok=True)
-    path.mkdir(mode=mode, exist_ok=True)
+def _make_directory(path: Path, mode: int) -> list[Path]:
+    """Those that were not there, the uppermost first."""
+    missing = [one for one in (*reversed(path.parents), path) if not one.exists()]
+    for one in missing:
+        one.mkdir(mode=mode if one == path else 0o755, exist_ok=True)
+    return missing
 
 
-def _write(path: Path, text: str, mode: int) -> None:
+def _write(path: Path, data: bytes, mode: int) -> None:
     """All of the new text or all of the old, and never open to others."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
             os.fchmod(file.fileno(), mode)
         Path(name).replace(path)
     except BaseException:

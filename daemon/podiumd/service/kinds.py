@@ -18,11 +18,19 @@ class ServiceManager(Protocol):
     def files(self, situation: Situation) -> tuple[Path, ...]:
         """Every file that an installation may have made; the first is there if it is installed."""
 
+    def question(self, situation: Situation) -> tuple[str, ...]:
+        """A command that succeeds where the service manager can be reached, and changes nothing."""
+
     def install(self, situation: Situation) -> Plan:
-        """Install it, or bring what is installed up to date; turns go on."""
+        """Install it, or bring what is installed up to date; turns go on. A daemon that runs
+        already is stopped only when nothing but the start is left to do."""
+
+    def undo(self, situation: Situation) -> Plan:
+        """What follows an ``install`` that failed: all is as it was."""
 
     def uninstall(self, situation: Situation) -> Plan:
-        """Interrupt the turns, stop it, and take everything back."""
+        """Interrupt the turns, stop it, and take everything back, whatever of it is there; also
+        where the service manager is silent."""
 
     def start(self, situation: Situation) -> Plan:
         """Start what is installed."""

@@ -11,6 +11,7 @@ from podiumd.service.steps import (
     AwaitAnswer,
     MakeDirectory,
     Plan,
+    PutBack,
     RemoveEmpty,
     RemoveFile,
     Run,
@@ -29,6 +30,10 @@ class Launchd:
         agents = situation.home / "Library" / "LaunchAgents"
         return agents / property_list.FILE, _early_log(situation)
 
+    def question(self, situation: Situation) -> tuple[str, ...]:
+        """Who is logged in over SSH alone has no graphical session, in which agents are loaded."""
+        return ("launchctl", "print", _domain(situation))
+
     def install(self, situation: Situation) -> Plan:
         """An agent that is loaded is stopped (its turns go on) and loaded anew."""
         file, early_log = self.files(situation)
@@ -42,15 +47,25 @@ class Launchd:
         )
         return (
             situation.trial,
-            StopDaemon("leave"),
-            _launchctl("bootout", _service(situation), tolerate=True),
             MakeDirectory(file.parent),
             MakeDirectory(early_log.parent, 0o700),
             MakeDirectory(situation.places.socket.parent, 0o700),
             WriteFile(file, text, 0o600),
+            StopDaemon("leave"),
+            _launchctl("bootout", _service(situation), tolerate=True),
             _launchctl("enable", _service(situation)),
             _launchctl("bootstrap", _domain(situation), str(file)),
             AwaitAnswer(),
+        )
+
+    def undo(self, situation: Situation) -> Plan:
+        """What was loaded before is loaded again."""
+        file, _ = self.files(situation)
+        again = _launchctl("bootstrap", _domain(situation), str(file), tolerate=True)
+        return (
+            _launchctl("bootout", _service(situation), tolerate=True),
+            PutBack(),
+            *((again,) if file in situation.there else ()),
         )
 
     def uninstall(self, situation: Situation) -> Plan:

@@ -20,7 +20,7 @@ class Situation:
     ``program`` starts the daemon, without options; ``agent`` is the command of ``claude``.
     ``settings`` are the variables that set something of the configuration. ``there`` are the files
     of an installation that exist already. ``gateway_socket``: the service manager is to hold the
-    gateway's port.
+    gateway's port. ``silent``: what the service manager said in place of an answer.
     """
 
     platform: str
@@ -36,6 +36,7 @@ class Situation:
     settings: tuple[str, ...] = ()
     config_flag: str | None = None
     gateway_socket: bool = False
+    silent: str = ""
     there: frozenset[Path] = field(default_factory=frozenset)
 
     @property

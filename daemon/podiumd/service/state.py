@@ -16,7 +16,9 @@ from podiumd.service.kinds import ServiceManager
 from podiumd.service.situation import Situation
 from podiumd.service.steps import WriteFile
 
+UNREACHABLE: Final = "systemd does not answer"
 _SECONDS: Final = 20.0
+_LONGEST_COMPLAINT: Final = 200
 _ASKED: Final = "ActiveState,SubState,MainPID,NRestarts,UnitFileState,Result"
 
 
@@ -94,6 +96,21 @@ def lingering(situation: Situation) -> bool | None:
     return {"yes": True, "no": False}.get(said.strip())
 
 
+def silence(manager: ServiceManager, situation: Situation) -> str:
+    """What the service manager says in place of an answer; nothing where it answers."""
+    argv = manager.question(situation)
+    try:
+        done = _run(argv, situation.environ)
+    except FileNotFoundError:
+        return f"'{argv[0]}' was not found: this system has no such service manager"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    said = " ".join((done.stderr or done.stdout).split())[:_LONGEST_COMPLAINT]
+    return said or f"status {done.returncode}"
+
+
 def _systemd(situation: Situation) -> dict[str, Any]:
     said = _ask(
         ("systemctl", "--user", "show", units.SERVICE, f"--property={_ASKED}"), situation.environ
@@ -101,7 +118,7 @@ def _systemd(situation: Situation) -> dict[str, Any]:
     values = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
     active = values.get("ActiveState", "")
     result = values.get("Result", "success")
-    state = f"{active} ({values.get('SubState', '')})" if active else "systemd does not answer"
+    state = f"{active} ({values.get('SubState', '')})" if active else UNREACHABLE
     return {
         "running": active == "active",
         "enabled": values.get("UnitFileState") == "enabled",
@@ -134,15 +151,19 @@ def _number(text: str | None) -> int | None:
 def _ask(argv: tuple[str, ...], environ: Mapping[str, str]) -> str:
     """What a program prints; nothing where it fails or is not there."""
     try:
-        done = subprocess.run(
-            argv,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = _run(argv, environ)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""
+
+
+def _run(argv: tuple[str, ...], environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        argv,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )

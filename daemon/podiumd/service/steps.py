@@ -43,6 +43,11 @@ class RemoveEmpty:
 
 
 @dataclass(frozen=True)
+class PutBack:
+    """Have every file that this plan's forerunner wrote or removed as it was before."""
+
+
+@dataclass(frozen=True)
 class Run:
     """Run a program. ``tolerate``: it may fail, because what it undoes may not be there.
     ``environment``: all that it is given, else what we have."""
@@ -70,7 +75,9 @@ class AwaitAnswer:
     """Wait until the daemon answers as a service."""
 
 
-Step = MakeDirectory | WriteFile | RemoveFile | RemoveEmpty | Run | StopDaemon | AwaitAnswer
+Step = (
+    MakeDirectory | WriteFile | RemoveFile | RemoveEmpty | PutBack | Run | StopDaemon | AwaitAnswer
+)
 Plan = tuple[Step, ...]
 
 
@@ -85,6 +92,8 @@ def describe(step: Step) -> str:
             return f"remove {path}"
         case RemoveEmpty(path):
             return f"remove the directory {path}, if it is empty"
+        case PutBack():
+            return "put every file back as it was"
         case Run(argv, tolerate, environment):
             alone = " in the environment of the service" if environment is not None else ""
             return f"run{alone}: {shlex.join(argv)}{' (it may fail)' if tolerate else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -11,6 +12,7 @@ from podiumd.service.steps import (
     AwaitAnswer,
     MakeDirectory,
     Plan,
+    PutBack,
     RemoveEmpty,
     RemoveFile,
     Run,
@@ -20,6 +22,11 @@ from podiumd.service.steps import (
 )
 
 _SOCKETS: Final = (units.SOCKET, units.GATEWAY)
+_WANTED: Final = {
+    "default.target.wants": (units.SERVICE,),
+    "sockets.target.wants": _SOCKETS,
+}
+"""The links that ``enable`` makes, by directory."""
 
 
 def unit_directory(situation: Situation) -> Path:
@@ -39,6 +46,10 @@ class Systemd:
         directory = unit_directory(situation)
         return tuple(directory / name for name in (units.SERVICE, *_SOCKETS))
 
+    def question(self, situation: Situation) -> tuple[str, ...]:
+        """Without a bus of its own a user manager cannot be told anything."""
+        return ("systemctl", "--user", "show", "--property=Version")
+
     def install(self, situation: Situation) -> Plan:
         """The sockets go down for a moment: systemd opens none of a service that runs."""
         directory = unit_directory(situation)
@@ -49,28 +60,50 @@ class Systemd:
             drop += [_systemctl("disable", "--now", name), RemoveFile(directory / name)]
         return (
             situation.trial,
-            StopDaemon("leave", only_stray=True),
             *drop,
             MakeDirectory(directory),
             *(WriteFile(directory / name, text, _mode(name)) for name, text in texts.items()),
             _systemctl("daemon-reload"),
             _systemctl("enable", *texts),
+            StopDaemon("leave", only_stray=True),
             _systemctl("stop", *texts),
             _systemctl("start", *_sockets_first(texts)),
             AwaitAnswer(),
+        )
+
+    def undo(self, situation: Situation) -> Plan:
+        """What was there before runs again; what was not is neither enabled nor running."""
+        names = list(_texts(situation))
+        present = _present(situation, (*_SOCKETS, units.SERVICE))
+        new = [name for name in names if name not in present]
+        return (
+            *_each("stop", new, tolerate=True),
+            *_each("disable", new, tolerate=True),
+            PutBack(),
+            _systemctl("daemon-reload", tolerate=True),
+            *_each("enable", present, tolerate=True),
+            *_each("start", present, tolerate=True),
         )
 
     def uninstall(self, situation: Situation) -> Plan:
         """Nothing of it stays; what the daemon knows (STATE) does."""
         directory = unit_directory(situation)
         present = _present(situation, (units.SERVICE, *_SOCKETS))
+        files = (*(RemoveFile(directory / name) for name in present),)
+        empty = (RemoveEmpty(directory), RemoveEmpty(directory.parent))
+        if situation.silent:
+            return (*self.stop(situation), *_unlinked(directory), *files, *empty)
         return (
-            *self.stop(situation),
-            _systemctl("disable", *present, tolerate=True),
-            *(RemoveFile(directory / name) for name in present),
-            RemoveEmpty(directory),
-            RemoveEmpty(directory.parent),
-            _systemctl("daemon-reload"),
+            StopDaemon(
+                "interrupt",
+                meanwhile=_each("stop", _present(situation, _SOCKETS), tolerate=True),
+            ),
+            *_each("stop", _present(situation, (*_SOCKETS, units.SERVICE)), tolerate=True),
+            *_each("disable", present, tolerate=True),
+            *_unlinked(directory),
+            *files,
+            *empty,
+            _systemctl("daemon-reload", tolerate=True),
             _systemctl("reset-failed", units.SERVICE, tolerate=True),
         )
 
@@ -81,10 +114,12 @@ class Systemd:
 
     def stop(self, situation: Situation) -> Plan:
         """The sockets first, so that no client starts the next daemon."""
-        sockets = _systemctl("stop", *_present(situation, _SOCKETS))
+        if situation.silent:
+            return (StopDaemon("interrupt"),)
+        sockets = _each("stop", _present(situation, _SOCKETS))
         return (
-            StopDaemon("interrupt", meanwhile=(sockets,)),
-            _systemctl("stop", *_present(situation, (*_SOCKETS, units.SERVICE))),
+            StopDaemon("interrupt", meanwhile=sockets),
+            *_each("stop", _present(situation, (*_SOCKETS, units.SERVICE))),
         )
 
     def restart(self, situation: Situation) -> Plan:
@@ -114,6 +149,20 @@ def _present(situation: Situation, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _sockets_first(names: dict[str, str]) -> list[str]:
     return sorted(names, key=lambda name: name == units.SERVICE)
+
+
+def _unlinked(directory: Path) -> Plan:
+    """What 'disable' does, for links that nobody else takes away."""
+    steps: list[Step] = []
+    for wants, names in _WANTED.items():
+        steps += [RemoveFile(directory / wants / name) for name in names]
+        steps.append(RemoveEmpty(directory / wants))
+    return tuple(steps)
+
+
+def _each(verb: str, names: Sequence[str], *, tolerate: bool = False) -> tuple[Run, ...]:
+    """One command for all of these units; none where there are none."""
+    return (_systemctl(verb, *names, tolerate=tolerate),) if names else ()
 
 
 def _systemctl(*words: str, tolerate: bool = False) -> Run:
