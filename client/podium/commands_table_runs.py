@@ -81,9 +81,9 @@ RUNS = (
         ("runs", "export"),
         "a run as one page to keep or to send",
         "The whole run in one file: an HTML page that needs nothing else, or JSON with the run, "
-        "its events and its steps. At a terminal it becomes 'run-RUN.html' or '.json' in this "
-        "directory, and a file that is there already is kept; elsewhere it goes to standard "
-        "output.",
+        "its events, its steps and what it changed. At a terminal it becomes 'run-RUN.html' or "
+        "'.json' among the daemon's own files, never in a project, and the path is printed; "
+        "elsewhere it goes to standard output.",
         "podium runs export 1a2b3c4d --output run.html",
         "commands_export:export",
         (
@@ -95,6 +95,7 @@ RUNS = (
                 "FILE",
                 values="files",
             ),
+            option("--open", "show it in a browser"),
             option("--json", "JSON for programs, the same as '--format json'"),
         ),
     ),

@@ -89,7 +89,7 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
     if kind == "thinking":
         return [style("dim", text.fold(f"… thinking: {block.get('text') or ''}", width))]
     if kind == "tool_use":
-        return [style("cyan", text.fold(f"⚙ {block.get('name')}: {_telling(block)}", width))]
+        return [style("cyan", text.fold(f"⚙ {block.get('name')}: {telling(block)}", width))]
     if kind == "tool_result":
         return _result(block, style, width)
     if kind == "image":
@@ -98,7 +98,7 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
     return [style("dim", text.fold(f"· {kind}", width))]
 
 
-def _telling(call: Json) -> str:
+def telling(call: Json) -> str:
     """What a call is about: its most telling argument, else its first words, else all of it."""
     given: Json = call.get("input") or {}
     named = (given.get(name) for name in TELLING)

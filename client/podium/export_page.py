@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from podium import __version__, text
+from podium.export_changes import changes
+from podium.export_rail import rail
 from podium.export_style import CSS
 from podium.export_timeline import Timeline
 from podium.export_tone import LEGEND, end_tone, tone
@@ -15,8 +17,12 @@ from podium.export_visit import section
 from podium.history import RESTART, History
 from podium.markup import SIGNS, esc, number, tag
 from podium.run_words import advice, spent
+from podium.visits import Step
 
 Json = dict[str, Any]
+
+ALIKE = 0.1
+"""The part of the whole time by which work may fall short of it and be no figure of its own."""
 
 BARS = (
     ("command passed", "check or command passed"),
@@ -28,12 +34,13 @@ BARS = (
 )
 
 
-def page(run: Json, history: History, now: float) -> str:
-    """The page of a run, told up to its end or else to ``now`` (epoch seconds)."""
+def page(run: Json, history: History, now: float, diff: Json | None = None) -> str:
+    """The page of a run, told up to its end or else to ``now`` (epoch seconds). ``diff`` is what it
+    changed, as ``runs.diff`` tells it."""
     until = history.until(now)
     label = str(history.start.get("label") or run.get("recipe") or "Prompt")
     parts = [_head(run, history, label, until), _picture(run, history, until)]
-    parts += [_way(run, history), _sums(history, until)]
+    parts += [changes(diff, run), _way(run, history), _sums(history, until)]
     if history.steps:
         parts.append(tag("h2", "Visits"))
     parts += [section(step, history.steps, run, until) for step in history.steps]
@@ -85,7 +92,7 @@ def _facts(run: Json, history: History, until: float) -> list[str]:
     steps = history.steps
     big = [
         ("took", "-" if began is None else text.duration(until - began)),
-        ("work", text.duration(sum(step.work_seconds for step in steps))),
+        ("of it work", _work(steps, began, until)),
         ("waited for a person", spent(sum(step.waited_seconds(until) for step in steps))),
         ("stood still", spent(sum(step.still_seconds(until) for step in steps))),
         ("cost", text.money(run.get("cost_usd"))),
@@ -95,8 +102,8 @@ def _facts(run: Json, history: History, until: float) -> list[str]:
     small = [
         ("recipe", run.get("recipe")),
         ("agent", run.get("agent")),
-        ("started", text.local(run.get("started_at"))),
-        ("ended", text.local(run["ended_at"]) if run.get("ended_at") else "not yet"),
+        ("started", _moment(run.get("started_at"))),
+        ("ended", _moment(run["ended_at"]) if run.get("ended_at") else "not yet"),
         ("directory", run.get("working_directory")),
         ("session", run.get("session_id")),
         ("run", run.get("run_id")),
@@ -107,6 +114,19 @@ def _facts(run: Json, history: History, until: float) -> list[str]:
         for name, value in small
         if value
     ]
+
+
+def _work(steps: list[Step], began: float | None, until: float) -> str:
+    """How long the run worked; empty where that is as good as all of its time."""
+    worked = sum(step.work_seconds for step in steps)
+    nearly_all = began is not None and until - began - worked < max(1.0, worked * ALIKE)
+    return "" if nearly_all else text.duration(worked)
+
+
+def _moment(stamp: object) -> str:
+    """A time on the clock of this machine, with its zone."""
+    then = text.epoch(stamp)
+    return text.local(stamp) + ("" if then is None else time.strftime(" %Z", time.localtime(then)))
 
 
 def _fact(name: str, value: object, kind: str, width: str) -> str:
@@ -122,9 +142,8 @@ def _picture(run: Json, history: History, until: float) -> str:
     shown = [(f"turn {kind}", words) for kind, words in LEGEND if kind in used]
     shown += [(kind, words) for kind, words in BARS if f'class="{kind}"' in drawn]
     legend = tag("ul", "".join(_swatch(*one) for one in shown), class_="legend")
-    return tag("h2", "Timeline") + tag(
-        "div", tag("div", drawn, class_="picture") + legend, class_="card"
-    )
+    both = tag("div", drawn, class_="picture") + rail(run, history, until) + legend
+    return tag("h2", "Timeline") + tag("div", both, class_="card")
 
 
 def _swatch(kind: str, words: str) -> str:
@@ -161,7 +180,8 @@ def _sums(history: History, until: float) -> str:
         return ""
     most = max(sums[1] for sums in by_step.values()) or 1.0
     heads = ("step", "visits", "work", "waited", "cost", "")
-    rows = [tag("tr", "".join(tag("th", name) for name in heads))]
+    shown = [tag("th", name, class_=None if name else "share") for name in heads]
+    rows = [tag("tr", "".join(shown))]
     for name, (visits, work, waited, cost) in by_step.items():
         bar = tag("rect", "", width=number(100 * work / most), height=10)
         box = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "aria_hidden": "true"}

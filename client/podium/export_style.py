@@ -87,6 +87,25 @@ section.step{margin:0 0 14px;border-left:5px solid var(--tone);scroll-margin-top
 section.step:target{box-shadow:0 0 0 2px var(--tone)}
 .step h3 .at{color:var(--soft);font-weight:600}
 .words{white-space:pre-wrap;overflow-wrap:anywhere;margin:10px 0;unicode-bidi:plaintext}
+.drawn{white-space:normal}.drawn p{margin:8px 0}.drawn ul,.drawn ol{margin:8px 0;padding-left:22px}
+.drawn h4,.drawn h5,.drawn h6{margin:14px 0 6px;line-height:1.3}.drawn h4{font-size:16px}
+.drawn h5,.drawn h6{font-size:15px}
+.drawn table{display:block;width:fit-content;max-width:100%;overflow-x:auto;margin:10px 0}
+.drawn th,.drawn td{text-align:left;min-width:0;font-weight:400;vertical-align:top}
+.drawn th{font-weight:600}.drawn td:first-child,.drawn th:first-child{min-width:0;font-weight:400}
+.drawn blockquote{margin:8px 0;padding-left:12px;border-left:3px solid var(--rule);
+color:var(--soft)}.drawn :not(pre)>code{background:var(--code);padding:1px 4px;border-radius:4px}
+.drawn hr{border:0;border-top:1px solid var(--rule)}
+.changes h3{margin:16px 0 4px;font-size:14px;color:var(--soft)}
+.commits,.calls{margin:6px 0;padding:0;list-style:none}.commits li,.calls li{margin:3px 0;
+overflow-wrap:anywhere}
+.files td{text-align:right;width:1%;white-space:nowrap;padding:4px 8px}
+.files td:first-child{text-align:left;width:auto;white-space:normal;font-weight:400}
+.rail{display:none;margin:0;padding:0;list-style:none}
+.rail li{margin:0 0 10px}.rail a{display:block;text-decoration:none}
+.rail small{display:block}.rail svg{display:block;width:100%;height:12px;margin-top:3px}
+.rail .ground{fill:var(--ground)}
+.rail .last{background:var(--tone);color:var(--paper)}
 .meta{color:var(--soft);font-size:13px;margin:3px 0 0}
 .reply{margin-top:12px;padding-top:10px;border-top:1px dashed var(--rule);font-size:13px;
 color:var(--soft)}
@@ -106,5 +125,7 @@ h2,h3{break-after:avoid}svg.time{min-width:0}.picture{overflow:visible}
 svg *,.way *,section,header{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 details.prompt:not([open]){display:none}}
 @media (max-width:640px){main{padding:14px 10px 40px}.card{padding:14px}dl .wide{grid-column:auto}
-th,td{padding:6px 5px}th:last-child,td.share{display:none}}
+th,td{padding:6px 5px}th.share,td.share{display:none}.picture{height:0;overflow:hidden}
+.rail{display:block}h1{font-size:22px}dl{grid-template-columns:repeat(2,minmax(0,1fr))}}
+@media print{.rail{display:none}.picture{height:auto}}
 """

@@ -6,10 +6,12 @@ import shlex
 from typing import Any
 
 from podium import text
+from podium.export_markdown import drawn
 from podium.export_tone import tone
 from podium.history import STALLED
 from podium.markup import esc, tag
 from podium.narrate import PURPOSES
+from podium.outcome_line import without_outcome
 from podium.question import call_lines, heading
 from podium.run_words import answered, checks, spent
 from podium.visits import Command, Note, Step, Still, Turn
@@ -83,8 +85,11 @@ def _turn(turn: Turn, retries: int | None) -> str:
         parts.append(tag("p", esc(f"Reply {turn.attempt}{most}: {why}"), class_="reply"))
     beginning = tag("span", esc(text.fold(turn.prompt, 90)), class_="soft")
     parts.append(_folded(f"Prompt: {beginning}", _pre(turn.prompt), kind="prompt"))
-    if turn.text:
-        parts.append(tag("div", esc(turn.text), class_="words", dir="auto"))
+    words = without_outcome(turn.text, turn.read)
+    if turn.calls:
+        parts.append(_calls(turn))
+    if words:
+        parts.append(drawn(words))
     if turn.ended_at is None:
         parts.append(tag("p", "The agent is still at work.", class_="meta"))
     elif turn.end != "done":
@@ -96,6 +101,16 @@ def _turn(turn: Turn, retries: int | None) -> str:
     model = f" · {turn.model}" if turn.model else ""
     took = f"{turn.agent}{model} · {text.duration(turn.seconds)} · {text.money(turn.cost_usd)}"
     return "".join([*parts, tag("p", esc(took), class_="meta")])
+
+
+def _calls(turn: Turn) -> str:
+    """The tools that the agent called, a line each."""
+    count = len(turn.calls) + turn.more_calls
+    lines = [tag("li", tag("code", esc(one)), dir="auto") for one in turn.calls]
+    if turn.more_calls:
+        lines.append(tag("li", esc(f"and {turn.more_calls} more"), class_="soft"))
+    inside = tag("ul", "".join(lines), class_="calls")
+    return _folded(esc(text.counted(count, "tool call")), inside)
 
 
 def _command(command: Command) -> str:

@@ -46,6 +46,7 @@ class History:
             "step.entered": self._step_entered,
             "turn.intended": self._turn_intended,
             "turn.ended": self._turn_ended,
+            "action.ended": self._action_ended,
             "outcome.parsed": self._outcome_parsed,
             "outcome.invalid": self._outcome_invalid,
             "check.ended": self._check_ended,
@@ -150,7 +151,18 @@ class History:
             turn.seconds = float(data.get("seconds") or 0.0)
             turn.cost_usd = float(data.get("cost_usd") or 0.0)
 
+    def _action_ended(self, data: Json, at: str) -> None:
+        """What the native agent did; of Podium's own tools ``tool.used`` tells."""
+        result = data.get("result") or {}
+        if result.get("action") not in phase_words.TOOLS:
+            for turn in self.now_in.turns[-1:]:
+                said = f"{result.get('action')}: {result.get('message') or ''}"
+                turn.called(text.fold(said, phase_words.BRIEF))
+
     def _outcome_parsed(self, data: Json, at: str) -> None:
+        if data.get("source") == "text":
+            for turn in self.now_in.turns[-1:]:
+                turn.read = str(data.get("outcome"))
         self.now_in.repaired = bool(data.get("repaired"))
         self.now_in.source = str(data.get("source"))
         self.now_in.attempts = int(data.get("attempt") or 1)

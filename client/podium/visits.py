@@ -10,11 +10,15 @@ from podium import text
 
 Json = dict[str, Any]
 
+MOST_CALLS = 200
+"""Calls of tools that are kept of one turn."""
+
 
 @dataclass
 class Turn:
     """One prompt and what came of it. ``seconds`` is work only; ``fault`` is what was wrong with
-    the outcome of the reply."""
+    the outcome of the reply, ``read`` the outcome that its text was read as; ``calls`` are the
+    first of the tools that the agent called."""
 
     turn_id: str
     purpose: str
@@ -30,6 +34,16 @@ class Turn:
     detail: str = ""
     text: str = ""
     fault: Json | None = None
+    read: str | None = None
+    calls: list[str] = field(default_factory=list)
+    more_calls: int = 0
+
+    def called(self, said: str) -> None:
+        """Take one more call of a tool."""
+        if len(self.calls) < MOST_CALLS:
+            self.calls.append(said)
+        else:
+            self.more_calls += 1
 
 
 @dataclass

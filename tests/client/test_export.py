@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ import pytest
 from podium.export_page import page
 from podium.history import as_json, told
 from tests.client import stories
-from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
-from tests.client.journeys import Journey
+from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
+from tests.client.journeys import Journey, varied
 from tests.client.stories import ended, ended_run, entered, started
 from tests.client.terminal import Terminal
 from tests.client.test_imports import loaded
@@ -138,22 +139,155 @@ def test_a_file_that_was_named_is_replaced(daemon: FakeDaemon, tmp_path: Path) -
     assert json.loads(target.read_text())["run"] == ended_run()
 
 
-def test_at_a_terminal_it_is_a_file_and_one_that_is_there_is_kept(
+def test_at_a_terminal_it_goes_to_a_place_of_podium_s_own_and_never_into_the_project(
     daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     daemon.answers["runs.get"] = ended_run()
     daemon.events = visits()
-    monkeypatch.chdir(tmp_path)
-    name = f"run-{RUN_ID[:8]}.html"
-    with Terminal(daemon, "runs", "export", RUN_ID) as first:
-        assert first.end() == 0
-    assert name in first.screen
-    (tmp_path / name).write_text("mine")
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    home = str(tmp_path / "home")
+    target = tmp_path / "home" / "state" / "exports" / f"run-{RUN_ID[:8]}.html"
+    for _ in ("first", "again"):  # the page of the same run takes the place of an older one
+        with Terminal(daemon, "runs", "export", RUN_ID, PODIUM_HOME=home) as terminal:
+            assert terminal.end() == 0
+        assert f"Written to {target}." in terminal.screen
+        assert "<svg" in target.read_text()
+        target.write_text("an older page")
+    assert list(project.iterdir()) == []
+    assert target.parent.stat().st_mode & 0o077 == 0
 
-    with Terminal(daemon, "runs", "export", RUN_ID) as second:
-        assert second.end() == 1
-    assert f"There is a file '{name}' already" in " ".join(second.screen.split())
-    assert (tmp_path / name).read_text() == "mine"
+
+def test_it_is_shown_in_the_person_s_browser(daemon: FakeDaemon, tmp_path: Path) -> None:
+    daemon.answers["runs.get"] = ended_run()
+    daemon.events = visits()
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\necho \"$1\" > '{tmp_path / 'shown'}'\n")
+    browser.chmod(0o755)
+    target = tmp_path / "a run.html"
+    more = ["--open", "--output", str(target)]
+    done = podium(daemon, "runs", "export", RUN_ID, *more, BROWSER=f"{browser} %s")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "shown").read_text().strip() == target.as_uri()
+    assert podium(daemon, "runs", "export", RUN_ID, "--open", "--output", "-").returncode == 2
+
+
+DIFF = {
+    "rewritten": True,
+    "gone": False,
+    "commits": [{"commit": "c0ffee" * 7, "at": "2026-05-01T10:00:00Z", "subject": "Add <slugs>"}],
+    "more_commits": 2,
+    "committed": {
+        "files": [
+            {"path": "slug.py", "change": "added", "added": 12, "deleted": 0},
+            {"path": "b.txt", "change": "renamed", "before": "a.txt", "added": 0, "deleted": 0},
+            {"path": "logo.png", "change": "modified", "added": None, "deleted": None},
+        ],
+        "more": 4,
+        "patch": "diff --git a/slug.py b/slug.py\n@@ -0,0 +1 @@\n+<b>\n",
+        "cut": True,
+    },
+    "uncommitted": {
+        "files": [
+            {
+                "path": "notes.txt",
+                "change": "modified",
+                "added": 1,
+                "deleted": 2,
+                "mode": "100755",
+                "changed_before": True,
+            }
+        ],
+        "more": 0,
+        "patch": "",
+        "cut": False,
+    },
+}
+
+
+def test_what_the_run_changed_is_in_it(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.get"] = ended_run(left={"paths": ["notes.txt"], "more": 3})
+    daemon.answers["runs.diff"] = DIFF
+    daemon.events = visits()
+    told_page = podium(daemon, "runs", "export", RUN_ID).stdout
+    assert "<code>c0ffeec0ffee</code> Add &lt;slugs&gt;" in told_page
+    assert "and 2 earlier" in told_page and "4 more files" in told_page
+    assert "a.txt → b.txt" in told_page and "slug.py (new)" in told_page and "binary" in told_page
+    assert "notes.txt (mode 100755, changed before the run too)" in told_page
+    assert '<span class="good">+&lt;b&gt;</span>' in told_page
+    assert "rewritten" in told_page and "The rest is cut" in told_page
+    assert "Left uncommitted: notes.txt and 3 more" in told_page
+    whole = json.loads(podium(daemon, "runs", "export", RUN_ID, "--json").stdout)
+    assert whole["changes"] == DIFF
+
+
+def test_why_nobody_knows_what_it_changed_is_in_it(daemon: FakeDaemon) -> None:
+    def refused(_params: Any) -> Any:
+        raise Refused(-32006, "The run began outside git.")
+
+    daemon.answers |= {"runs.get": ended_run(), "runs.diff": refused}
+    daemon.events = visits()
+    told_page = podium(daemon, "runs", "export", RUN_ID).stdout
+    assert "Not known: The run began outside git." in told_page
+
+
+def call(name: str, at: str, **given: Any) -> dict[str, Any]:
+    block = {"kind": "tool_use", "id": "t", "name": name, "input": given}
+    return {"seq": 1, "uuid": "u", "role": "assistant", "timestamp": at, "blocks": [block]}
+
+
+def test_the_tools_that_were_called_stand_with_their_turns(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.get"] = ended_run()
+    daemon.events = visits()  # its turn goes from second 3 to second 4
+    daemon.answers["sessions.messages"] = {
+        "messages": [
+            call("Bash", "2026-05-01T10:00:03.500Z", command="make <test>"),
+            call("Read", "2026-05-01T11:00:00.000Z", file_path="/elsewhere"),
+        ],
+        "next_seq": 2,
+        "complete": True,
+    }
+    told_page = podium(daemon, "runs", "export", RUN_ID).stdout
+    assert "1 tool call<" in told_page and "Bash: make &lt;test&gt;" in told_page
+    assert "/elsewhere" not in told_page
+
+
+def test_what_the_native_agent_did_stands_with_its_turn() -> None:
+    journey = Journey()
+    journey.enter("fix").prompt()
+    journey.tell("action.ended", result={"action": "write_file", "message": "created a.py"})
+    journey.tell("action.ended", result={"action": "save", "message": "saved"})
+    journey.wait(3).reply().parsed("complete").leave("complete", exit="done").over()
+    assert [turn.calls for step in told(journey.events).steps for turn in step.turns] == [
+        ["write_file: created a.py"]
+    ]
+
+
+def test_work_is_a_figure_of_its_own_only_where_it_is_another_one() -> None:
+    quick, waited = Journey(), Journey()
+    quick.enter("fix").turn(60).leave("complete", exit="done").over()
+    waited.enter("fix").turn(60).ask("q").wait(90).answer("q", "yes").leave("complete").over()
+    said = [page(one.run(), told(one.events), 0.0) for one in (quick, waited)]
+    assert ["of it work" in one for one in said] == [False, True]
+
+
+def test_the_times_in_its_head_have_their_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        whole = made(visits())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert "2026-05-01 19:00:00 JST" in whole
+
+
+def test_a_narrow_screen_has_the_timeline_as_rows_that_fit() -> None:
+    whole = page(varied().run(), told(varied().events), 0.0)
+    rail = whole.partition('<ol class="rail">')[2].partition("</ol>")[0]
+    assert rail.count("<svg") == 6 and rail.count('href="#visit-') == 6
+    assert "min-width" not in rail and 'class="pill last"' in rail
 
 
 def test_hostile_words_are_shown_and_never_obeyed_wherever_they_stand() -> None:

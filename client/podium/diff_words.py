@@ -1,0 +1,64 @@
+"""What is said of a run's changes, on a terminal and on a page alike."""
+
+from __future__ import annotations
+
+from podium import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+NAMED = 5
+"""Files that a line names; of the others it has the number."""
+
+_CHANGES = {"added": "new", "deleted": "deleted", "type": "another kind", "conflict": "conflict"}
+
+
+def named(file: Json) -> str:
+    """A file, with what was done to it where that is more than changing it."""
+    path, change = text.fold(file.get("path")), str(file.get("change"))
+    if file.get("before"):
+        path = f"{text.fold(file['before'])} → {path}"
+    said = [_CHANGES.get(change, "")]
+    said += [f"mode {text.fold(file['mode'])}"] if file.get("mode") else []
+    said += ["changed before the run too"] if file.get("changed_before") else []
+    more = ", ".join(one for one in said if one)
+    return f"{path} ({more})" if more else path
+
+
+def counts(file: Json) -> tuple[str, str]:
+    """The lines that came and went; a file that is no text has none."""
+    if file.get("added") is None:
+        return "binary", ""
+    return f"+{file['added']}", f"-{file['deleted']}"
+
+
+def notes(diff: Json) -> list[str]:
+    """What whoever reads a run's changes has to know of them."""
+    said = []
+    if diff.get("rewritten"):
+        said.append(
+            "Its branch was rewritten since (a rebase, for example): what came from elsewhere "
+            "with that is among the changes."
+        )
+    if diff.get("gone"):
+        said.append("Its worktree is gone: only what it committed is told.")
+    return said
+
+
+def left_words(run: Json) -> str:
+    """What a run left uncommitted at its end, in a line; empty where that is nothing."""
+    left = run.get("left") or {}
+    if left.get("problem"):
+        return f"What it left uncommitted is not known: {text.fold(left['problem'])}"
+    return f"Left uncommitted: {some(left)}" if left.get("paths") else ""
+
+
+def some(left: Json) -> str:
+    """The first files of a list, and how many there are beside them."""
+    paths = [text.fold(path) for path in left.get("paths") or []]
+    more = len(paths[NAMED:]) + int(left.get("more") or 0)
+    names = ", ".join(paths[:NAMED])
+    return f"{names} and {more} more" if more else names
