@@ -69,7 +69,8 @@ class AnswerView:
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
         elif data.get("kind") in ("tool", "status") and not phase_words.is_told(data):
-            self._aside(f"⚙ {text.fold(data.get('delta'), 100)}")
+            mark = "⚙" if data["kind"] == "tool" else "…"
+            self._aside(f"{mark} {text.fold(data.get('delta'), 100)}")
 
     def _rest(self, data: Json) -> None:
         missing, late = self._words.missing(data)

@@ -60,6 +60,7 @@ class Narrator:
         self._queued = queued
         self._words = Words()
         self._told = ""
+        self._detail: Any = None
         self._start: Json = {}
         self._unhinted: dict[str, Json] = {}
         self._answered: object = None
@@ -256,6 +257,7 @@ class Narrator:
         detail = (data.get("report") or {}).get("detail")
         if how and detail:
             self._block(detail)
+            self._detail = detail
 
     def _outcome_parsed(self, data: Json) -> None:
         described = data.get("description")
@@ -322,7 +324,8 @@ class Narrator:
         self._screen.line()
         self._screen.line(end_line(run, self._style))
         ended = run.get("exit") or {}
-        if ended.get("detail") and ended.get("class") != "completed":
+        said = ended.get("detail") == self._detail
+        if ended.get("detail") and not said and ended.get("class") != "completed":
             self._block(ended["detail"])
         again = self._again or again_command(self._start, run)
         if again and ended.get("class") != "completed":

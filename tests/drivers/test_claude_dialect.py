@@ -107,7 +107,11 @@ def test_results_and_retries_are_told(dialect: ClaudeDialect) -> None:
     events = feed(dialect, tool_result("t", "x" * 3000), {**retry, "retry_delay_ms": 1100})
     assert events == [
         Output("u1", "tool_result", "x" * 2000),
-        Output("", "status", "529 overloaded: trying again in 1.1 s"),
+        Output(
+            "",
+            "status",
+            "claude's provider is overloaded (529); it tries again in 1 s (try 0 of 0)",
+        ),
     ]
     assert dialect.hopeless == ""
 

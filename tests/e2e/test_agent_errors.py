@@ -48,7 +48,7 @@ async def test_the_agents_own_retries_are_shown_while_they_go_on(
     ):
         run = await feed.end()
     told = [data["delta"] for data in feed.data("turn.output") if data["kind"] == "status"]
-    assert len(told) == 1 and told[0].startswith("529 ") and "trying again" in told[0]
+    assert told == ["claude's provider is overloaded (529); it tries again at once (try 1 of 1)"]
     assert run["exit"]["reason"] == "implementation-blocked"
 
 
@@ -65,6 +65,39 @@ async def test_refused_credentials_are_not_tried_for_minutes(
         run = await feed.end()
     assert run["exit"]["reason"] == "error" and "401" in run["exit"]["detail"]
     assert len(model_server.requests) <= 2
+
+
+async def test_who_is_not_logged_in_is_told_once_what_to_do(
+    machine: Machine, repo: GitRepo, model_server: ModelServer
+) -> None:
+    async with PodiumDaemon(machine, ANTHROPIC_API_KEY=None) as podium:
+        recipe = machine.recipe("loop", LOOP)
+        ran = await podium.cli("run", recipe, cwd=repo.path)
+        asked = await podium.cli("prompt", "hi", cwd=repo.path)
+        (run,) = await podium.rpc("runs.list")
+    assert run["exit"]["reason"] == "error"
+    told = "claude is not logged in: run 'claude' in a terminal of the daemon's machine and log in"
+    for said in (ran, asked):
+        assert said.code == 1
+        assert (said.out + said.err).count(told) == 1, said
+        assert "/login" not in said.out + said.err
+        assert "the environment that the daemon was started in" in said.out + said.err
+    assert model_server.requests == []
+
+
+async def test_a_provider_that_cannot_be_reached_is_named_with_each_try(
+    machine: Machine, repo: GitRepo
+) -> None:
+    machine.configure(env={"CLAUDE_CODE_MAX_RETRIES": "2"})
+    async with PodiumDaemon(machine, ANTHROPIC_BASE_URL="http://127.0.0.1:9") as podium:
+        said = await podium.cli("prompt", "hi", cwd=repo.path)
+    assert said.code == 1
+    for number in (1, 2):
+        assert f"(try {number} of 2)" in said.err
+    assert "… claude cannot reach its provider; it tries again " in said.err
+    assert "claude cannot reach its provider: Connection refused" in said.err
+    assert "check the network, and ANTHROPIC_BASE_URL and the proxy" in said.err
+    assert "unknown" not in said.err
 
 
 def used_up(reset: int) -> dict[str, Any]:

@@ -214,8 +214,8 @@ def test_a_429_is_the_accounts_limit_only_when_the_account_was_rejected() -> Non
 def test_an_api_error_has_its_status_and_words() -> None:
     found = report("api-error")
     assert (found.kind, found.api_status, found.texts) == ("api_error", 529, ())
-    assert found.detail.startswith("API Error: 529 busy")
-    assert found.result_text == found.detail
+    assert found.detail.startswith("claude's provider is overloaded (529): 529 busy")
+    assert found.result_text == ""
     assert report("cut").kind == "api_error"
 
 

@@ -35,6 +35,7 @@ from podiumd.formats.claude_events import (
     StreamDelta,
     UserMessage,
 )
+from podiumd.formats.claude_refusals import trying_again
 from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import STRUCTURED_OUTPUT, TurnReader
 from podiumd.formats.message import Block, Text, Thinking, ToolUse
@@ -200,9 +201,14 @@ class ClaudeDialect:
                     for result in event.results
                 ]
             case ApiRetry():
-                seconds = event.delay_ms / 1000
-                said = f"{event.status or ''} {event.error}".strip()
-                return [Output("", "status", f"{said}: trying again in {seconds:.1f} s")]
+                words = trying_again(
+                    event.status,
+                    event.error,
+                    event.delay_ms / 1000,
+                    event.attempt,
+                    event.max_retries,
+                )
+                return [Output("", "status", words)]
             case ControlRequest(subtype="can_use_tool"):
                 return [_approval(event)]
             case Init() if missing := self._served.missing(event):

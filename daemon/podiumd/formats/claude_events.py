@@ -26,7 +26,8 @@ class Init(msgspec.Struct, frozen=True):
 class AssistantMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One content block of the model's message, each with a ``uuid`` of its own.
 
-    ``synthetic``: made up by the CLI (errors, local commands), not said by the model.
+    ``synthetic``: made up by the CLI (errors, local commands), not said by the model; ``error`` is
+    then its name for what failed.
     ``aborted``: cut short by an interrupt. A sub-agent's has a ``parent_tool_use_id``.
     """
 
@@ -37,6 +38,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, kw_only=True):
     parent_tool_use_id: str | None
     synthetic: bool
     aborted: bool
+    error: str = ""
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,6 +127,7 @@ def _assistant(raw: dict[str, Any]) -> Event:
         parent_tool_use_id=optional(raw, "parent_tool_use_id"),
         synthetic=model == SYNTHETIC_MODEL,
         aborted=raw.get("aborted") is True,
+        error=string(raw, "error"),
     )
 
 

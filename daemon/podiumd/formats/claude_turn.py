@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from podiumd.core.report import Denial, EndKind, TurnReport
+from podiumd.formats import claude_refusals
 from podiumd.formats.claude_events import (
     ApiRetry,
     AssistantMessage,
@@ -56,6 +57,7 @@ class TurnReader:
         self._active_since_result = False
         self._texts: list[str] = []
         self._own_words: list[str] = []
+        self._error = ""
         self._tasks: tuple[BackgroundTask, ...] = ()
         self._limit: RateLimit | None = None
         self._refused_by_hook: str | None = None
@@ -122,7 +124,7 @@ class TurnReader:
             case ControlCancel(request_id):
                 self.answered(request_id)
             case ApiRetry(status=401):
-                self.wants_stop = f"the model's API refused the credentials (401 {event.error})"
+                self.wants_stop = claude_refusals.refusal(401, event.error, "", "")
             case BackgroundTasks(tasks):
                 self._tasks = tasks
             case RateLimit():
@@ -140,6 +142,7 @@ class TurnReader:
         texts = [block.text for block in message.blocks if isinstance(block, Text)]
         if message.synthetic:
             self._own_words += texts
+            self._error = message.error or self._error
             return
         self._active_since_result = True
         if message.parent_tool_use_id is None:
@@ -193,9 +196,14 @@ class TurnReader:
         )
 
     def _last_words(self, last: Result | None) -> str:
-        """The model's; those of the CLI where it answered a command (``/compact``) by itself."""
+        """The model's; those of the CLI where it answered a command (``/compact``) by itself.
+
+        What it says of a request that failed is no answer: ``detail`` has it in our words.
+        """
         if self._texts or last is None:
             return self._texts[-1] if self._texts else ""
+        if last.terminal_reason == "api_error":
+            return ""
         by_itself = last.terminal_reason is None
         return last.result or ("\n\n".join(self._own_words) if by_itself else "")
 
@@ -272,7 +280,9 @@ class TurnReader:
         if reason == "blocking_limit" or said.startswith("Prompt is too long"):
             return "failed", said
         if reason == "api_error" or result.api_error_status is not None:
-            return "api_error", said
+            cause = result.api_error or ""
+            words = claude_refusals.refusal(result.api_error_status, self._error, cause, said)
+            return "api_error", words
         return "failed", said or f"the agent ended with {reason or result.subtype}"
 
     def _used_up(self, result: Result) -> bool:

@@ -321,4 +321,7 @@ async def test_where_there_is_no_server_it_is_told_in_a_few_seconds(
 
     assert (trio.current_time() - began <= 4) is (attempts == 3)
     assert len(told.retries) == attempts - 1
-    assert all(re.search(r"; trying again in [0-9]+ s\Z", one.words) for one in told.retries)
+    assert all(
+        re.search(r"; trying again in [0-9]+ s \(try [2-6] of [36]\)\Z", one.words)
+        for one in told.retries
+    )

@@ -157,7 +157,8 @@ class HttpModel:
                 if wait is None:
                     raise _given_up(error, failed) from None
                 when = f"in {wait:.0f} s" if wait >= 0.5 else "at once"
-                words = f"{error}; trying again {when}"
+                most = min(error.attempts or self._policy.attempts, self._policy.attempts)
+                words = f"{error}; trying again {when} (try {failed + 1} of {most})"
                 again = Retrying(attempt=failed + 1, seconds=wait, words=words)
             await self._tell(again)
             await trio.sleep(again.seconds)
