@@ -10,7 +10,7 @@ from typing import Any
 from podium import follow, text
 from podium.ask import Asker, TurnAsker
 from podium.connection import Connection
-from podium.errors import USAGE, Failure
+from podium.errors import USAGE, Failure, Refusal, stopped
 from podium.narrate import Narrator
 from podium.phase import Carried, Phase
 from podium.screen import Screen
@@ -28,6 +28,7 @@ def run(
     session: str | None,
     cwd: str | None,
     on_question: str | None,
+    anyway: bool,
     json: bool,
 ) -> int:
     """``podium run``."""
@@ -40,9 +41,9 @@ def run(
     }
     given = {"session_id": session, "params": parse_params(params), "agent": agent}
     request |= {name: value for name, value in given.items() if value}
-    if worktree:
-        request["worktree"] = True
-    connection, started = follow.start("runs.start", request)
+    flags = {"worktree": worktree, "anyway": anyway}
+    request |= {name: True for name, wanted in flags.items() if wanted}
+    connection, started = _started(request, person)
     run_id = str(started["run_id"])
     if detach:
         _detached(started, json)
@@ -53,6 +54,21 @@ def run(
     if queued and json:
         text.tell("podium: queued until another agent is done.")
     return _follow_run(connection, run_id, json, again, asking, queued)
+
+
+def _started(request: Json, person: bool) -> tuple[Connection, Json]:
+    """Start a run; a person is asked what the daemon wants to be told once more."""
+    try:
+        return follow.start("runs.start", request)
+    except Refusal as refusal:
+        if not person or refusal.data.get("what") != "unusual-place":
+            raise
+        text.emit(f"{text.fold(stopped(refusal.message))}\n")
+        text.emit("Start it there anyway? [y/N] ")
+        if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
+            raise
+    request["anyway"] = True
+    return follow.start("runs.start", request)
 
 
 def attach(run_id: str, json: bool) -> int:
@@ -195,6 +211,6 @@ def _again(request: Json, on_question: str | None) -> str:
     for name, option in (("agent", "--agent"), ("session_id", "--session")):
         if name in request:
             words += [option, request[name]]
-    words += ["--worktree"] if request.get("worktree") else []
+    words += [f"--{flag}" for flag in ("worktree", "anyway") if request.get(flag)]
     words += ["--on-question", on_question] if on_question is not None else []
     return shlex.join(words)

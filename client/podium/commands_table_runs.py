@@ -36,6 +36,7 @@ RUNS = (
                 repeat=True,
             ),
             option("--worktree", "work in a git worktree of its own"),
+            option("--anyway", "start a recipe that commits in the whole home, or in '/'"),
             DETACH,
             option("--agent", "the agent for every step", "AGENT"),
             SESSION,

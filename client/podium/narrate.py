@@ -266,7 +266,8 @@ class Narrator:
 
     def _outcome_invalid(self, data: Json) -> None:
         reply = self._reply(data.get("attempt"))
-        self._note(f"! no usable outcome ({reply}): {data.get('message')}", "yellow")
+        wrong = "" if data.get("error") == "not-so" else "no usable outcome "
+        self._note(f"! {wrong}({reply}): {data.get('message')}", "yellow")
 
     def _check_ended(self, data: Json) -> None:
         passed = bool(data.get("passed"))

@@ -175,7 +175,7 @@ def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
 
     podium(
         daemon, "run", "fix-it", "--cwd", "/tmp", "--session", "5e55", "-p", "a=1=2", "--param",
-        "b=", "--agent", "scripted", "--worktree", "--on-question", "fail", "--detach",
+        "b=", "--agent", "scripted", "--worktree", "--anyway", "--on-question", "fail", "--detach",
     )  # fmt: skip
 
     (sent,) = daemon.params_of("runs.start")
@@ -188,6 +188,7 @@ def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
         "params": {"a": "1=2", "b": ""},
         "agent": "scripted",
         "worktree": True,
+        "anyway": True,
         "on_question": "fail",
     }
 

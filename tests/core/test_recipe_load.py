@@ -146,7 +146,7 @@ def test_the_sample_of_the_format_loads() -> None:
     assert (review.allow, review.timeout_minutes) == (("Bash", "Edit", "Write"), 30)
     assert (commit.gate, commit.commits, commit.irreversible) == ("Commit?", True, True)
     assert commit.on["nothing-to-commit"] == Edge(
-        exit="no-changes-to-commit", class_="completed", message="..."
+        exit="no-changes-to-commit", class_="completed", message="...", claims="clean"
     )
 
 

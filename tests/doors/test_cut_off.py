@@ -17,7 +17,7 @@ initial = "work"
 prompt = "Hang on."
 
 [steps.work.on]
-complete = { exit = "task-committed" }
+complete = { exit = "turn-complete" }
 """
 KEY = {"Idempotency_Key": "6e1b1c1e-4c5f-4e53-8d0a-1f2f6f0a9b11"}
 

@@ -25,7 +25,7 @@ prompt = "Review it."
 allow = ["Bash", "Write"]
 
 [steps.review.on]
-no-issues = { exit = "task-committed", class = "completed" }
+no-issues = { exit = "turn-complete", class = "completed" }
 issues-found = { to = "work" }
 """
 """Two steps: ``work``, and ``review`` that accepts it or sends it back."""
@@ -37,7 +37,7 @@ initial = "work"
 prompt = "Work on it."
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 """
 """One step in which nothing is allowed unasked."""
 

@@ -45,7 +45,7 @@ tools = "none"
 system = "PHASE DESIGN. They want {{ctx.goal}}."
 
 [steps.design.on]
-done = { exit = "design-committed", class = "completed" }
+done = { exit = "conversation-complete", class = "completed" }
 """
 
 BEGUN = "Begin with a shop."

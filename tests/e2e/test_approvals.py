@@ -39,7 +39,7 @@ async def test_a_tool_that_a_person_allows_runs_once(
         said = await podium.cli("answer", listed["question_id"][:8], "allow")
         assert said.code == 0, said
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert (repo.path / "made").read_text() == "ran\n"
     late = await podium.refused(
         "questions.answer", question_id=listed["question_id"], answer="deny"
@@ -57,7 +57,7 @@ async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
         closed = await podium.rpc("questions.answer", **answer)
         assert (closed["answer"], closed["closed"]) == ("deny", "answered")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert not (repo.path / "made").exists()
     assert "Not here." in model_server.requests[1].result
 
@@ -76,7 +76,7 @@ async def test_always_holds_for_the_run_and_is_written_nowhere(
         asked = await feed.until("question.opened")
         await podium.rpc("questions.answer", question_id=asked["question_id"], answer="always")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert len(feed.data("question.opened")) == 1
     assert all((repo.path / name).exists() for name in ("one", "two", "three"))
     assert settings_written(podium, repo) == []
@@ -101,7 +101,7 @@ async def test_an_interrupt_withdraws_the_question_and_the_agent_asks_again_late
         assert second["question_id"] != first["question_id"]
         await podium.rpc("questions.answer", question_id=second["question_id"], answer="allow")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert (repo.path / "made").read_text() == "ran\n"
 
 

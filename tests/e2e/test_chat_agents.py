@@ -84,7 +84,7 @@ async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
 
     await by_hand(person)
     runs = await podium.rpc("runs.list")
-    assert [run["exit"]["reason"] for run in runs] == ["task-committed"]
+    assert [run["exit"]["reason"] for run in runs] == ["turn-complete"]
 
 
 async def test_a_chat_with_the_scripted_agent_needs_no_model_at_all(

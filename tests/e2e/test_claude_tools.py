@@ -31,7 +31,7 @@ opening = "Begin."
 allow = ["Bash"]
 
 [steps.plan.on]
-agreed = { exit = "design-committed", class = "completed", requires = ["goal"] }
+agreed = { exit = "conversation-complete", class = "completed", requires = ["goal"] }
 
 [[steps.plan.hooks]]
 event = "before-tool"
@@ -79,7 +79,7 @@ async def see_through(podium: PodiumDaemon, run_id: str) -> list[Json]:
         question = await feed.until("question.opened")
         await podium.rpc("questions.answer", question_id=question["question_id"], answer="Yes")
         ended = await feed.end()
-        assert ended["exit"]["reason"] == "design-committed"
+        assert ended["exit"]["reason"] == "conversation-complete"
         return feed.data("tool.used")
 
 

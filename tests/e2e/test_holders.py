@@ -27,7 +27,7 @@ allow = ["Bash"]
 commits = true
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 """
 
 
@@ -89,7 +89,7 @@ async def test_what_somebody_else_wrote_into_the_session_is_asked_about(
         asked = await feed.until("question.opened", kind="recover")
         await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     prompts = podium.machine.prompts(session, repo.path)
     assert [prompt.partition("\n")[0] for prompt in prompts] == [
         "Work on it.",
@@ -122,7 +122,7 @@ async def test_two_runs_share_a_checkout_only_through_a_worktree(
             model_server.release("two")
             other = await feed.end()
         run = await first.end()
-    assert run["exit"]["reason"] == other["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == other["exit"]["reason"] == "turn-complete"
     assert repo.subjects == ["Add one", "Begin"]
     branch = f"podium/{other['run_id']}"
     assert repo.git("log", "--format=%s", branch).splitlines() == ["Add two", "Begin"]
@@ -160,7 +160,7 @@ async def test_another_daemon_of_the_same_person_is_told_who_works_there(
         model_server.release("half")
         await feed.end()
         run = await other.rpc("runs.start", **start)
-        assert (await other.ended(run["run_id"]))["exit"]["reason"] == "task-committed"
+        assert (await other.ended(run["run_id"]))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_running_turn_shows_among_the_locks(

@@ -16,7 +16,7 @@ label = "Helpful"
 initial = "first"
 [steps.first]
 run = ["/bin/sh", "-c", "touch ran-$1", "sh", "it's"]
-on.passed = {{ exit = "task-committed" }}
+on.passed = {{ exit = "turn-complete" }}
 on.failed = {{ exit = "checks-failed-at-once", class = "error" }}
 """
 

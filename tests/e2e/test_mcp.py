@@ -46,7 +46,7 @@ talk = true
 system = "It is {{ctx.goal}}."
 
 [steps.plan.on]
-done = { exit = "design-committed", class = "completed" }
+done = { exit = "conversation-complete", class = "completed" }
 """
 
 WORK = """
@@ -56,7 +56,7 @@ initial = "work"
 prompt = "Work on it."
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 blocked = { exit = "implementation-blocked", class = "blocked" }
 """
 

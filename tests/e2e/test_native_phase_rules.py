@@ -50,7 +50,7 @@ event = "before-tool"
 match = "transition"
 run = ["podium:saved", "goal"]
 [steps.work.on]
-done = { exit = "task-committed" }
+done = { exit = "turn-complete" }
 """
 
 
@@ -72,7 +72,7 @@ async def test_hooks_of_a_phase_decide_on_the_agents_own_actions_and_on_podiums(
         recipe = machine.recipe("hooked", HOOKED)
         async with podium.running(recipe, repo.path, agent="native") as feed:
             run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed", run
+    assert run["exit"]["reason"] == "turn-complete", run
     results = {
         one["result"]["action"]: one["result"]["message"] for one in feed.data("action.ended")[:1]
     }
@@ -118,7 +118,7 @@ REPORTING = """initial = "work"
 [steps.work]
 prompt = "Do the work."
 [steps.work.on]
-complete = { exit = "task-committed" }
+complete = { exit = "turn-complete" }
 blocked = { exit = "implementation-blocked" }
 """
 
@@ -147,7 +147,7 @@ async def test_a_step_of_a_recipe_reports_its_outcome_by_the_tool(
         await daemon.stop()
     async with PodiumDaemon(machine) as podium, podium.follow(run["run_id"]) as feed:
         ended = await feed.end()
-    assert ended["exit"]["reason"] == "task-committed", ended
+    assert ended["exit"]["reason"] == "turn-complete", ended
     (step,) = ended["history"]
     assert (step["outcome"], step["source"]) == ("complete", "tool")
     assert [one["success"] for one in feed.data("tool.used")] == [False, True]

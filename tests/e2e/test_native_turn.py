@@ -45,7 +45,7 @@ session = "fresh"
 tools = "read-only"
 
 [steps.review.on]
-no-issues = { exit = "task-committed" }
+no-issues = { exit = "turn-complete" }
 """
 
 
@@ -139,7 +139,7 @@ async def test_steps_of_a_recipe_are_given_to_the_native_agent(
     machine.model.load({"rules": rules})
     async with podium.running(machine.recipe("native", RECIPE), repo.path) as feed:
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed", run
+    assert run["exit"]["reason"] == "turn-complete", run
     assert [(one["step"], one["outcome"], one["source"]) for one in run["history"]] == [
         ("work", "complete", "text"),
         ("review", "no-issues", "text"),

@@ -25,20 +25,20 @@ async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
         run = await feed.end()
     assert run["exit"] == {
-        "reason": "task-committed",
+        "reason": "turn-complete",
         "category": "completed",
         "class": "completed",
-        "message": "Task implementation committed successfully",
+        "message": "Turn complete",
         "detail": run["exit"]["detail"],
     }
     assert [found["source"] for found in feed.data("outcome.parsed")] == ["structured"] * 2
     (line,) = podium.logged("Recipe completed")
     assert (line["reason"], line["category"], line["class"]) == (
-        *("task-committed", "completed", "completed"),
+        *("turn-complete", "completed", "completed"),
     )
     assert [(one["from"], one["outcome"], one["to"]) for one in podium.logged("Transition")] == [
         ("work", "complete", "review"),
-        ("review", "no-issues", "exit:task-committed"),
+        ("review", "no-issues", "exit:turn-complete"),
     ]
 
 

@@ -56,5 +56,5 @@ async def test_the_react_native_app_sees_a_recipe_start_and_end(
         }
         told = await phone.request(start, "recipe_started")
         assert told["session_id"] == start["session_id"]
-        assert (await exited(phone, told["session_id"]))["reason"] == "task-committed"
+        assert (await exited(phone, told["session_id"]))["reason"] == "turn-complete"
         assert phone.faults == []

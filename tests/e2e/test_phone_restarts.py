@@ -94,7 +94,7 @@ async def test_the_daemon_ends_in_the_middle_of_a_recipe_which_goes_on(
         await back(podium, phone)
         assert phone.model.board.active[session]["current_step"] == "review"
         model_server.release("review")
-        assert (await exited(phone, session))["reason"] == "task-committed"
+        assert (await exited(phone, session))["reason"] == "turn-complete"
         await phone.open(session)
         await agrees(podium, phone, session)
         assert phone.model.board.active == {} and phone.faults == []

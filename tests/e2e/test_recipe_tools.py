@@ -52,7 +52,7 @@ shell = "git tag released && git tag --list | tee tags"
 irreversible = true
 
 [steps.tag.on]
-passed = { exit = "changes-committed", message = "It is released" }
+passed = { exit = "turn-complete", message = "It is released" }
 failed = { exit = "not-tagged", class = "error" }
 """
 
@@ -109,7 +109,7 @@ async def test_commands_questions_and_called_recipes_lead_an_agent_to_a_release(
         ("tag", "passed"),
     ]
     assert (run["exit"]["reason"], run["exit"]["message"]) == (
-        "changes-committed",
+        "turn-complete",
         "It is released",
     )
     assert model_server.requests[0].prompt.startswith(
@@ -137,7 +137,7 @@ async def test_a_recipe_is_checked_drawn_and_walked_through_without_an_agent(
         "test    passed   → ask",
         "ask     release  → tag",
         "tag     passed",
-        "✓ It is released (changes-committed)",
+        "✓ It is released (turn-complete)",
     ]
     stuck = await podium.cli("recipe", "sim", release, "--outcomes", "failed,repaired," * 2)
     assert "max-step-visits-exceeded:test" in stuck.out

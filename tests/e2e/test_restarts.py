@@ -41,7 +41,7 @@ async def test_what_the_agent_did_alone_is_adopted_and_the_run_goes_on(
         await until_written(podium.machine, turn["turn_id"])
         await podium.start()
     run = await podium.ended(run_id)
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert (run["turns"], run["step_count"]) == (2, 2)
     assert (repo.path / "made").read_text() == "ran\nlooked\n"
     prompts = podium.machine.prompts(run["session_id"], repo.path)
@@ -112,7 +112,7 @@ async def test_an_approval_outlives_its_daemon_and_its_tool_runs_once(
     await podium.rpc("questions.answer", question_id=asked["question_id"], answer="allow")
     async with podium.follow(run_id) as feed:
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert (repo.path / "made").read_text() == "ran\n"
     assert len(feed.data("question.opened")) == 1
     assert len(model_server.requests) == 2

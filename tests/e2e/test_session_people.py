@@ -58,7 +58,7 @@ async def test_a_recipe_asks_before_it_goes_on_top_of_a_persons_words(
         assert "Somebody else has written into this session" in asked["text"]
         await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     async with subscribed(podium, session) as conversation:
         messages = await conversation.until(len(conversation.messages))
     said = [m["text"].partition("\n")[0] for m in messages if m["role"] == "user" and m["text"]]

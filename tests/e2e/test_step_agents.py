@@ -35,7 +35,7 @@ prompt = "Tell it."
 agent = "scripted"
 
 [steps.tell.on]
-told = { exit = "task-committed", class = "completed" }
+told = { exit = "turn-complete", class = "completed" }
 """
 
 SCRIPT = """
@@ -74,7 +74,7 @@ async def test_agent_model_and_permission_mode_are_those_of_the_step(
         podium.running(recipe, repo.path, on_question="fail") as feed,
     ):
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert (made.read_text(), other.exists()) == ("it", False)
     models = [request.body["model"] for request in model_server.requests]
     assert models == ["claude-sonnet-4-5"] * 2 + ["claude-haiku-4-5"] * 2

@@ -34,7 +34,7 @@ session = "fork"
 tools = "none"
 
 [steps.doubt.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 """
 
 CHECKED = """
@@ -49,7 +49,7 @@ allow = ["Bash"]
 checks = [{ run = ["test", "-e", "made"] }]
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 checks-failed = { to = "work" }
 """
 
@@ -72,7 +72,7 @@ async def test_a_step_has_the_session_and_the_tools_that_the_recipe_gives_it(
     async with podium.running(recipe, repo.path) as feed:
         run = await feed.end()
     work, judge, doubt = model_server.requests
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert len({work.session, judge.session, doubt.session}) == 3
     assert "Work on it." not in judge.anywhere, "a fresh session knows nothing"
     assert "Work on it." in doubt.anywhere, "a fork knows what its origin knows"
@@ -88,7 +88,7 @@ async def test_a_check_of_the_daemon_counts_more_than_the_agents_word(
     model_server.load({"turns": [word("complete"), bash("touch made"), word("complete")]})
     async with podium.running(podium.machine.recipe("checked", CHECKED), repo.path) as feed:
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert [visit["outcome"] for visit in run["history"]] == ["checks-failed", "complete"]
     assert [check["passed"] for check in feed.data("check.ended")] == [False, True]
 
@@ -104,7 +104,7 @@ async def test_the_agents_own_question_is_answered_by_an_option(
         assert [choice["id"] for choice in asked["choices"]] == ["Old", "New"]
         await podium.rpc("questions.answer", question_id=asked["question_id"], answer="New")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     result = model_server.requests[1].result
     assert "Which shop?" in result and "New" in result
 

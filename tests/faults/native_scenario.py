@@ -51,7 +51,9 @@ class NativeScenario(Scenario):
     def _step(self, name: str) -> str:
         at = self.steps.index(name) + 1
         last = at == len(self.steps)
-        edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
+        # Its commit is of what its last turn has changed, and of nothing else.
+        ends = '{ exit = "changes-committed", claims = "none" }'
+        edge = ends if last else f'{{ to = "{self.steps[at]}" }}'
         return f"\n[steps.{name}]\n{BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
 
     @property

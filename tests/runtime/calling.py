@@ -21,7 +21,7 @@ recipe = "{called}"
 [steps.ship]
 prompt = "Ship it. {{{{last.work.detail}}}}"
 [steps.ship.on]
-complete = {{ exit = "changes-committed" }}
+complete = {{ exit = "conversation-complete" }}
 """
 
 INNER = """
@@ -41,11 +41,11 @@ unclear = { exit = "clarification-needed" }
 [steps.look]
 prompt = "Look at it. {{last.do.detail}}"
 [steps.look.on]
-good = { exit = "task-committed" }
+good = { exit = "turn-complete" }
 bad = { to = "do" }
 """
 
-TO_SHIP = 'task-committed = { to = "ship" }'
+TO_SHIP = 'turn-complete = { to = "ship" }'
 
 
 def calling(

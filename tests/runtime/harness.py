@@ -50,7 +50,7 @@ initial = "work"
 prompt = "Do the work."
 {step}
 [steps.work.on]
-complete = {{ exit = "task-committed" }}
+complete = {{ exit = "turn-complete" }}
 {on}
 """
 

@@ -85,7 +85,7 @@ async def test_a_terminal_that_opened_the_session_of_a_waiting_run_is_asked_abou
         record.unlink()
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_queued_prompt_does_not_wait_for_a_terminal(machine: Machine) -> None:
@@ -163,7 +163,7 @@ async def test_rows_that_somebody_else_wrote_meanwhile_are_a_question(
         assert (question["kind"], question["detail"]) == ("recover", "1 rows")
         await daemon.answer(run_id, "continue")
         (await daemon.turn()).complete("fine")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_what_the_session_has_grown_by_is_read_off_the_loop_and_never_whole(
@@ -205,7 +205,7 @@ complete = { to = "look" }
 gate = "Look?"
 prompt = "Look."
 [steps.look.on]
-fine = { exit = "task-committed" }
+fine = { exit = "turn-complete" }
 """
 
 

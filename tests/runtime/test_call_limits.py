@@ -52,7 +52,7 @@ async def test_a_limit_inside_a_call_asks_and_grants_the_same_again_once(machine
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [("stop", "max-total-steps"), ("more", "changes-committed")]
+    ("answer", "reason"), [("stop", "max-total-steps"), ("more", "conversation-complete")]
 )
 async def test_a_limit_of_all_steps_that_is_reached_inside_a_call_asks_too(
     machine: Machine, answer: str, reason: str
@@ -98,4 +98,4 @@ async def test_a_walk_without_an_agent_asks_at_a_limit_inside_a_call(machine: Ma
 
         assert (await end("complete", "bad"))["reason"] == "max-step-visits-exceeded:work.do"
         more = await end("complete", "bad", "more", "complete", "more", "good", "complete")
-        assert more["reason"] == "changes-committed"
+        assert more["reason"] == "conversation-complete"

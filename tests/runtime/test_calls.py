@@ -40,7 +40,7 @@ async def test_a_called_recipe_comes_back_with_what_its_last_step_said(machine: 
         run = await daemon.ended(run_id)
     assert history(run) == [("work.do", "complete"), ("work.look", "good"), ("ship", "complete")]
     assert (run["exit"]["reason"], run["recipe"], run["step_count"]) == (
-        "changes-committed",
+        "conversation-complete",
         "calling",
         3,
     )
@@ -57,8 +57,11 @@ async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) ->
         implement = await daemon.turn()
         assert "Build the shop." in implement.prompt
         implement.complete()
-        for outcome in ("no-issues", "committed", "complete"):
-            (await daemon.turn()).complete(outcome)
+        (await daemon.turn()).complete("no-issues")
+        committing = await daemon.turn()
+        commit(repository, "second")
+        committing.complete("committed")
+        (await daemon.turn()).complete()
         run = await daemon.ended(run_id)
     assert history(run) == [
         ("work.implement", "complete"),
@@ -66,7 +69,7 @@ async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) ->
         ("work.commit", "committed"),
         ("ship", "complete"),
     ]
-    assert run["exit"]["reason"] == "changes-committed"
+    assert run["exit"]["reason"] == "conversation-complete"
 
 
 async def test_an_exit_that_the_caller_does_not_know_ends_the_run_with_it(
@@ -120,7 +123,7 @@ async def test_a_restart_finds_the_run_inside_the_call(machine: Machine) -> None
         assert second.prompt.startswith("Look at it. Built.")
         second.complete("good")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "conversation-complete"
 
 
 def project_recipes(machine: Machine) -> Path:
@@ -200,8 +203,8 @@ def _heavy(machine: Machine) -> None:
         steps = [
             f'[steps.s{n}]\nrecipe = "{"inner" if last else f"heavy{level + 1}"}"\n'
             + ('params = { what = "x" }\n' if last else "")
-            + "on.task-committed."
-            + (f'to = "s{n + 1}"' if n < 9 else 'exit = "task-committed"')
+            + "on.turn-complete."
+            + (f'to = "s{n + 1}"' if n < 9 else 'exit = "turn-complete"')
             for n in range(10)
         ]
         name = "heavy" if level == 0 else f"heavy{level}"
@@ -215,17 +218,17 @@ def _deep(machine: Machine) -> None:
         name, following = f"deep{level or ''}", f"deep{level + 1}"
         step = f'recipe = "{following}"' if level + 1 < MAX_CALL_DEPTH else 'prompt = "Go."'
         text = f'format = 1\nid = "{name}"\ninitial = "s"\n[steps.s]\n{step}\n'
-        machine.recipe(text + 'on.task-committed.exit = "task-committed"\n', name)
+        machine.recipe(text + 'on.turn-complete.exit = "turn-complete"\n', name)
 
 
 async def test_what_only_runs_commands_needs_no_agent_that_can_be_run(machine: Machine) -> None:
     machine.agent.problem = "it is not installed"
     commands = 'format = 1\nid = "commands"\ninitial = "a"\n[steps.a]\nrun = ["true"]\n'
-    ends = 'on.passed.exit = "task-committed"\non.failed.exit = "turn-complete"\n'
+    ends = 'on.passed.exit = "turn-complete"\non.failed.exit = "turn-complete"\n'
     recipe = machine.recipe(commands + ends, "commands")
     async with running(machine) as daemon:
         run = await daemon.ended(await daemon.start(recipe))
-        assert run["exit"]["reason"] == "task-committed"
+        assert run["exit"]["reason"] == "turn-complete"
         with pytest.raises(AgentUnavailable):
             await daemon.start(recipe, agent="claude")
         with pytest.raises(AgentUnavailable, match="not installed"):
@@ -248,7 +251,7 @@ async def test_a_checkout_is_asked_about_where_only_the_called_recipe_commits(
     (machine.recipes / "inner.toml").write_text(
         ONE_STEP.format(id="inner", top="", step="commits = true", on="")
     )
-    on = 'task-committed = { exit = "changes-committed" }'
+    on = 'turn-complete = { exit = "conversation-complete" }'
     recipe = machine.recipe(
         'format = 1\nid = "calling"\ninitial = "c"\n[steps.c]\nrecipe = "inner"\n'
         f"[steps.c.on]\n{on}\n",

@@ -33,7 +33,7 @@ label = "{label}"
 initial = "go"
 [steps.go]
 {prompt}
-on = {{ done = {{ exit = "changes-committed" }} }}
+on = {{ done = {{ exit = "conversation-complete" }} }}
 """
 
 

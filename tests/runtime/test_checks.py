@@ -30,7 +30,7 @@ async def test_a_check_that_passes_lets_the_outcome_stand(
     async with running(machine) as daemon:
         run_id = await daemon.start(checked("echo fine"))
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         [ended] = await daemon.events(run_id, "check.ended")
         assert (ended["passed"], ended["exit_status"], ended["tail"]) == (True, 0, "fine\n")
         assert Path(ended["log"]).read_text() == "fine\n"
@@ -92,7 +92,7 @@ async def test_a_check_that_the_daemon_left_is_run_again_by_the_next(
     (machine.project / "again").touch()
     async with running(machine) as daemon:
         assert await marker_of(fifo) == marker
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_it_again(
@@ -110,7 +110,7 @@ async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_
         (machine.project / "again").touch()
         await daemon.service.resume(run_id)
         await marker_of(fifo)
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert len(await daemon.events(run_id, "check.ended")) == 1
 
 

@@ -60,7 +60,7 @@ async def test_a_fault_of_a_driver_ends_its_run_and_nothing_else(
         assert "secret" not in str(await daemon.service.get_run(hurt))
         assert turn.gone.is_set()
         well_turn.complete()
-        assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(well))["exit"]["reason"] == "turn-complete"
         assert await daemon.service.locks() == []
         await daemon.start(one)
         await daemon.turn()
@@ -129,7 +129,7 @@ async def test_a_run_whose_end_cannot_even_be_decided_gives_back_what_it_holds(
             await daemon.forgotten(run_id)
         assert await daemon.service.locks() == []
     async with running(machine) as daemon:  # it is still there for the next start
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_full_store_while_a_turn_ends_is_waited_out(
@@ -147,7 +147,7 @@ async def test_a_full_store_while_a_turn_ends_is_waited_out(
             with pytest.raises(StoreError):
                 await daemon.service.pause(run_id)
         run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "task-committed"
+        assert run["exit"]["reason"] == "turn-complete"
         assert (await daemon.types(run_id)).count("turn.ended") == 1
 
 
@@ -196,7 +196,7 @@ async def test_a_turn_begins_when_the_full_disk_has_room_for_its_files(
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert len(fields_of(daemon.logged, "Disk full")) == 3
 
 
@@ -230,7 +230,7 @@ async def test_a_check_begins_when_the_full_disk_has_room_for_its_log(
     async with running(machine) as daemon:
         run_id = await daemon.start(checked)
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert len(fields_of(daemon.logged, "Disk full")) == 2
 
 

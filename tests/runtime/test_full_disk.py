@@ -60,7 +60,7 @@ async def test_a_run_that_cannot_note_its_lease_waits_for_room(
             await daemon.hears("Disk full")
         daemon.actor(run_id).poke()
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert fields_of(daemon.logged, "Run fault") == []
 
 
@@ -79,7 +79,7 @@ async def test_a_turn_is_taken_up_once_its_run_has_its_leases_again(
         daemon.actor(run_id).poke()
         await daemon.until(run_id, lambda _state: turn.attached == 1)
         turn.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 def test_a_full_disk_is_not_taken_for_a_fault_of_the_lock_files(
@@ -118,7 +118,7 @@ async def test_a_take_over_that_cannot_be_stored_is_refused_and_the_run_goes_on(
                 await daemon.prompt(session_id=session, take_over=True)
         assert not turn.interrupted.is_set()
         turn.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 @pytest.mark.parametrize("begun", [False, True])

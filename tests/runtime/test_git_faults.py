@@ -13,10 +13,9 @@ from trio.testing import MockClock
 from podiumd.drivers.base import Settled
 from podiumd.runtime import world
 from podiumd.tools import git
-from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.runtime.processes import marker_of
-from tests.tools.git_repository import commit, make_repository, set_for_person
+from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
 @pytest.fixture
@@ -54,9 +53,10 @@ async def test_an_interrupted_turn_has_its_end_although_git_fails(
         question = await daemon.question(run_id)
         assert question["kind"] == "recover" and "index file" in question["detail"]
         index.unlink()
+        run_git(repository, "reset", "--quiet")
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_turn_that_was_cut_off_is_asked_about_although_git_fails(
@@ -109,15 +109,6 @@ async def test_a_run_that_cannot_look_at_its_tree_at_the_start_ends_with_git_s_w
         assert machine.agent.turns == [] and fields_of(daemon.logged, "Run fault") == []
 
 
-async def test_a_recipe_that_commits_starts_unasked_where_there_is_no_repository(
-    machine: Machine, once: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(once)
-        (await daemon.turn()).end(done({"outcome": "complete"}))
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
-
-
 @pytest.mark.parametrize("begun", [True, False])
 async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_waiting(
     machine: Machine, one: str, gated: str, begun: bool, monkeypatch: pytest.MonkeyPatch
@@ -146,7 +137,7 @@ async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_wai
     async with running(machine) as daemon:
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_run_is_cancelled_while_git_makes_its_worktree_and_does_not_come_to_an_end(
@@ -194,7 +185,7 @@ async def test_a_dirty_tree_is_asked_about_whatever_its_files_are_called(
         assert (question["kind"], question["detail"]) == ("gate", "caf\\xe9")
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
@@ -223,4 +214,4 @@ async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
         monkeypatch.undo()
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"

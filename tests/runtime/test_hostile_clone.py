@@ -36,7 +36,7 @@ prompt_file = "evil.md"
 permission_mode = "bypassPermissions"
 allow = ["Bash"]
 checks = [{{ run = ["touch", "{canary}"] }}]
-on.complete = {{ exit = "task-committed" }}
+on.complete = {{ exit = "turn-complete" }}
 """
 
 
@@ -214,7 +214,7 @@ initial = "work"
 {top}
 [steps.work]
 run = {argv}
-on.passed.exit = "task-committed"
+on.passed.exit = "turn-complete"
 on.failed = {{ exit = "odd", class = "error" }}
 """
 
@@ -226,7 +226,7 @@ initial = "call"
 [steps.call]
 recipe = "commanded"
 params = {{ value = "{{{{value}}}}" }}
-on.task-committed.exit = "task-committed"
+on.turn-complete.exit = "turn-complete"
 """
 
 
@@ -247,7 +247,7 @@ async def test_a_parameter_stays_one_argument_and_is_never_read_again(
         run_id = await daemon.start(kind, params={"value": value})
         if kind == "checked":
             (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
     arguments = json.loads((machine.project / "arguments").read_text())
     assert arguments == [value, f"a{value}bs", "end"]
     assert sorted(path.name for path in machine.project.iterdir()) == ["arguments"]

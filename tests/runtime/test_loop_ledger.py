@@ -122,7 +122,7 @@ async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
 
         await ledger_of(again).record(lc.ActionOver(index=1, result=WRITTEN, changes=(CHANGE,)))
         run = await completed(daemon, run_id, again)
-        assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
+        assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
         assert run["cost_usd"] == 0.5
 
 

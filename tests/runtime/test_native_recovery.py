@@ -27,7 +27,7 @@ agent = "native"
 irreversible = true
 
 [steps.publish.on]
-complete = { exit = "task-committed" }
+complete = { exit = "turn-complete" }
 """
 
 
@@ -68,7 +68,7 @@ async def test_a_command_of_a_step_that_must_not_be_repeated_is_asked_about(
         assert "must not be repeated unseen" in question["text"]
         await daemon.answer(run_id, "continue")
         ended = await daemon.ended(run_id)
-    assert ended["exit"]["reason"] == "task-committed"
+    assert ended["exit"]["reason"] == "turn-complete"
     assert (machine.project / "log").read_text() == "x\n"
 
 

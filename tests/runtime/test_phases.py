@@ -111,7 +111,7 @@ async def test_a_step_of_work_in_between_keeps_its_schema_and_can_report_by_tool
         assert (await turn.calls("report_outcome", outcome="complete"))[0]
         turn.end(done(text="All done."))
         run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "task-committed"
+        assert run["exit"]["reason"] == "turn-complete"
         assert run["history"][0]["source"] == "tool"
 
 

@@ -29,7 +29,7 @@ failed = {{ exit = "cannot-build", class = "error" }}
 ask = "It is built. Now what? {{{{last.build.detail}}}}"
 choices = ["ship", "stop"]
 [steps.ask.on]
-ship = {{ exit = "changes-committed" }}
+ship = {{ exit = "conversation-complete" }}
 stop = {{ exit = "left-alone", class = "completed" }}
 """
 
@@ -46,7 +46,7 @@ async def test_a_run_of_commands_and_questions_needs_no_agent(machine: Machine) 
         assert question["text"].endswith(f'a "b" $(id)\n{machine.project}\n')
         await daemon.answer(run_id, "ship")
         run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "changes-committed" and run["turns"] == 0
+        assert run["exit"]["reason"] == "conversation-complete" and run["turns"] == 0
         assert [(v["step"], v["outcome"], v["source"]) for v in run["history"]] == [
             ("build", "passed", "command"),
             ("ask", "ship", "person"),

@@ -26,7 +26,7 @@ complete = { to = "review" }
 [steps.review]
 prompt = "Review it."
 [steps.review.on]
-good = { exit = "task-committed" }
+good = { exit = "turn-complete" }
 bad = { to = "work" }
 """
 
@@ -39,7 +39,7 @@ max_total_steps = 2
 [steps.build]
 shell = "echo no rule; exit 1"
 [steps.build.on]
-passed = { exit = "task-committed" }
+passed = { exit = "turn-complete" }
 failed = { to = "build" }
 """
 
@@ -143,7 +143,7 @@ async def test_a_git_that_never_answers_holds_a_turn_up_for_seconds_alone(
         mock_clock.jump(world.MARK_SECONDS)
         monkeypatch.undo()
         (await daemon.turn()).complete("good")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert (await daemon.events(run_id, "turn.ended"))[0]["tree"] is None
 
 

@@ -131,7 +131,7 @@ async def test_a_gate_answered_yes_lets_the_step_begin(machine: Machine) -> None
         run_id = await daemon.start(gated)
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_question_the_agent_withdraws_is_superseded(machine: Machine) -> None:
@@ -205,7 +205,7 @@ async def test_an_answer_while_the_agent_is_not_there_is_kept_until_it_is(
         await daemon.service.answer(question, "allow", None, "ann")
         assert (await machine.agent.turns[0].answered()).behavior == "allow"
         machine.agent.turns[0].complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_question_is_found_by_a_unique_beginning_of_its_id(machine: Machine) -> None:

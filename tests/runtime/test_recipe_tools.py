@@ -42,7 +42,7 @@ gate = "Ship it?"
 prompt = "Ship it."
 
 [steps.ship.on]
-shipped = { exit = "changes-committed" }
+shipped = { exit = "conversation-complete" }
 """
 
 CALLING = """
@@ -51,7 +51,7 @@ id = "calling"
 initial = "work"
 [steps.work]
 recipe = "one"
-on.task-committed = { exit = "task-committed" }
+on.turn-complete = { exit = "turn-complete" }
 """
 
 BUILT_IN = sorted(path.stem for path in builtin_directory().glob("*.toml"))
@@ -269,7 +269,7 @@ async def test_calls_are_looked_up_as_a_run_would(machine: Machine, place: Path)
             await check(daemon, path=str(place / "calling.toml")),
             await check(daemon, text=CALLING, working_directory=where),
         ):
-            assert faults(answer) == [("dead-handler", 7)], "it ends changes-committed"
+            assert faults(answer) == [("dead-handler", 7)], "it ends conversation-complete"
         machine.one_step("one")
         assert (await check(daemon, recipe_id="user.calling", working_directory=where))["ok"]
         assert (await check(daemon, text=CALLING))["ok"]
@@ -286,7 +286,7 @@ async def test_a_recipe_says_where_each_step_leads_and_what_it_costs_at_worst(
     assert recipe["worst_case"] == {"turns": 24, "minutes": None}
     ship = [(way["outcome"], way["exit"], way["class"]) for way in recipe["ways"]["ship"]]
     assert ship == [
-        ("shipped", "changes-committed", "completed"),
+        ("shipped", "conversation-complete", "completed"),
         ("other", "user-provided-other", "needs-user"),
         ("declined", "gate-declined", "needs-user"),
     ]
@@ -307,7 +307,7 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
             ("test", "ship"),
             ("ship", None),
         ]
-        assert first["exit"]["reason"] == "changes-committed"
+        assert first["exit"]["reason"] == "conversation-complete"
         assert first == await walk("complete", "failed", "complete", "passed", "shipped")
         assert (await walk("complete"))["exit"] is None
         limited = await walk(*["complete", "failed"] * 4)
@@ -355,7 +355,7 @@ async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> N
             None,
         ]
         assert played["replies"][-1]["outcome"] == "shipped"
-        assert (played["exit"]["reason"], played["unused"]) == ("changes-committed", 1)
+        assert (played["exit"]["reason"], played["unused"]) == ("conversation-complete", 1)
         given_up = await daemon.service.recipes_rehearse(loop, "ship", ["no"] * 5, None)
         assert (given_up["exit"]["reason"], given_up["unused"]) == ("orchestration-error", 1)
         with pytest.raises(InvalidParameter, match="'test' has no prompt"):

@@ -33,7 +33,7 @@ initial = "work"
 [steps.work]
 prompt = "Do the work."
 [steps.work.on]
-complete = {{ exit = "task-committed" }}
+complete = {{ exit = "turn-complete" }}
 again = {{ to = "work" }}
 """
 
@@ -92,7 +92,7 @@ async def test_a_recipe_that_commits_asks_before_it_starts_on_a_dirty_tree(
         run_id = await daemon.start(committing, working_directory=str(repository))
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_reply_without_an_outcome_is_asked_for_again_three_times(machine: Machine) -> None:

@@ -37,7 +37,7 @@ async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanw
         assert raised.value.data["holder"]["id"] == run_id
         turn.complete()
         run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
+        assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
         assert await daemon.service.locks() == []
     assert len(machine.agent.turns) == 1
 
@@ -52,7 +52,7 @@ async def test_a_taken_up_turn_gives_its_session_back_for_the_next_one(
         retry = await daemon.turn()
         assert retry.request.lease_fd is not None
         retry.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_turn_is_let_go_also_when_the_daemon_is_torn_down(
@@ -73,7 +73,7 @@ async def test_a_turn_is_let_go_also_when_the_daemon_is_torn_down(
     assert not turn.interrupted.is_set()
     async with running(machine) as daemon:
         turn.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def leave_nothing() -> None:
@@ -88,7 +88,7 @@ async def test_a_turn_that_ended_while_no_daemon_looked_is_adopted(
     turn.complete()
     async with running(machine) as daemon:
         run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["turns"]) == ("task-committed", 1)
+        assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
         assert (await daemon.service.status())["taken_up"] == 0
 
 
@@ -240,7 +240,7 @@ async def test_a_scripted_turn_ends_with_its_daemon_and_is_told_that_it_was_cut_
         run_id = await daemon.start(one, agent="scripted")
         await daemon.question(run_id)
     async with running(machine) as daemon:
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         closed = await daemon.events(run_id, "question.closed")
         assert [question["closed"] for question in closed] == ["superseded"]
 
@@ -304,7 +304,7 @@ async def test_an_agent_that_ends_just_before_it_is_taken_up_is_looked_at_again(
         second = await daemon.turn()
         assert second.prompt.startswith(prompt)
         second.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_run_of_an_agent_not_configured_any_more_ends_when_it_goes_on(

@@ -31,7 +31,7 @@ async def test_a_turn_that_is_begun_once_more_is_known_by_its_new_process(
         assert machine.agent.looked_at[-1].pid == second.pid
         assert (await daemon.types(run_id)).count("turn.started") == 2
         again.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_the_process_that_was_found_is_taken_up_not_the_dead_one_that_is_recorded(
@@ -60,7 +60,7 @@ async def test_the_process_that_was_found_is_taken_up_not_the_dead_one_that_is_r
         await daemon.until(run_id, lambda s: s.turn is not None and _pid(s) == second.pid)
         assert daemon.runs.taken_up == 1 and len(machine.agent.turns) == 1
         turn.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 def _pid(state: RunState) -> int | None:

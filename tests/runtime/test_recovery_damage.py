@@ -57,7 +57,7 @@ async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
         assert question["kind"] == "recover"
         assert question["detail"] == "fact 4 does not match its checksum"
         well_turn.complete()
-        assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(well))["exit"]["reason"] == "turn-complete"
         hurt_turn.end(done(text="no JSON"))
         await daemon.until(hurt, lambda state: state.turn is None)
         await wait_all_tasks_blocked()
@@ -68,7 +68,7 @@ async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
         ]
         await daemon.answer(hurt, "continue")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(hurt))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_turn_of_a_damaged_run_is_not_sent_again_unasked(
@@ -147,7 +147,7 @@ async def test_a_run_goes_on_without_the_facts_that_do_not_follow(
         await again.taken_up()
         assert await daemon.service.questions() == []
         again.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert len(machine.agent.turns) == 2
 
 

@@ -77,7 +77,7 @@ async def test_an_aside_has_its_run_s_session_again_after_a_restart(
         second = await daemon.turn()
         assert (second.request.run_id, second.request.session_id) == (run_id, session)
         second.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_session_that_somebody_took_meanwhile_is_asked_about_and_nothing_is_lost(
@@ -100,7 +100,7 @@ async def test_a_session_that_somebody_took_meanwhile_is_asked_about_and_nothing
         second = await daemon.turn()
         assert second.prompt.startswith(INTERRUPTED)
         second.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 def another_takes_the_tree(daemon: Daemon) -> Lease:
@@ -127,7 +127,7 @@ async def test_a_run_whose_tree_another_daemon_took_meanwhile_sends_nothing_befo
         assert machine.agent.turns == []
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_turn_that_never_began_does_not_begin_in_a_tree_that_another_daemon_took(
@@ -146,7 +146,7 @@ async def test_a_turn_that_never_began_does_not_begin_in_a_tree_that_another_dae
         second = await daemon.turn()
         assert "Do the work." in second.prompt
         second.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 @pytest.mark.parametrize("what", ["check", "command"])
@@ -247,7 +247,7 @@ async def test_a_lease_that_never_falls_free_keeps_the_run_waiting(
         turn.complete()
         await daemon.answer(run_id, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_lock_file_that_cannot_be_used_is_the_trouble_of_its_own_run(
@@ -264,14 +264,14 @@ async def test_a_lock_file_that_cannot_be_used_is_the_trouble_of_its_own_run(
             hurt
         ]
         turn.complete()
-        assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(well))["exit"]["reason"] == "turn-complete"
         await daemon.answer(hurt, "yes")
         question = await daemon.question(hurt)
         assert str(lock) in question["detail"]
         lock.rmdir()
         await daemon.answer(hurt, "retry")
         (await daemon.turn()).complete()
-        assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(hurt))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_directory_that_cannot_be_looked_at_is_the_trouble_of_its_own_run(
@@ -293,11 +293,11 @@ async def test_a_directory_that_cannot_be_looked_at_is_the_trouble_of_its_own_ru
         patch.setattr(trio.Path, "is_dir", is_dir)
         async with running(machine) as daemon:  # it starts all the same
             turn.complete()
-            assert (await daemon.ended(well))["exit"]["reason"] == "task-committed"
+            assert (await daemon.ended(well))["exit"]["reason"] == "turn-complete"
             await daemon.answer(hurt, "yes")
             question = await daemon.question(hurt)
             assert where in question["detail"]
             patch.undo()
             await daemon.answer(hurt, "retry")
             (await daemon.turn()).complete()
-            assert (await daemon.ended(hurt))["exit"]["reason"] == "task-committed"
+            assert (await daemon.ended(hurt))["exit"]["reason"] == "turn-complete"

@@ -14,6 +14,7 @@ from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, NotFound,
 from tests.core.recipe_files import AGENTS, FAULTY, SOUND, WARNINGS, load, marks
 from tests.runtime.fake_agent import FakeDriver
 from tests.runtime.harness import Daemon, Machine, running
+from tests.tools.git_repository import run_git
 
 LOOP = """
 format = 1
@@ -28,8 +29,8 @@ initial = "work"
 
 TURN = 'prompt = "Work."'
 COMMAND = 'run = ["false"]'
-ENDLESS = 'good = { exit = "task-committed" }\nbad = { to = "work" }'
-ENDLESS_COMMAND = 'passed = { exit = "task-committed" }\nfailed = { to = "work" }'
+ENDLESS = 'good = { exit = "turn-complete" }\nbad = { to = "work" }'
+ENDLESS_COMMAND = 'passed = { exit = "turn-complete" }\nfailed = { to = "work" }'
 
 
 def loop(machine: Machine, work: str = TURN, on: str = ENDLESS, limits: str = "") -> str:
@@ -106,7 +107,7 @@ initial = "ship"
 [steps.ship]
 recipe = "loop"
 [steps.ship.on]
-task-committed = {{ exit = "changes-committed" }}
+turn-complete = {{ exit = "conversation-complete" }}
 """
 
 
@@ -130,7 +131,7 @@ async def test_the_steps_that_a_call_brings_in_are_not_called_unreachable(
     machine: Machine,
 ) -> None:
     """They have names that no file has: faults are told of the steps that a person wrote."""
-    loop(machine, on='good = { exit = "task-committed" }')
+    loop(machine, on='good = { exit = "turn-complete" }')
     recipe = machine.recipe(CALLING.format(limits=""), "calling")
     async with running(machine) as daemon:
         assert (await daemon.service.recipes_check(None, None, recipe, None))["ok"]
@@ -141,7 +142,7 @@ async def test_the_steps_that_a_call_brings_in_are_not_called_unreachable(
 
 
 async def test_a_warning_holds_nothing_up(machine: Machine) -> None:
-    on = 'good = { exit = "task-committed" }'
+    on = 'good = { exit = "turn-complete" }'
     recipe = loop(machine, on=on, limits="[limits]\nmax_step_visits = 3")
     async with running(machine) as daemon:
         answer = await daemon.service.recipes_check(None, None, recipe, None)
@@ -153,7 +154,7 @@ async def test_what_the_agent_cannot_do_refuses_the_start_and_another_agent_may_
     machine: Machine,
 ) -> None:
     mode = 'session = "fork"\npermission_mode = "sleepy"\nprompt = "Work."'
-    recipe = loop(machine, mode, 'good = { exit = "task-committed" }')
+    recipe = loop(machine, mode, 'good = { exit = "turn-complete" }')
     machine.drivers["able"] = able = FakeDriver()
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
@@ -168,7 +169,7 @@ async def test_a_conversation_is_refused_for_an_agent_that_takes_no_tools(
     machine: Machine,
 ) -> None:
     machine.agent.capabilities = replace(machine.agent.capabilities, tools=False)
-    recipe = loop(machine, "talk = true", 'good = { exit = "task-committed" }')
+    recipe = loop(machine, "talk = true", 'good = { exit = "turn-complete" }')
     async with running(machine) as daemon:
         said = await refusal(daemon, recipe)
         [finding] = said.data["findings"]
@@ -222,6 +223,7 @@ async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None
     """But for parameters that nobody gave."""
     [name, _] = provide(machine, path)
     recipe = load(path)
+    run_git(machine.project, "init", "--quiet")  # some of them commit
     async with running(machine) as daemon:
         if any(param.default is None for param in recipe.params.values()):
             with pytest.raises(InvalidParameter, match="param"):

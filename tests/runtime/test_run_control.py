@@ -25,7 +25,7 @@ complete = { to = "look" }
 [steps.look]
 prompt = "Look at it: {{last.work.detail}}"
 [steps.look.on]
-fine = { exit = "task-committed" }
+fine = { exit = "turn-complete" }
 """
 
 
@@ -50,7 +50,7 @@ async def test_a_pause_takes_hold_at_the_end_of_the_turn_and_resume_goes_on(
         assert second.prompt.startswith("Look at it: all of it")
         second.complete("fine")
         run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "task-committed"
+        assert run["exit"]["reason"] == "turn-complete"
         assert run["step_count"] == 2
 
 
@@ -64,7 +64,7 @@ async def test_a_pause_taken_back_before_the_turn_ends_changes_nothing(
         await daemon.service.resume(run_id)
         turn.complete()
         (await daemon.turn()).complete("fine")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
         assert "run.paused" not in await daemon.types(run_id)
 
 

@@ -240,7 +240,7 @@ async def test_a_take_over_pauses_the_run_and_goes_through_its_session(
         await daemon.ended(mine.request.run_id)
         await daemon.service.resume(run_id)
         (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_a_take_over_of_a_prompt_ends_it(machine: Machine) -> None:

@@ -13,6 +13,7 @@ from podiumd.runtime.errors import RecipeRefused, Refused
 from podiumd.runtime.recipe_files import PROJECT_RECIPES
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, fields_of, running
+from tests.tools.git_repository import run_git
 
 PROMPTED = """
 format = 1
@@ -20,7 +21,7 @@ id = "{id}"
 initial = "work"
 [steps.work]
 prompt_file = "work.md"
-on.complete = {{ exit = "task-committed" }}
+on.complete = {{ exit = "turn-complete" }}
 """
 
 
@@ -87,7 +88,7 @@ async def test_a_trusted_recipe_runs_and_stays_trusted_over_a_restart(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun("theirs")
         turn.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 def _comment(path: Path) -> None:
@@ -133,7 +134,7 @@ async def test_a_run_goes_on_with_the_text_that_was_trusted(
         again = await daemon.turn()
         assert "secrets" not in turn.prompt + again.prompt
         again.complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "task-committed"
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
 async def test_the_text_that_was_judged_is_the_text_that_runs(
@@ -275,6 +276,7 @@ async def test_a_refusal_names_the_file_how_to_trust_it_and_what_it_shadows(
             f"it is not trusted, so it does not run. 'podium recipe trust {project.root}' shows "
             f"what it would do and lets it run. '{name}' is {whose}, which needs no trust."
         )
+        run_git(project.root, "init", "--quiet")
         run_id = await daemon.start(name)
         assert (await daemon.service.get_run(run_id))["recipe"] == "implement-and-review"
 

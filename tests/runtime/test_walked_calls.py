@@ -17,11 +17,11 @@ max_total_steps = 6
 [steps.ship]
 recipe = "loop"
 [steps.ship.on]
-changes-committed = { to = "tell" }
+conversation-complete = { to = "tell" }
 [steps.tell]
 prompt = "Tell everybody."
 [steps.tell.on]
-told = { exit = "task-committed" }
+told = { exit = "turn-complete" }
 """
 
 
@@ -50,7 +50,7 @@ async def test_a_walk_goes_through_what_is_called_as_a_run_does(
             ("ship.ship", "tell"),
             ("tell", None),
         ]
-        assert whole["exit"]["reason"] == "task-committed"
+        assert whole["exit"]["reason"] == "turn-complete"
         declined = await walk("complete", "passed", "declined")
         assert declined["exit"]["reason"] == "gate-declined", "the caller says nothing about it"
         open_ended = await walk("complete")
@@ -59,9 +59,11 @@ async def test_a_walk_goes_through_what_is_called_as_a_run_does(
 
 async def test_exit_reasons_stand_for_whole_calls(machine: Machine, recipe: str) -> None:
     async with running(machine) as daemon:
-        answer = await daemon.service.recipes_simulate(recipe, ["changes-committed", "told"], None)
+        answer = await daemon.service.recipes_simulate(
+            recipe, ["conversation-complete", "told"], None
+        )
         assert [(hop["step"], hop["outcome"]) for hop in answer["trace"]] == [
-            ("ship", "changes-committed"),
+            ("ship", "conversation-complete"),
             ("tell", "told"),
         ]
         with pytest.raises(InvalidParameter) as raised:

@@ -24,7 +24,7 @@ prompt = "Work on it."
 allow = ["Bash"]
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 """
 
 BWRAP = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-all --die-with-parent echo alone"
@@ -110,7 +110,7 @@ async def try_all(podium: PodiumDaemon, repo: GitRepo) -> None:
         "runs.start", recipe=machine.recipe("look", RECIPE), working_directory=str(repo.path)
     )
     ended = await podium.ended(run["run_id"])
-    assert ended["exit"]["reason"] == "task-committed", ended
+    assert ended["exit"]["reason"] == "turn-complete", ended
     found = (repo.path / "found").read_text().splitlines()
     assert found == FOUND, (repo.path / "complaints").read_text()
     assert GitRepo(_remote(machine)).git("rev-parse", "main") == repo.head

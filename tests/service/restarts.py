@@ -38,7 +38,7 @@ prompt = "Work on {{number}}."
 allow = ["Bash"]
 
 [steps.work.on]
-complete = { exit = "task-committed", class = "completed" }
+complete = { exit = "turn-complete", class = "completed" }
 """
 
 GATE = "half"
@@ -82,7 +82,7 @@ class Workplace:
         self._model.release(GATE)
         for run_id, repository in zip(self._runs, self._repositories, strict=True):
             run = await podium.ended(run_id)
-            assert run["exit"]["reason"] == "task-committed", run
+            assert run["exit"]["reason"] == "turn-complete", run
             assert (run["turns"], run["step_count"]) == (1, 1), run
             assert (repository.path / "made").read_text() == "ran\n"
             prompts = self.machine.prompts(run["session_id"], repository.path)

@@ -88,7 +88,7 @@ async def test_a_daemon_that_stands_still_is_killed_by_the_watchdog_and_its_turn
         assert await podium.answers() == 1
         assert podium.pid != stopped
         model_server.release(GATE)
-        assert (await podium.ended(run["run_id"]))["exit"]["reason"] == "task-committed"
+        assert (await podium.ended(run["run_id"]))["exit"]["reason"] == "turn-complete"
 
 
 async def test_who_connects_to_a_stopped_service_starts_it(machine: Machine) -> None:

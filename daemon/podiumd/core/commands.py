@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from podiumd.core.facts import OnQuestion, TreeMark, Worktree
+from podiumd.core.facts import OnQuestion, TreeLook, TreeMark, Worktree
 from podiumd.core.loop_commands import LoopCommand
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.report import TurnReport
@@ -53,7 +53,8 @@ class Proceed(Command, frozen=True):
     somebody else wrote into the session since our last turn. ``problem``: why the agent cannot
     be run. ``locked``: who holds the session or the working tree instead of us. ``trouble``: why
     the working tree cannot be looked at. ``gone``: the session has had turns of ours, and its
-    conversation is not there any more.
+    conversation is not there any more. ``look``: the working tree before the first step of a
+    recipe that commits, and where a claim is to be looked at.
     """
 
     dirty: tuple[str, ...] | None = None
@@ -63,6 +64,7 @@ class Proceed(Command, frozen=True):
     locked: str | None = None
     trouble: str | None = None
     gone: bool = False
+    look: TreeLook | None = None
 
 
 class TurnStartedSeen(Command, frozen=True):

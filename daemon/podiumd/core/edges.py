@@ -1,13 +1,15 @@
-"""From a step's outcome to where it leads: checks first, then the edge."""
+"""From a step's outcome to where it leads: checks first, then what it claims, then the edge."""
 
 from __future__ import annotations
 
+from podiumd.core import claims, limits, progress, prompts, talk_prompts
 from podiumd.core import facts as f
-from podiumd.core import limits, progress, prompts
+from podiumd.core import tree_facts as tf
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
-from podiumd.core.recipe import OTHER, RESTART, Edge, Step
+from podiumd.core.outcome import OutcomeError
+from podiumd.core.recipe import CHECKS_FAILED, OTHER, RESTART, Edge, Step
 from podiumd.core.state import Claim
 
 _FOR_A_PERSON = ("needs-user", "blocked")
@@ -36,7 +38,7 @@ def claimed(d: Decision, claim: Claim, *, attempt: int, repaired: bool) -> None:
     if missing is not None:
         d.end(classify("error"), detail=no_value(name, missing))
     elif not checked:
-        take(d, edge, claim)
+        leave(d, edge, claim)
 
 
 def no_value(step: str | None, variable: str) -> str:
@@ -56,6 +58,75 @@ def _needs_person(edge: Edge) -> bool:
     if edge.exit is None:
         return False
     return classify(edge.exit, edge.class_, edge.message).class_ in _FOR_A_PERSON
+
+
+def leave(d: Decision, edge: Edge, claim: Claim) -> None:
+    """Leave the step by ``edge``, once the working tree is seen to be as that claims.
+
+    Of a run whose tree was not seen before its first step, as those of earlier releases, nothing
+    can be compared: it is believed.
+    """
+    state, name = d.state, d.state.step
+    assert name is not None
+    if edge.claims in (None, "none") or state.base is None:
+        take(d, edge, claim)
+        return
+    d.emit(
+        tf.ClaimMade(
+            step=name,
+            visit=state.visits[name],
+            claims=edge.claims or "",
+            outcome=claim.outcome,
+            source=claim.source,
+            description=claim.description,
+            detail=claim.detail,
+            next=f.Move(kind="look"),
+        )
+    )
+
+
+def looked(d: Decision, look: f.TreeLook) -> None:
+    """The tree was seen: the claim holds, or it goes where the recipe sends a failed check, or
+    back to the agent, as often as a reply without an outcome may."""
+    state, step, claim = d.state, d.state.current, d.state.claim
+    assert step is not None and claim is not None and state.base is not None
+    edge = edge_for(step, claim.outcome)
+    d.emit(tf.TreeSeen(why="claim", look=look))
+    wrong = claims.refuted(edge.claims or "", state.base, look, accepted=state.accepted_dirty)
+    if wrong is None:
+        take(d, edge, claim)
+        return
+    judged = state.attempts + (step.kind == "talk")
+    last = judged > state.limits.max_retries
+    if step.kind in ("turn", "talk") and CHECKS_FAILED not in step.on:
+        _back_to_the_agent(d, step, OutcomeError("not-so", wrong, returned=claim.outcome), judged)
+        if not last:
+            return
+    failed = Claim(
+        outcome=CHECKS_FAILED,
+        source="check",
+        description=f"'{claim.outcome}' is not so: {wrong}",
+        detail=wrong,
+    )
+    take(d, edge_for(step, CHECKS_FAILED), failed)
+
+
+def _back_to_the_agent(d: Decision, step: Step, fault: OutcomeError, attempt: int) -> None:
+    """What it said is not so: unless that was its last attempt, it is told what was seen."""
+    again = f.Move(kind="turn", purpose="retry", fault=fault)
+    if step.kind == "talk":
+        again = f.Move(kind="turn", purpose="retry", original=talk_prompts.refused(fault.message))
+    d.emit(
+        f.OutcomeInvalid(
+            step=d.state.step or "",
+            error=fault.error,
+            message=f"'{fault.returned}' is not so: {fault.message}",
+            attempt=attempt,
+            returned=fault.returned,
+            expected=step.allowed_outcomes,
+            next=again if attempt <= d.state.limits.max_retries else None,
+        )
+    )
 
 
 def take(d: Decision, edge: Edge, claim: Claim) -> None:

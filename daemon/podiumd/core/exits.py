@@ -67,6 +67,16 @@ _TABLE: Final[dict[str, tuple[ExitClass, str]]] = {
     "session-locked": ("error", "Recipe failed: the session is in use"),
 }
 
+Claims = Literal["commit", "clean", "none"]
+
+_CLAIMS: Final[dict[str, Claims]] = {
+    "changes-committed": "commit",
+    "task-committed": "commit",
+    "design-committed": "commit",
+    "tasks-committed": "commit",
+    "no-changes-to-commit": "clean",
+}
+
 #: Every reason that has a class of its own.
 KNOWN: Final[frozenset[str]] = frozenset(_TABLE)
 
@@ -84,6 +94,11 @@ class Exit(msgspec.Struct, frozen=True):
     class_: ExitClass = msgspec.field(name="class")
     message: str
     detail: str | None = None
+
+
+def claim_of(reason: str) -> Claims | None:
+    """Return what ``reason`` says of the working tree, if anything."""
+    return _CLAIMS.get(reason)
 
 
 def is_known(reason: str) -> bool:

@@ -224,14 +224,15 @@ class _Inside:
         if edge.to is not None:
             return replace(edge, to=f"{self._name}.{edge.to}", returns=inner)
         outer = self._call.on.get(edge.exit or "")
-        return replace(outer or edge, returns=(*inner, self._name))
+        # What the called recipe claims at its end is to be true wherever that leads.
+        return replace(outer or edge, claims=edge.claims, returns=(*inner, self._name))
 
 
 def _unsaid(step: Step) -> list[str]:
     """The outcomes that the step can end with, whether or not it says where they lead."""
     possible = {
         OTHER: step.kind == "turn",
-        CHECKS_FAILED: bool(step.checks),
+        CHECKS_FAILED: bool(step.checks) or step.proved,
         DECLINED: step.gate is not None or (step.kind == "gate" and "no" in step.choices),
         COMPLETE: step.final,
     }

@@ -17,13 +17,14 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     ``worktree``: make the run's working tree. ``enter``: enter ``step``. ``turn``: send a prompt
     for ``purpose``. ``check``: run check number ``index`` of the current step. ``command``:
     decide to run the current step's command; ``run``: run it, or find out whether it ran.
+    ``look``: see whether the working tree is as the claim says that the step has ended with.
     ``gate``: wait for the answer to the current step's question. ``hook``: run hook number
     ``index`` of those that the current conversation has for the end of a turn.
     A ``retry`` carries what was wrong with the last reply (``fault``); ``go-on`` and
     ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
     """
 
-    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "gate", "hook"]
+    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "look", "gate", "hook"]
     step: str = ""
     purpose: Purpose = "step"
     index: int = 0

@@ -26,9 +26,11 @@ from podiumd.core.loop_facts import (
 from podiumd.core.phase_facts import HookEnded, MessageReceived, ToolUsed
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.report import EndKind, TurnReport
+from podiumd.core.tree_facts import ClaimMade, TreeLook, TreeMark, TreeSeen
 
 # With the facts themselves, ``facts`` is all.
 __all__ = ["EndKind", "Fact", "HookEnded", "MessageReceived", "Move", "Purpose", "ToolUsed"]
+__all__ += ["TreeLook", "TreeMark"]
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
@@ -73,13 +75,6 @@ class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):
     step_count: int
     session_id: str
     fork_from: str | None = None
-
-
-class TreeMark(msgspec.Struct, frozen=True):
-    """The working tree as it was: HEAD and a digest of everything that differs from it."""
-
-    head: str | None
-    digest: str
 
 
 class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
@@ -347,6 +342,8 @@ AnyFact = (
     | HookEnded
     | OutcomeParsed
     | OutcomeInvalid
+    | ClaimMade
+    | TreeSeen
     | CheckEnded
     | CommandIntended
     | CommandEnded

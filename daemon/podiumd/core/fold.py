@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state, phase_fold, progress
+from podiumd.core import tree_facts as tf
 from podiumd.core.phase_context import initial
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
@@ -101,7 +102,18 @@ def _outcome_parsed(_state: RunState, fact: f.OutcomeParsed, _at: str) -> dict[s
 
 
 def _outcome_invalid(_state: RunState, fact: f.OutcomeInvalid, _at: str) -> dict[str, Any]:
-    return {"attempts": fact.attempt}
+    return {"attempts": fact.attempt, "claim": None, "left": ()}
+
+
+def _claim_made(_state: RunState, fact: tf.ClaimMade, _at: str) -> dict[str, Any]:
+    claim = Claim(
+        outcome=fact.outcome, source=fact.source, description=fact.description, detail=fact.detail
+    )
+    return {"claim": claim}
+
+
+def _tree_seen(_state: RunState, fact: tf.TreeSeen, _at: str) -> dict[str, Any]:
+    return {"base": fact.look} if fact.why == "start" else {"next": None}
 
 
 def _check_ended(state: RunState, fact: f.CheckEnded, _at: str) -> dict[str, Any]:
@@ -224,6 +236,7 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
             "session_id": fact.session_id,
             "fork_from": None,
             "details": {},
+            "base": None,
             "standings": {},
             "ctx": initial(state.start.recipe.context) if state.start.recipe is not None else {},
             "exchanges": (),
@@ -312,6 +325,8 @@ _CHANGES: dict[type[f.Fact], Any] = {
     f.HookEnded: phase_fold.hook_ended,
     f.OutcomeParsed: _outcome_parsed,
     f.OutcomeInvalid: _outcome_invalid,
+    tf.ClaimMade: _claim_made,
+    tf.TreeSeen: _tree_seen,
     f.CheckEnded: _check_ended,
     f.CommandIntended: _command_intended,
     f.CommandEnded: _command_ended,

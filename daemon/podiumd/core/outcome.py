@@ -20,7 +20,13 @@ from podiumd.core.report import TurnReport
 
 Source = Literal["structured", "tool", "text", "check", "command", "person"]
 ErrorKind = Literal[
-    "no-json", "bad-json", "missing-outcome", "unknown-outcome", "missing-description", "ambiguous"
+    "no-json",
+    "bad-json",
+    "missing-outcome",
+    "unknown-outcome",
+    "missing-description",
+    "ambiguous",
+    "not-so",
 ]
 
 _EXCERPT: Final = 200
@@ -62,7 +68,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class OutcomeError(msgspec.Struct, frozen=True):
-    """Why a reply has no certain outcome.
+    """Why a reply has no certain outcome, or (``not-so``) one that is not true.
 
     ``excerpt`` is the place in the reply, at most 200 characters; ``returned`` the outcome that
     is not among the step's own.
@@ -91,7 +97,13 @@ def outcome_block(outcomes: Sequence[str]) -> str:
 
 
 def retry_prompt(error: OutcomeError, outcomes: Sequence[str]) -> str:
-    """Return the prompt that asks again after a reply without a certain outcome."""
+    """Return the prompt that asks again after a reply without a certain outcome, or a wrong one."""
+    if error.error == "not-so":
+        return (
+            f"You answered '{error.returned}'. Podium has looked, and that is not so: "
+            f"{error.message}.\n\nPut it right as this step asks, or answer what is true, and say "
+            "why.\n\n" + outcome_block(outcomes)
+        )
     return (
         "Please respond again with JSON per the instructions.\n\n"
         f"What was wrong with the last response: {error.message}.\n\n" + outcome_block(outcomes)

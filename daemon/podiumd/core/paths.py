@@ -79,7 +79,8 @@ def _handed_over(step: Step, outcome: str) -> bool:
 def outcomes_of(step: Step) -> tuple[str, ...]:
     """Every outcome that the step may end with: its own, then those that others decide."""
     names = step.allowed_outcomes
-    if checked_outcomes(step):
+    # A claim that is not true goes back to the agent, unless the recipe says where to.
+    if checked_outcomes(step) or (step.proved and CHECKS_FAILED in step.on):
         names = (*names, CHECKS_FAILED)
     return (*names, DECLINED) if step.gate is not None else names
 

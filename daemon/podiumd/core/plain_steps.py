@@ -93,7 +93,7 @@ def command_over(d: Decision, command: c.CommandOver) -> None:
     outcome = "passed" if command.passed else "failed"
     failure = None if command.passed else how_it_failed(run, command.exit_status)
     claim = Claim(outcome=outcome, source="command", description=failure, detail=command.tail)
-    edges.take(d, edges.edge_for(step, outcome), claim)
+    edges.leave(d, edges.edge_for(step, outcome), claim)
     kernel.hold(d)
 
 

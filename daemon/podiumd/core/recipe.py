@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from podiumd.core.exits import ExitClass
+from podiumd.core.exits import Claims, ExitClass
 
 Kind = Literal["turn", "talk", "command", "gate", "call"]
 ParamType = Literal["string", "integer", "boolean", "choice", "path"]
@@ -69,8 +69,9 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     """Where an outcome leads: ``to`` a step (or ``@restart``), or ``exit`` with a reason.
 
     ``class_`` and ``message`` belong to an exit. ``requires`` names the context keys that a
-    conversation must have saved before it may go along this edge. ``returns`` are the calls that
-    are over with it (``core.expand``; no recipe's file says it).
+    conversation must have saved before it may go along this edge. ``claims`` is what going along
+    it says of the working tree, which is looked at first (``core.claims``). ``returns`` are the
+    calls that are over with it (``core.expand``; no recipe's file says it).
     """
 
     to: str | None = None
@@ -78,6 +79,7 @@ class Edge(msgspec.Struct, frozen=True, kw_only=True):
     class_: ExitClass | None = msgspec.field(name="class", default=None)
     message: str | None = None
     requires: tuple[str, ...] = ()
+    claims: Claims | None = None
     returns: tuple[str, ...] = ()
 
 
@@ -136,6 +138,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
             return self.outcomes
         return (*(name for name in self.outcomes if name != OTHER), OTHER)
 
+    @property
+    def proved(self) -> bool:
+        """Whether some outcome is believed only after a look at the working tree."""
+        return any(edge.claims not in (None, "none") for edge in self.on.values())
+
     def edge(self, outcome: str) -> Edge | None:
         """Return where ``outcome`` leads, the built-in edges included; ``None``: nowhere.
 
@@ -179,6 +186,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         """The names that ``{{last.NAME.detail}}`` may have: steps, and calls that were expanded."""
         edges = (edge for step in self.steps.values() for edge in step.on.values())
         return {*self.steps, *(name for edge in edges for name in edge.returns)}
+
+    @property
+    def commits(self) -> bool:
+        """Whether a run of it means to leave commits, so that it needs a repository."""
+        return any(step.commits or step.proved for step in self.steps.values())
 
     @property
     def first_prompt(self) -> str:

@@ -102,6 +102,7 @@ EDGE_FIELDS: Final[dict[str, Expected]] = {
     "class": one_of("completed", "needs-user", "blocked", "error"),
     "message": TEXT,
     "requires": TEXTS,
+    "claims": one_of("commit", "clean", "none"),
 }
 CHECK_FIELDS: Final[dict[str, Expected]] = {"run": ARGV, "timeout_seconds": NUMBER}
 HOOK_FIELDS: Final[dict[str, Expected]] = {
@@ -112,5 +113,8 @@ HOOK_FIELDS: Final[dict[str, Expected]] = {
 
 
 def edge_keys(kind: Kind) -> tuple[str, ...]:
-    """Return the keys of an edge: only a conversation can be asked to save something first."""
-    return tuple(key for key in EDGE_FIELDS if key != "requires" or kind == "talk")
+    """Return the keys of an edge: only a conversation can be asked to save something first, and
+    what a person chooses, or a called recipe ends with, claims nothing itself."""
+    never = {"requires"} if kind != "talk" else set()
+    never |= {"claims"} if kind in ("gate", "call") else set()
+    return tuple(key for key in EDGE_FIELDS if key not in never)

@@ -81,7 +81,7 @@ def _optional_outcomes(step: Step) -> set[str]:
     optional = set()
     if step.kind == "turn":
         optional.add(OTHER)
-    if step.checks or step.kind == "call":
+    if step.checks or step.proved or step.kind == "call":
         optional.add(CHECKS_FAILED)
     if step.gate is not None:
         optional.add(DECLINED)
@@ -94,7 +94,7 @@ def _dead(name: str, outcome: str, possible: set[str]) -> str:
     """Say why an edge can never be taken."""
     never = f"step '{name}' can never end with '{outcome}'"
     if outcome == CHECKS_FAILED:
-        return f"{never}: it has no checks; add 'checks' or remove the edge"
+        return f"{never}: it has no checks, and claims nothing; add 'checks' or remove the edge"
     if outcome == DECLINED:
         return f"{never}: it has no gate; add 'gate' or remove the edge"
     return f"{never}; {nearest(outcome, sorted(possible))}. Declare it or remove the edge"

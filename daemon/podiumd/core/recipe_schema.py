@@ -97,6 +97,9 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "class": "What such an end means; needed where the reason is not a known one",
         "message": "The sentence that people see at such an end",
         "requires": "What the conversation must have saved before",
+        "claims": "What it says of the working tree, which is looked at first; commit: there is a "
+        "new commit, and nothing that the run changed is left over; clean: nothing is changed; "
+        "default: what a known reason says, else 'clean' for a successful exit of a 'commits' step",
     },
     "check": {
         "run": "The command: a program and its arguments; exit status 0 is success",
@@ -108,6 +111,13 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "run": "The command: a program and its arguments, or a built-in check such as "
         "podium:saved; exit status 2 refuses",
     },
+}
+
+
+_EDGES: Final[dict[Kind, str]] = {
+    "talk": "talk-edge",
+    "gate": "chosen-edge",
+    "call": "chosen-edge",
 }
 
 
@@ -131,6 +141,7 @@ def recipe_schema() -> dict[str, Any]:
             "step": {"oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in STEP_KEYS]},
             **{kind: _step(kind) for kind in STEP_KEYS},
             "edge": _edge("turn"),
+            "chosen-edge": _edge("gate"),
             "talk-edge": _edge("talk"),
             "check": _table("check", _schemas(CHECK_FIELDS), required=("run",)),
             "hook": _table("hook", _schemas(HOOK_FIELDS), required=("event", "run")),
@@ -193,7 +204,7 @@ def _limits() -> dict[str, Any]:
 
 def _step(kind: Kind) -> dict[str, Any]:
     """Describe one kind of step: its keys, and exactly one of those that make it this kind."""
-    edge = {"$ref": "#/$defs/talk-edge" if kind == "talk" else "#/$defs/edge"}
+    edge = {"$ref": f"#/$defs/{_EDGES.get(kind, 'edge')}"}
     tables = {
         "on": {**_free_names(NAME_SCHEMA, edge), "minProperties": 1},
         "checks": {"type": "array", "items": {"$ref": "#/$defs/check"}},

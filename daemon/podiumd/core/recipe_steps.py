@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec.structs import replace
+
+from podiumd.core.exits import claim_of, classify
 from podiumd.core.findings import Notes, dotted
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, Check, Edge, Hook, Kind, Step
 from podiumd.core.recipe_fields import SCALAR, TABLES, Table, is_name
@@ -68,7 +71,8 @@ class StepReader:
             table.bad(mark, f"the step has '{marks[0]}' already; keep one of {choices}")
 
     def _step(self, name: str, kind: Kind, table: Table) -> Step:
-        edges = self._edges(kind, table)
+        commits = table.get("commits", STEP_FIELDS["commits"], False)
+        edges = self._edges(kind, table, commits=commits)
 
         def get(key: str, default: Any = None) -> Any:
             return table.get(key, STEP_FIELDS[key], default)
@@ -87,7 +91,7 @@ class StepReader:
             on=edges,
             checks=self._checks(table) if kind == "turn" else (),
             gate=get("gate"),
-            commits=get("commits", False),
+            commits=commits,
             irreversible=get("irreversible", False),
             run=get("run", ()),
             shell=get("shell"),
@@ -124,7 +128,7 @@ class StepReader:
         self.prompt_file_of[name] = file
         return text
 
-    def _edges(self, kind: Kind, table: Table) -> dict[str, Edge]:
+    def _edges(self, kind: Kind, table: Table, *, commits: bool) -> dict[str, Edge]:
         edges: dict[str, Edge] = {}
         on = table.mapping("on") if table.has("on") else {}
         parent = Table(self.notes, on, (*table.path, "on"), tuple(on))
@@ -135,12 +139,14 @@ class StepReader:
                     (*parent.path, outcome),
                     f"outcome '{outcome[:80]}': expected lower-case words joined by hyphens",
                 )
-            edges[outcome] = self._edge(parent.table(outcome, edge_keys(kind)))
+            edge = self._edge(parent.table(outcome, edge_keys(kind)))
+            # What a person chooses is not the word of an agent.
+            edges[outcome] = edge if kind in ("gate", "call") else claiming(edge, commits=commits)
         return edges
 
     def _edge(self, table: Table) -> Edge:
         """Read one edge: exactly one of ``to`` and ``exit``."""
-        to, exit_, class_, message, requires = (
+        to, exit_, class_, message, requires, claims = (
             table.get(key, expected) for key, expected in EDGE_FIELDS.items()
         )
         if not table.has("to") and not table.has("exit"):
@@ -160,6 +166,7 @@ class StepReader:
             class_=class_,
             message=message,
             requires=requires or (),
+            claims=claims,
         )
 
     def _checks(self, table: Table) -> tuple[Check, ...]:
@@ -195,6 +202,17 @@ class StepReader:
                 parent = Table(self.notes, data, (*table.path, "params"), tuple(data))
                 parent.bad(name, f"expected {SCALAR.words}")
         return values
+
+
+def claiming(edge: Edge, *, commits: bool) -> Edge:
+    """Return the edge with what it claims where the recipe does not say: what its reason says, and
+    that nothing is left over where a step that ``commits`` ends the run well."""
+    if edge.claims is not None or edge.exit is None:
+        return edge
+    claims = claim_of(edge.exit)
+    if claims is None and commits and classify(edge.exit, edge.class_).class_ == "completed":
+        claims = "clean"
+    return replace(edge, claims=claims)
 
 
 def _choices(kind: Kind, table: Table) -> tuple[str, ...]:

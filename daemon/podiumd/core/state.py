@@ -134,7 +134,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's accepted outcome while the checks that may overrule it run."""
+    """The accepted outcome while the checks, or the look at the tree, run that may overrule it."""
 
     outcome: str
     source: str
@@ -148,7 +148,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     ``begun``: the run has had its turn to go on; until then it is queued. ``sends`` counts the
     prompts of the present visit, ``breaks`` those of them that were cut off, ``attempts`` the
     replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
-    working tree that the last turn or command left; ``standings`` are where the visits of each
+    working tree that the last turn or command left; ``base`` how it was before the first step,
+    or before that of the last restart; ``standings`` are where the visits of each
     step left the work, since the last restart.
 
     ``heard`` are the uuids of all that people said, to a turn or in a conversation. In
@@ -189,6 +190,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     accepted_foreign: bool = False
     details: dict[str, str] = {}
     tree: f.TreeMark | None = None
+    base: f.TreeLook | None = None
     standings: dict[str, tuple[Standing, ...]] = {}
     ctx: dict[str, Any] = {}
     heard: frozenset[str] = frozenset()

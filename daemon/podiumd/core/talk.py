@@ -207,7 +207,7 @@ def _settle(d: Decision) -> None:
     if "transition" in asked:
         outcome, summary = asked["transition"]["to"], asked["transition"]["summary"]
         claim = Claim(outcome=outcome, source="tool", detail=summary)
-        edges.take(d, edges.edge_for(step, outcome), claim)
+        edges.leave(d, edges.edge_for(step, outcome), claim)
     elif "ask" in asked:
         args = asked["ask"]
         d.ask(

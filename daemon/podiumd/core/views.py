@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
 from podiumd.core import prompts
+from podiumd.core import tree_facts as tf
 from podiumd.core.fold import evolve
 from podiumd.core.recipe import Recipe
 from podiumd.core.state import Question, RunState
@@ -127,6 +128,8 @@ def event_data(fact: f.AnyFact) -> Json:
         data.pop(internal, None)
     if isinstance(fact, f.QuestionOpened):
         data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
+    elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
+        data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
     elif isinstance(fact, lf.ReplyReceived):
         data["actions"] = [action.name for action in fact.actions]  # the text has them whole
     elif isinstance(fact, f.RunStarted):

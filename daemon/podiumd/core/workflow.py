@@ -13,6 +13,7 @@ from typing import Any
 from podiumd.core import asking, edges, kernel, limits, loop, plain_steps, prompts, talk, turns
 from podiumd.core import commands as c
 from podiumd.core import facts as f
+from podiumd.core import tree_facts as tf
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
@@ -104,6 +105,8 @@ def _do(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             _enter(d, move, seen)
         elif move.kind == "turn":
             turns.intend(d, move, seen)
+        elif move.kind == "look" and seen.look is not None:
+            edges.looked(d, seen.look)
         elif move.kind == "command":
             plain_steps.intend_command(d)
     except MissingVariable as missing:
@@ -136,6 +139,8 @@ def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
         text = "The working tree has uncommitted changes, and this recipe commits. Start anyway?"
         d.ask("gate", text, about="dirty-tree", detail="\n".join(seen.dirty[:20]))
         return
+    if seen.look is not None and state.step_count == 0:
+        d.emit(tf.TreeSeen(why="start", look=seen.look))
     if limits.entry_refused(d, move.step):
         return
     step = recipe.steps[move.step]
@@ -211,7 +216,7 @@ def _check_over(d: Decision, command: c.CheckOver) -> None:
         )
         edges.take(d, edges.edge_for(step, CHECKS_FAILED), failed)
     elif last:
-        edges.take(d, edges.edge_for(step, claim.outcome), claim)
+        edges.leave(d, edges.edge_for(step, claim.outcome), claim)
     kernel.hold(d)
 
 

@@ -161,6 +161,7 @@ class RunStart(_Params):
     params: dict[Name, AnyText | int | float | bool] = {}
     agent: Name | None = None
     worktree: bool = False
+    anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"
     client_token: Token | None = None
 

@@ -38,6 +38,7 @@ RETRY_SECONDS = 2.0
 _AFTER: dict[str, str] = {
     "action.ended": "action.after-ended",
     "action.intended": "action.after-intended",
+    "claim.made": "claim.after-made",
     "reply.received": "reply.after-received",
     "run.started": "run.after-started",
     "tool.used": "tool.after-recorded",

@@ -18,7 +18,10 @@ Json = dict[str, Any]
 
 
 class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have."""
+    """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have.
+
+    ``anyway``: a recipe that commits may do so in the whole home, or the whole disk.
+    """
 
     recipe: str
     working_directory: str
@@ -27,6 +30,7 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     params: dict[str, Any] = {}
     agent: str | None = None
     worktree: bool = False
+    anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"
     client_token: str | None = None
 

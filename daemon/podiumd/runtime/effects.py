@@ -160,6 +160,8 @@ class Effects:
             actor.context.slots.give_back(actor.run_id)
             await actor.changed()
             return
+        if actor.state.next is not None and actor.state.next.kind == "look":
+            failpoint("claim.after-look")
         await actor.report(seen)
 
     async def _command(self) -> None:

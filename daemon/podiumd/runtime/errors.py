@@ -76,12 +76,12 @@ class AgentUnavailable(PodiumError):
 
 
 class Refused(PodiumError):
-    """Refused by policy. ``data``: ``reason``."""
+    """Refused by policy. ``data``: ``reason``, and where a program may act on it ``what``."""
 
     code = -32006
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason, reason=reason)
+    def __init__(self, reason: str, **data: Any) -> None:
+        super().__init__(reason, reason=reason, **data)
 
 
 class OrchestrationDisabled(PodiumError):

@@ -23,6 +23,7 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
+from podiumd.runtime.places import check_place
 from podiumd.runtime.requested import refused, runnable, trusted_entry, workplace
 from podiumd.runtime.sessions import Sessions
 from podiumd.tools import git
@@ -64,8 +65,10 @@ class Starter:
         if request.session_id is not None:
             await self._sessions.find(request.session_id)
         run_id = str(uuid.uuid4())
-        worktree = await self._worktree(run_id, where) if request.worktree else None
-        await self._hold(run_id, session_id, where, worktree)
+        top = await _checkout(where)
+        check_place(recipe, where, top, anyway=request.anyway or request.worktree)
+        worktree = self._worktree(run_id, where, top) if request.worktree else None
+        self._hold(run_id, session_id, top or where, worktree)
         return c.Start(
             at=self._context.clock.now(),
             mono=self._context.clock.mono(),
@@ -108,17 +111,14 @@ class Starter:
             steps[name] = replace(step, agent=agent, permission_mode=mode)
         return replace(recipe, steps=steps)
 
-    async def _worktree(self, run_id: str, where: str) -> Worktree:
-        top = await _checkout(where)
+    def _worktree(self, run_id: str, where: str, top: str | None) -> Worktree:
         if top is None:
             raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
         place = self._context.state / "worktrees" / run_id
         return Worktree(repository=top, directory=str(place), branch=f"podium/{run_id}")
 
-    async def _hold(
-        self, run_id: str, session_id: str, where: str, worktree: Worktree | None
-    ) -> None:
-        tree = worktree.directory if worktree is not None else await _checkout(where) or where
+    def _hold(self, run_id: str, session_id: str, tree: str, worktree: Worktree | None) -> None:
+        tree = worktree.directory if worktree is not None else tree
         holder = self._desk.take_tree(tree, run_id)
         if holder is not None:
             raise busy(holder, working_directory=tree)

@@ -11,7 +11,7 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core import progress
-from podiumd.core.facts import RunStarted, TreeMark
+from podiumd.core.facts import RunStarted, TreeLook, TreeMark
 from podiumd.core.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.actor import RunActor
@@ -50,7 +50,10 @@ async def _seen(actor: RunActor) -> dict[str, Any] | None:
     state = actor.state
     assert state.next is not None
     if state.next.kind == "enter":
-        return await _cleanness(state)
+        return await _cleanness(state) | await _look_before(state)
+    if state.next.kind == "look":
+        locked = _locked(await take_tree(actor))
+        return locked | {"look": await tree_look(state)}
     if state.next.kind != "turn":
         return _locked(await take_tree(actor))
     agent = agent_of(actor)
@@ -88,6 +91,27 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
         return {}
     paths = await git.dirty(state.start.working_directory)
     return {"dirty": tuple(shown(path) for path in paths)}
+
+
+async def _look_before(state: RunState) -> dict[str, Any]:
+    """The working tree that the first step of a recipe that commits begins in, or does again."""
+    if state.recipe is None or state.step_count or not state.recipe.commits:
+        return {}
+    return {"look": await tree_look(state)}
+
+
+async def tree_look(state: RunState) -> TreeLook:
+    """The working tree as it is, against how it was when the run began."""
+    where = state.start.working_directory
+    if await git.top_level(where) is None:
+        return TreeLook(repository=False)
+    head = await git.head(where)
+    commits = 0
+    if state.base is not None and head is not None:
+        commits = await git.commits_since(where, head, state.base.head)
+    digests, more = await git.uncommitted(where)
+    uncommitted = {shown(path): digest for path, digest in digests.items()}
+    return TreeLook(head=head, commits=commits, uncommitted=uncommitted, more=more)
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:

@@ -33,6 +33,8 @@ FAILPOINTS: dict[str, str] = {
     "cancel.after-intended": "the wish to cancel is stored, the turn not yet ended",
     "check.after-run": "a check's process has ended, its result is not stored",
     "check.before-run": "a check is due, its process does not exist",
+    "claim.after-look": "the tree was looked at because of a claim, nothing of it is stored",
+    "claim.after-made": "what a step claims of the tree is stored, nobody has looked",
     "command.after-run": "a step's command is over, its end is not stored",
     "command.before-run": "a step's command is intended, its process does not exist",
     "commit.after-make": "the commit of a native turn is made, no fact says so",

@@ -36,14 +36,16 @@ from podiumd.tools.git_settings import git_environment
 from podiumd.tools.process import MARKER
 
 __all__ = [
-    "GitError", "add_worktree", "branch_exists", "dirty", "entries", "head", "listed_files",
-    "remove_worktree", "top_level", "tree_digest", "worktree_exists",
+    "GitError", "add_worktree", "branch_exists", "commits_since", "dirty", "entries", "head",
+    "listed_files", "remove_worktree", "top_level", "tree_digest", "uncommitted", "worktree_exists",
 ]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
 _MOST_SUBMODULES = 200
 _NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
+MOST_UNCOMMITTED = 1000
+"""Paths that a run remembers one by one as not committed."""
 _LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
@@ -81,6 +83,30 @@ async def dirty(path: str | os.PathLike[str]) -> list[str]:
     top = await top_level(path)
     inside = [] if top is None else await _dirty_submodules(top, _MAX_NESTING)
     return [*names, *(name for name in map(os.fsdecode, inside) if name not in names)]
+
+
+async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int]:
+    """Each path that differs from ``HEAD``, from the tree's top, with a digest of its content, and
+    how many more there are than ``MOST_UNCOMMITTED``. A submodule counts where its files do."""
+    top = await top_level(path)
+    if top is None:
+        return {}, 0
+    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
+    found = {*map(_path_in_v2, entries(_checked(listing).stdout))}
+    names = sorted(found.union(await _dirty_submodules(top, _MAX_NESTING)))
+    kept = names[:MOST_UNCOMMITTED]
+    digests = await trio.to_thread.run_sync(tree.digests, top, kept)
+    return {os.fsdecode(name): digests[name] for name in kept}, len(names) - len(kept)
+
+
+async def commits_since(path: str | os.PathLike[str], now: str, before: str | None) -> int:
+    """How many commits ``now`` has that ``before`` had not; of a ``before`` that is not there any
+    more as many as 1, unless it is ``now``."""
+    if before == now:
+        return 0
+    told = ("rev-list", "--count", _commit(now), *([f"^{_commit(before)}"] if before else []))
+    counted = await _git(path, *told)
+    return int(counted.stdout) if counted.returncode == 0 else 1
 
 
 async def tree_digest(path: str | os.PathLike[str]) -> str:

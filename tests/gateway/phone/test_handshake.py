@@ -172,7 +172,7 @@ async def test_what_ended_while_a_phone_was_away_it_hears_when_it_comes_back(
     back = office.dial()
     back.say("connect", api_key=key)
     gone = await back.hears("recipe_exited")
-    assert (gone["reason"], gone["class"]) == ("task-committed", "completed")
+    assert (gone["reason"], gone["class"]) == ("turn-complete", "completed")
     assert gone["session_id"] == turn.request.session_id
 
 

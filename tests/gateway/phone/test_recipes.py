@@ -39,7 +39,7 @@ complete = { to = "other" }
 prompt = "Second."
 session = "fresh"
 [steps.other.on]
-complete = { exit = "task-committed" }
+complete = { exit = "turn-complete" }
 """
 
 

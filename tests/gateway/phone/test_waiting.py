@@ -133,7 +133,7 @@ async def test_a_recipe_whose_end_is_not_told_yet_is_not_ended_twice(
     leaving.gone.set()
     await line.hears("recipe_exited")
     await line.caught_up()
-    assert [each["reason"] for each in line.of("recipe_exited")] == ["task-committed"]
+    assert [each["reason"] for each in line.of("recipe_exited")] == ["turn-complete"]
 
 
 async def test_a_phone_that_connects_while_a_run_goes_away_hears_of_each_end_once(

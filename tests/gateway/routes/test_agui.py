@@ -205,7 +205,7 @@ async def test_an_answer_that_comes_too_late_is_a_notice_and_the_run_goes_on(
         events = await asked.rest()
     (notice,) = custom(events, "podium:notice")
     assert notice["code"] == "not-open" and question["question_id"] in notice["message"]
-    assert events[-1]["result"]["exit"]["reason"] == "task-committed"
+    assert events[-1]["result"]["exit"]["reason"] == "turn-complete"
 
 
 async def test_an_interrupt_of_another_thread_is_none_of_this_one(
@@ -248,7 +248,7 @@ async def test_a_recipe_begins_with_the_thread_and_its_text_is_what_is_said(
         turn.complete()
         events = await asked.rest()
     assert [e["stepName"] for e in events if e["type"].startswith("STEP")] == ["work", "work"]
-    assert events[-1]["result"]["exit"]["reason"] == "task-committed"
+    assert events[-1]["result"]["exit"]["reason"] == "turn-complete"
     assert types(await told(station, value))[-1] == "RUN_FINISHED"
     assert len(machine.agent.turns) == 1, "the same once more starts nothing"
 

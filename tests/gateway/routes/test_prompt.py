@@ -127,7 +127,7 @@ async def test_a_recipe_gets_the_text_as_its_one_parameter_of_text(
         assert asking.waits
         turn.complete()
         told = (await asking.answer()).json
-    assert (told["status"], told["exit"]["reason"]) == ("ended", "task-committed")
+    assert (told["status"], told["exit"]["reason"]) == ("ended", "turn-complete")
     assert told["delivery"] == "started" and "text" not in told
     run = await station.daemon.service.get_run(told["run_id"])
     assert run["params"]["task"] == "Do it" and run["session_id"] == told["session_id"]

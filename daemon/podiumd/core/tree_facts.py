@@ -1,0 +1,52 @@
+"""What is known of a run's working tree: marks to compare, and what was seen in it when."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from podiumd.core.fact import Fact
+
+
+class TreeMark(msgspec.Struct, frozen=True):
+    """The working tree as it was: HEAD and a digest of everything that differs from it."""
+
+    head: str | None
+    digest: str
+
+
+class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The working tree as it was seen once.
+
+    ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
+    were not there when the run began (none counted before). ``uncommitted`` are the paths that
+    differ from ``head``, from the tree's top, each with a digest of its content; ``more`` are
+    those that were not looked at.
+    """
+
+    repository: bool = True
+    head: str | None = None
+    commits: int = 0
+    uncommitted: dict[str, str] = {}
+    more: int = 0
+
+
+class TreeSeen(Fact, frozen=True, kw_only=True, tag="tree.seen"):
+    """The working tree was looked at: before the run's first step, or because of a claim."""
+
+    why: Literal["start", "claim"]
+    look: TreeLook
+
+
+class ClaimMade(Fact, frozen=True, kw_only=True, tag="claim.made"):
+    """A step ended with an outcome that says something of the working tree. It leads nowhere
+    before that was looked at."""
+
+    step: str
+    visit: int
+    claims: str
+    outcome: str
+    source: str
+    description: str | None = None
+    detail: str = ""

@@ -1,0 +1,60 @@
+"""What ``podium run`` asks before it starts, and what it is told of a start that is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.client import stories
+from tests.client.fake_daemon import FakeDaemon, Refused, podium
+from tests.client.stories import ended, entered, event, recipe_daemon, started
+from tests.client.terminal import Terminal
+
+UNUSUAL = Refused(
+    -32006,
+    "'/root' is your whole home, and recipe 'fix-it' works in all of it and commits.",
+    {"what": "unusual-place", "fix": "Start it in a project, or with --anyway if you mean that."},
+)
+
+
+@pytest.mark.parametrize(("answer", "started_there"), [("y", True), ("", False)])
+def test_a_person_is_asked_before_a_recipe_commits_in_the_whole_home(
+    daemon: FakeDaemon, answer: str, started_there: bool
+) -> None:
+    recipe_daemon(daemon, started(), ended(2))
+    begin: stories.Json = daemon.answers["runs.start"]
+
+    def careful(params: stories.Json) -> stories.Json:
+        if not params.get("anyway"):
+            raise UNUSUAL
+        return begin
+
+    daemon.answers["runs.start"] = careful
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        terminal.expect("'/root' is your whole home")
+        terminal.expect("Start it there anyway? [y/N]")
+        terminal.type(f"{answer}\r")
+        assert (terminal.end() == 0) is started_there
+    sent = daemon.params_of("runs.start")
+    assert [params.get("anyway") for params in sent] == [None, True][: 1 + started_there]
+
+
+def test_without_a_terminal_the_refusal_says_how_to_force_it(daemon: FakeDaemon) -> None:
+    def careful(params: stories.Json) -> stories.Json:
+        raise UNUSUAL
+
+    recipe_daemon(daemon).answers["runs.start"] = careful
+    done = podium(daemon, "run", "fix-it")
+
+    assert "--anyway" in done.stderr and done.returncode == 1
+
+
+def test_a_claim_that_is_not_so_is_told_as_such(daemon: FakeDaemon) -> None:
+    invalid = event(
+        3, "outcome.invalid", step="commit", error="not-so", attempt=1, expected=[],
+        message="'committed' is not so: there is no new commit",
+    )  # fmt: skip
+    recipe_daemon(daemon, started(), entered(2), invalid, ended(4))
+
+    told = podium(daemon, "run", "fix-it").stdout
+    assert "): 'committed' is not so: there is no new commit" in told
+    assert "no usable outcome" not in told
