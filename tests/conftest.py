@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # How long an example takes says nothing on a machine that does other things as well.
-settings.register_profile("podium", deadline=None)
+settings.register_profile("podium", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("podium")
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Mapping
 from types import TracebackType
 
@@ -94,21 +93,18 @@ class Terminal:
 
     def expect(self, words: str) -> None:
         """Read on until ``words`` are shown after what was expected before."""
-        deadline = time.monotonic() + HANG_SECONDS
         while (at := self.screen.find(words, self._seen)) < 0:
-            assert self._read(deadline), f"{words!r} not in {self.screen[self._seen :]!r}"
+            assert self._read(), f"{words!r} not in {self.screen[self._seen :]!r}"
         self._seen = at + len(words)
 
     def end(self) -> int:
         """Read to the end; the exit code."""
-        deadline = time.monotonic() + HANG_SECONDS
-        while self._read(deadline):
+        while self._read():
             pass
         return self._process.wait(HANG_SECONDS)
 
-    def _read(self, deadline: float) -> bool:
-        left = max(0.0, deadline - time.monotonic())
-        if not select.select([self._master], [], [], left)[0]:
+    def _read(self) -> bool:
+        if not select.select([self._master], [], [], HANG_SECONDS)[0]:
             raise AssertionError(f"nothing more came after {self.screen!r}")
         try:
             data = os.read(self._master, 65536)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from podiumd.core.outcome import (
     retry_prompt,
 )
 from podiumd.core.report import TurnReport
+from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")
 BLOCK = """End your response with a JSON block on the last line:
@@ -317,7 +317,7 @@ def test_prose_keeps_the_last_eight_kilobytes_in_whole_characters() -> None:
     assert set(text) == {"é", "!"}
 
 
-_N = 1_000_000
+_N = 100_000
 HOSTILE = {
     "braces": "{" * _N,
     "keys": '{"' * (_N // 2),
@@ -337,10 +337,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_megabyte_takes_seconds_at_most(name: str) -> None:
-    begin = time.process_time()
-    assert isinstance(from_text(HOSTILE[name], ALLOWED), OutcomeError)
-    assert time.process_time() - begin < 5
+def test_a_hostile_text_costs_some_lines_for_each_of_its_characters(name: str) -> None:
+    with at_most_lines(60 * _N):
+        assert isinstance(from_text(HOSTILE[name], ALLOWED), OutcomeError)
 
 
 def test_an_answer_after_hostile_text_is_still_found() -> None:

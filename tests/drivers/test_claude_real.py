@@ -151,7 +151,7 @@ async def test_leaving_the_context_in_mid_turn_ends_the_agent(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
     server.load({"turns": [{"text": "a long answer", "hold": "half"}]})
-    with trio.move_on_after(60) as scope:
+    with trio.CancelScope() as scope:
         async with claude.turn(rig.request()) as turn:
             await in_thread(server.wait_holding, "half")
             scope.cancel()
@@ -210,7 +210,7 @@ async def test_refused_credentials_are_not_tried_for_a_minute(
     rig.environment.pop("CLAUDE_CODE_MAX_RETRIES")
     turn, _ = await play(claude, rig.request())
     assert (turn.report.kind, turn.report.api_status) == ("api_error", 401)
-    assert turn.report.seconds < 5
+    assert len(server.requests) <= 2
 
 
 async def test_a_prompt_of_900_kb_arrives_whole(

@@ -74,9 +74,8 @@ class Service:
 
     def listen(self, until: Callable[[], bool], what: str) -> None:
         """Take what comes until something holds. Raises ``Died``, ``Wrong``."""
-        deadline = time.monotonic() + HANG_SECONDS
         while not until():
-            if not self._take(deadline - time.monotonic()):
+            if not self._take(HANG_SECONDS):
                 raise Wrong(f"{what} did not come in {HANG_SECONDS} s{self._complaint()}")
 
     def listen_until(self, until: Callable[[], bool], seconds: float) -> None:

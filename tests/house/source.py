@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("daemon", "client", "tests", "benchmarks")
+# With these fixtures trio's clock is virtual: a sleep costs nothing and is deterministic.
+VIRTUAL_CLOCKS = {"autojump_clock", "mock_clock"}
 TEXT = (*CODE, "recipes", "systemd", "launchd", ".ci", "docs")
 
 

@@ -10,6 +10,7 @@ import pytest
 from flake8_async.visitors import ERROR_CLASSES, ERROR_CLASSES_CST
 
 from tests.house import source, trio_rules
+from tests.patience import HANG_SECONDS
 
 # A rule of flake8-async -> code that breaks it.
 BROKEN = {
@@ -169,7 +170,9 @@ def flake8(*paths: Path) -> list[str]:
         str(trio_rules.SETTINGS),
         *map(str, paths),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
     assert done.stderr == ""
     return sorted(done.stdout.splitlines())
 
@@ -193,7 +196,7 @@ def test_every_rule_that_ruff_lacks_is_enabled_but_those_that_the_settings_expla
         if "_" not in code
     }
     command = [str(Path(sys.executable).with_name("ruff")), "rule", "--all", "--output-format=json"]
-    told = subprocess.run(command, capture_output=True, timeout=60, check=True).stdout
+    told = subprocess.run(command, capture_output=True, timeout=HANG_SECONDS, check=True).stdout
     stable = {rule["code"] for rule in json.loads(told) if rule["code"] and not rule["preview"]}
     explained = {"ASYNC124", "ASYNC200", "ASYNC910", "ASYNC911", "ASYNC912"}
 

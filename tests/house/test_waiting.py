@@ -4,10 +4,7 @@ import ast
 
 import pytest
 
-from tests.house.source import modules, name_of, tree
-
-# With these fixtures trio's clock is virtual: a sleep costs nothing and is deterministic.
-VIRTUAL_CLOCKS = {"autojump_clock", "mock_clock"}
+from tests.house.source import VIRTUAL_CLOCKS, modules, name_of, tree
 
 # File -> why time itself has to pass there. An entry that is no longer needed fails too.
 MAY_SLEEP: dict[str, str] = {

@@ -10,7 +10,6 @@ import json
 import select
 import socket
 import struct
-import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -139,18 +138,16 @@ class ThinPhone:
 
     def wait_for(self, fits: Callable[[bytes], bool], what: str) -> Json:
         """Wait for the next message that fits. Raises ``NoAnswer``."""
-        until = time.monotonic() + HANG_SECONDS
         while True:
             while self.lines:
                 line = self.lines.pop(0)
                 if fits(line):
                     found: Json = json.loads(line)
                     return found
-            left = until - time.monotonic()
-            if self.closed or left <= 0:
-                end = f"closed with {self.code} {self.reason}" if self.closed else "nothing"
-                raise NoAnswer(f"no {what}, but {end}")
-            self.receive(left)
+            if self.closed:
+                raise NoAnswer(f"no {what}, but closed with {self.code} {self.reason}")
+            if not self.receive(HANG_SECONDS):
+                raise NoAnswer(f"no {what}, but nothing")
 
     def receive(self, seconds: float) -> bool:
         """Wait for bytes and take the whole messages off them; says whether any came in time."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from podiumd.rpc.adapter import Adapter, Method, error_line, notification
 from podiumd.runtime.errors import Busy, PodiumError
+from tests.patience import HANG_SECONDS
 
 
 class Operands(msgspec.Struct, forbid_unknown_fields=True):
@@ -353,7 +354,7 @@ def test_lines_of_our_own() -> None:
 
 def run_line(line: bytes) -> bytes | None:
     async def once() -> bytes | None:
-        with trio.move_on_after(5):
+        with trio.move_on_after(HANG_SECONDS):
             return await ADAPTER.read(line).run(World())
         raise AssertionError("no answer in time")
 

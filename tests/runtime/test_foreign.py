@@ -26,6 +26,7 @@ class Person:
     """A process that plays the terminal session of a person, with its record."""
 
     def __init__(self, config_dir: Path) -> None:
+        self.began = time.time()
         self.process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
         self.pid = self.process.pid
         (config_dir / "sessions").mkdir(exist_ok=True)
@@ -66,7 +67,9 @@ def test_a_living_process_with_the_session_open_is_a_foreign_holder(
     assert (holder.kind, holder.pid, holder.status) == ("foreign", person.pid, "busy")
     assert (holder.session_id, holder.working_directory) == ("s1", "/project")
     assert holder.since is not None
-    assert abs(datetime.fromisoformat(holder.since).timestamp() - time.time()) < 60
+    # Seconds since the system's start, which is known to the second.
+    began = datetime.fromisoformat(holder.since).timestamp()
+    assert person.began - 2 <= began <= time.time() + 2
     assert foreign_holder("s2", tmp_path, ()) is None
 
 

@@ -113,8 +113,10 @@ async def test_a_turn_that_was_to_be_stopped_is_not_gone_on_with(
         await runs(begun)
         actor = daemon.actor(run_id)
         actor.leaving = True
-        with trio.move_on_after(0.1):
-            await daemon.service.cancel(run_id)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(daemon.service.cancel, run_id)
+            await daemon.until(run_id, lambda state: state.stopping)
+            nursery.cancel_scope.cancel()
     async with running(machine) as daemon:
         ended = await daemon.ended(run_id)
         (turn,) = await daemon.events(run_id, "turn.ended")

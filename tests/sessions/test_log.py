@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
-
 import pytest
 
 from podiumd.formats.session import Entry
 from podiumd.sessions.log import Log, Place
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name
+from tests.work import at_most_lines
 
 # -- appending -------------------------------------------------------------------------------
 
@@ -153,29 +150,17 @@ def test_what_a_message_was_first_seen_as_it_stays() -> None:
     ]
 
 
-# -- speed -----------------------------------------------------------------------------------
+# -- work ------------------------------------------------------------------------------------
 
 
-def _fastest(action: Callable[[], object], times: int = 30) -> float:
-    """Seconds of the fastest of several tries, which neither other work nor a tracer slows."""
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        taken = []
-        for _ in range(times):
-            start = time.perf_counter()
-            action()
-            taken.append(time.perf_counter() - start)
-        return min(taken)
-    finally:
-        sys.settrace(tracer)
+def test_a_long_session_is_numbered_in_some_lines_for_each_message() -> None:
+    many = entries(8000)
+    with at_most_lines(10 * len(many)):
+        Log(SESSION).append(many)
 
 
-def test_a_long_session_is_numbered_and_searched_in_no_time() -> None:
-    many = entries(10_000)
-    assert _fastest(lambda: Log(SESSION).append(many[:8000])) < 0.008
+def test_a_message_is_found_among_ten_thousand_without_looking_at_each() -> None:
     log = Log(SESSION)
-    log.append(many)
-    missing = name(10_000)
-    assert _fastest(lambda: log.find(missing)) < 0.000_05
-    assert _fastest(lambda: log.find(name(9_999))) < 0.000_05
+    log.append(entries(10_000))
+    with at_most_lines(400):
+        assert (log.find(name(10_000)), log.find(name(9_999))) == (0, 10_000)

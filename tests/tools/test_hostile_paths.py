@@ -4,7 +4,6 @@ import itertools
 import os
 import subprocess
 import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -153,8 +152,7 @@ def test_a_link_that_is_swapped_in_between_look_and_act_leads_nowhere(
     ) as swapper:
         assert swapper.stdout is not None
         swapper.stdout.readline()
-        end = time.monotonic() + 4.0
-        while time.monotonic() < end and min(outcomes.values()) < 500:
+        while min(outcomes.values()) < 100:
             try:
                 found = workspace.read(path)
                 seen.add(found.data)
@@ -164,7 +162,6 @@ def test_a_link_that_is_swapped_in_between_look_and_act_leads_nowhere(
                 outcomes["refused"] += 1
         swapper.kill()
 
-    assert min(outcomes.values()) > 10, outcomes
     assert seen == {b"good"}
     assert [(one.name, one.read_bytes()) for one in outside.iterdir()] == [("a.txt", SECRET)]
 

