@@ -125,17 +125,6 @@ async def test_a_link_that_was_written_through_is_its_target(turn: Turn) -> None
     assert done.left_out == (("link", "it is a link in the last commit"),)
 
 
-async def test_when_the_index_is_in_use_the_commit_stands_and_that_is_said(turn: Turn) -> None:
-    turn.hook("pre-commit", "touch .git/index.lock")
-    turn.change("a.py", "x\n")
-
-    done = await turn.commit()
-
-    assert done.state == "committed" and turn.shown("a.py") == "x"
-    assert "the index was not brought up to date" in done.detail
-    assert "run: git reset -q" in done.detail
-
-
 async def test_a_message_that_a_hook_empties_is_a_refusal(turn: Turn) -> None:
     turn.hook("prepare-commit-msg", ': > "$1"')
     turn.change("a.py", "x\n")

@@ -3,7 +3,11 @@
 from pathlib import Path
 
 import pytest
+import trio
 
+from podiumd.core.loop_facts import FileChange
+from podiumd.tools.commit import CommitOrder, commit_changes
+from podiumd.tools.line_up import LineUp
 from tests.tools.turn_repository import Turn
 
 
@@ -138,3 +142,30 @@ async def test_a_branch_that_moved_meanwhile_is_built_upon(turn: Turn) -> None:
     assert done.state == "committed"
     assert turn.git("log", "--format=%s") == "AI: modified a.py\ntheirs\nfirst"
     assert turn.shown("b.py") == "mine" and turn.shown("a.py") == "x"
+
+
+async def test_turns_of_one_repository_that_end_at_once_all_have_their_commit(
+    tmp_path: Path,
+) -> None:
+    """In two working trees of it, and each with a file of its own."""
+    turn = Turn(tmp_path)
+    turn.git("worktree", "add", "-q", f"{tmp_path}/tree")
+    line = LineUp()
+    states = []
+
+    async def one(number: int) -> None:
+        top = turn.top if number % 2 else tmp_path / "tree"
+        (top / f"f{number}").write_text("x\n")
+        change = FileChange(path=f"f{number}", after=turn.originals.keep(b"x\n"))
+        order = CommitOrder(root=f"{top}", changes=(change,), run_id="r", turn_id=f"t{number}")
+        done = await commit_changes(order, turn.originals, None, line)
+        states.append((done.state, done.detail))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(8):
+            nursery.start_soon(one, number)
+
+    assert [state for state, _ in states] == ["committed"] * 8, states
+    assert turn.git("status", "--porcelain") == ""
+    assert turn.git("rev-list", "--count", "--all") == "9"
+    assert not line.names

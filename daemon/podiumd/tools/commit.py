@@ -1,8 +1,9 @@
 """Commits what a turn has changed, that and nothing else.
 
 The commit is made of the contents that the turn wrote, in an index of its own: neither the files
-in the tree nor the user's index decide what is in it. Afterwards the user's index has the same
-change, so that what they had staged, and what differs in their files, is what it was before.
+in the tree nor the user's index decide what is in it. The user's index gets the same change with
+it or there is no commit, so that what they had staged, and what differs in their files, is what it
+was before.
 
 It is the user's commit: their name and address, their signature where they sign, their hooks. Where
 git does not know who they are nothing is committed under another name.
@@ -45,6 +46,7 @@ from podiumd.tools.commit_result import (
     not_made,
     under_way,
 )
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_hooks import (
     HookFailed,
@@ -54,6 +56,8 @@ from podiumd.tools.git_hooks import (
     write_message,
 )
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.index_lock import HeldIndex, held_index
+from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 
 __all__ = ["CommitOrder", "Committed", "commit_changes"]
@@ -78,21 +82,27 @@ class _Nothing(Exception):
 
 
 async def commit_changes(
-    order: CommitOrder, originals: Originals, hooks: Hooks | None = None
+    order: CommitOrder,
+    originals: Originals,
+    hooks: Hooks | None = None,
+    committing: LineUp | None = None,
 ) -> Committed:
     """Make the commit of a turn, or find it where it was made before a crash.
 
     Parameters: ``originals`` hold the contents; ``hooks`` says how hooks are run, its ``top`` and
-    ``directory`` are filled in here; ``None`` runs none.
+    ``directory`` are filled in here; ``None`` runs none. ``committing``: turns of one repository
+    that share it commit one after the other.
     Never raises for what git or a hook says: that is a result. How long to wait is the caller's.
     """
     left_out: dict[str, str] = {}
     try:
         maker = await _Maker.at(order, originals, hooks)
-        for _ in range(_TRIES):
-            with suppress(_Moved):
-                left_out.clear()
-                return await maker.make(left_out)
+        line = LineUp() if committing is None else committing
+        async with line.turn(await maker.repository()):
+            for _ in range(_TRIES):
+                with suppress(_Moved):
+                    left_out.clear()
+                    return await maker.make(left_out)
         raise GitError("the branch moved each time; somebody else commits at this moment")
     except _Nothing as error:
         return not_made("nothing", f"{error}", left_out)
@@ -135,6 +145,11 @@ class _Maker:
             maker._hooks = msgspec.structs.replace(hooks, top=top, directory=where)
         return maker
 
+    async def repository(self) -> str:
+        """What the working trees of one repository have in common."""
+        common = await self._git.line("rev-parse", "--git-common-dir")
+        return await trio.to_thread.run_sync(os.path.realpath, f"{Path(self._git.top, common)}")
+
     async def make(self, left_out: dict[str, str]) -> Committed:
         """Make it. A hook that refuses and mends the files, as formatters do, is asked again."""
         try:
@@ -155,6 +170,7 @@ class _Maker:
         return tuple(change for change in changes if change.path in ours)
 
     async def _attempt(self, left_out: dict[str, str]) -> Committed:
+        self._tidy()  # an earlier attempt may have been killed
         head = await looking.head(self._git.top)
         made = await self._made_before() if head else None
         if made is not None:
@@ -164,7 +180,6 @@ class _Maker:
             raise _Nothing(f"nothing was committed: {busy} is in progress")
         base = await self._tree_of(head)
         wanted = await self._wanted(base, left_out)
-        self._tidy()  # an earlier attempt may have been killed
         try:
             return await self._commit(head, base, wanted, left_out)
         finally:
@@ -184,11 +199,25 @@ class _Maker:
         await self._hook("pre-commit")
         tree = await self._written_tree(base)
         differences = await tree_changes(self._git, base, tree)
-        sha = await self._commit_tree(head, tree, differences)
-        problem = await self._into_index(differences)
+        sha, subject = await self._commit_tree(head, tree, differences)
+        await self._move(head, sha, subject, differences)
         with suppress(HookFailed):  # it can refuse nothing any more
             await self._hook("post-commit")
-        return self._committed(sha, differences, left_out, problem)
+        return self._committed(sha, differences, left_out)
+
+    async def _move(
+        self, head: str | None, sha: str, subject: str, differences: Differences
+    ) -> None:
+        """Move the branch to the commit, and the user's index with it. Raises ``_Moved`` where
+        one of them is no longer what the commit was made for."""
+        async with held_index(self._directory, self._order.turn_id, sha) as index:
+            if await self._stage(index, differences):
+                raise _Moved
+            with trio.CancelScope(shield=True):  # both, or none
+                failpoint("commit.before-move")
+                await self._move_branch(head, sha, subject)
+                failpoint("commit.after-move")
+                index.finish()
 
     async def _written_tree(self, base: str) -> str:
         tree = await self._own.line("write-tree")
@@ -260,7 +289,10 @@ class _Maker:
             self._before_hook = await self._watch.snapshot()
             await self._hooks.run(name, *arguments, index=self._index)
 
-    async def _commit_tree(self, head: str | None, tree: str, differences: Differences) -> str:
+    async def _commit_tree(
+        self, head: str | None, tree: str, differences: Differences
+    ) -> tuple[str, str]:
+        """Make the commit, which nothing points to yet; returns its subject too."""
         message = await self._worded(differences)
         signed = await self._git.run("config", "--type=bool", "--get", "commit.gpgSign")
         sign = ["-S"] if signed.stdout.strip() == b"true" else []
@@ -271,7 +303,9 @@ class _Maker:
                 sha = await self._git.line(*arguments, stdin=message.encode())
         except trio.TooSlowError:
             raise GitError(TOO_SLOW.format(SIGNING_SECONDS)) from None
-        subject = message.partition("\n")[0]
+        return sha, message.partition("\n")[0]
+
+    async def _move_branch(self, head: str | None, sha: str, subject: str) -> None:
         moved = await self._git.run(
             "update-ref", "-m", f"commit: {subject}", "HEAD", sha, head or ""
         )
@@ -280,7 +314,6 @@ class _Maker:
                 raise _Moved
             said = moved.stderr.decode("utf-8", "replace").strip()
             raise GitError(f"the branch could not be moved: {said}")
-        return sha
 
     async def _worded(self, differences: Differences) -> str:
         """The message, as the hooks for it leave it."""
@@ -296,23 +329,29 @@ class _Maker:
             raise HookFailed("a hook emptied the message, which refuses the commit")
         return with_trailers(f"{message}\n", order.run_id, order.turn_id)
 
-    async def _into_index(self, differences: Differences) -> str:
-        """Give the user's index the same change; returns what went wrong with that."""
+    async def _stage(self, index: HeldIndex, differences: Differences) -> list[str]:
+        """Give what is to be the user's index the same change; returns what does not take it."""
+        git = self._git.with_environment(GIT_INDEX_FILE=f"{index.draft}")
         changed: Entries = {}
         missed = []
         for path, (old, new) in differences.items():
             try:
-                changed[path] = await self._added(await staged_entry(self._git, path), old, new)
+                changed[path] = await self._added(await staged_entry(git, path), old, new)
             except LeftOut:
                 missed.append(path)
+        await write_entries(git, changed)
+        await git.run("update-index", "-q", "--refresh")
+        return missed
+
+    async def _into_index(self, sha: str, differences: Differences) -> str:
+        """Bring the user's index up to a commit that is there; returns what went wrong."""
         try:
-            await write_entries(self._git, changed)
-            await self._git.run("update-index", "-q", "--refresh")
+            async with held_index(self._directory, self._order.turn_id, sha) as index:
+                missed = await self._stage(index, differences)
+                index.finish()
         except GitError as error:
             return f"the index was not brought up to date ({error}); run: git reset -q"
-        if missed:
-            return f"the index was not brought up to date for {', '.join(missed)}"
-        return ""
+        return f"the index was not brought up to date for {', '.join(missed)}" if missed else ""
 
     async def _made_before(self) -> str | None:
         """The commit of this turn, if there is one."""
@@ -330,17 +369,13 @@ class _Maker:
         parent = await self._git.run("rev-parse", "--verify", "-q", f"{sha}^")
         base = await self._tree_of(parent.stdout.decode().strip() or None)
         differences = await tree_changes(self._git, base, await self._tree_of(sha))
-        problem = await self._into_index(differences) if sha == head else ""
+        problem = await self._into_index(sha, differences) if sha == head else ""
         return self._committed(sha, differences, {}, problem)
 
     def _committed(
-        self, sha: str, differences: Differences, left_out: dict[str, str], problem: str
+        self, sha: str, differences: Differences, left_out: dict[str, str], problem: str = ""
     ) -> Committed:
-        said = [
-            f"committed {sha[:12]}",
-            *([problem] if problem else []),
-            *not_committed(left_out),
-        ]
+        said = [*filter(None, (problem, f"committed {sha[:12]}")), *not_committed(left_out)]
         below = f"{self._git.top}/{self._prefix}"
         files = tuple(
             (os.path.relpath(f"{self._git.top}/{path}", below), kind)

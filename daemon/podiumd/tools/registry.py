@@ -81,7 +81,7 @@ class Toolbox:
         order = CommitOrder(
             root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
         )
-        return await commit_changes(order, context.originals, hooks)
+        return await commit_changes(order, context.originals, hooks, context.committing)
 
     def _environment(self) -> dict[str, str]:
         context = self._context

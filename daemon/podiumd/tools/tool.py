@@ -11,6 +11,7 @@ import msgspec
 
 from podiumd.core.loop_facts import FileChange, Result
 from podiumd.core.policy import Risk
+from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 from podiumd.tools.sandbox import Sandbox
 from podiumd.tools.workspace import Workspace
@@ -49,7 +50,7 @@ class ToolContext:
     ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
     names of further variables that hold keys; ``scratch`` is a directory of the turn's own;
     ``inherited`` are descriptors that commands outside of a sandbox keep open; ``test_command`` is
-    the configured one.
+    the configured one. ``committing`` is where turns of one repository wait for each other.
     """
 
     workspace: Workspace
@@ -61,6 +62,7 @@ class ToolContext:
     test_command: str = ""
     hidden_names: tuple[str, ...] = ()
     inherited: tuple[int, ...] = ()
+    committing: LineUp = field(default_factory=LineUp)
 
 
 @dataclass(frozen=True)

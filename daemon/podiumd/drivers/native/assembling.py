@@ -22,6 +22,7 @@ from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.system_text import Offered, system_text
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.work import Work
+from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Toolbox, ToolContext
 from podiumd.tools.sandbox import UNCONFINED, Probe, Sandbox
@@ -36,13 +37,15 @@ SCRATCH: Final = "scratch"
 class Workshop(msgspec.Struct, frozen=True):
     """What turns of the daemon share: settings in force, its environment, the sandbox.
 
-    ``closed`` are the daemon's own files and directories, which no agent may touch.
+    ``closed`` are the daemon's own files and directories, which no agent may touch; ``committing``
+    is where turns of one repository wait for each other.
     """
 
     settings: NativeSettings
     environ: Mapping[str, str]
     closed: tuple[Path, ...]
     probe: Probe
+    committing: LineUp
 
 
 async def assemble(
@@ -128,4 +131,5 @@ def _context(request: TurnRequest, shop: Workshop) -> ToolContext:
         test_command=settings.test_command,
         hidden_names=(settings.api_key_env,) if settings.api_key_env else (),
         inherited=request.inherited,
+        committing=shop.committing,
     )

@@ -26,6 +26,8 @@ from podiumd.drivers.native.endpoint import problem
 from podiumd.drivers.native.people import People
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.turn import NativeTurn
+from podiumd.tools.index_lock import settle_index
+from podiumd.tools.line_up import LineUp
 from podiumd.tools.process import sweep
 from podiumd.tools.sandbox import Probe
 from podiumd.tools.workspace import Refused
@@ -74,6 +76,7 @@ class NativeDriver:
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._probe = Probe()
+        self._committing = LineUp()
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[NativeTurn]:
@@ -92,7 +95,7 @@ class NativeDriver:
         assert ledger is not None, "the runtime gives every turn a ledger"
         people = People(request.prompt_uuid, ledger.words, request.hooks)
         closed = (here.state, *here.closed)
-        workshop = Workshop(here.settings(), here.environ, closed, self._probe)
+        workshop = Workshop(here.settings(), here.environ, closed, self._probe, self._committing)
         try:
             work = await assemble(request, ledger, people, session, workshop)
         except Refused as refused:
@@ -105,11 +108,13 @@ class NativeDriver:
         raise RuntimeError(f"turn {pending.turn_id} is native and ended with its daemon")
 
     async def settle(self, pending: PendingTurn) -> Settled:
-        """End what the turn has left running; then it goes on from its stored facts.
+        """End what the turn has left running, and bring the index up to a commit of it; then it
+        goes on from its stored facts.
 
         Only a command that was cut off in a step that must not be repeated unseen breaks it off.
         """
         stopped = await sweep(pending.turn_id)
+        await settle_index(pending.working_directory, pending.turn_id)
         if pending.irreversible and _cut_off_command(pending.loop):
             detail = "the daemon ended while a command of this turn ran"
             report = TurnReport(

@@ -253,7 +253,11 @@ class Work:
 
     def _report(self, ending: lf.LoopEnded, words: str) -> TurnReport:
         loop = self._ledger.loop
-        texts = tuple(filter(None, (*map(said, loop.rounds), summary(loop), words)))
+        texts = tuple(filter(None, (*map(said, loop.rounds), summary(loop))))
+        if loop.commit is not None and loop.commit.state == "failed":
+            texts = (words, *texts)  # before all else: what is said to be done is in no commit
+        elif words:
+            texts = (*texts, words)
         return TurnReport(
             kind=ending.kind,
             detail=ending.detail or refusal(loop),
