@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from podiumd.tools.bubblewrap import KERNEL
 from podiumd.tools.process import carriers
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import run_arguments
@@ -72,6 +73,29 @@ async def test_the_state_cannot_be_read_even_within_the_tree(inside: Inside) -> 
     assert "[secret]" not in done.output
     assert (state / "facts.db").read_text() == "[secret]"
     assert (inside.project / "key.pem").read_text() == "[secret]"
+
+
+async def test_settings_of_the_kernel_cannot_be_opened_to_write(inside: Inside) -> None:
+    """To a daemon run as root their files are its own. Nothing is written here, whatever comes."""
+    done = await inside.run(
+        "for name in sys irq bus fs sysrq-trigger; do "
+        'grep -E " /proc/$name [^ ]*" /proc/self/mounts; done; '
+        'python3 -c "import os\n'
+        "for path in ('sys/kernel/core_pattern', 'sys/vm/drop_caches', 'sysrq-trigger'):\n"
+        "    try:\n"
+        "        os.close(os.open('/proc/' + path, os.O_WRONLY))\n"
+        "        print('opened')\n"
+        "    except OSError as error:\n"
+        '        print(error.strerror)"'
+    )
+
+    mounts = [line.split() for line in done.output.splitlines() if line.startswith("proc ")]
+    there = [name for name in KERNEL if Path("/proc", name).exists()]
+    assert {words[1] for words in mounts} == {f"/proc/{name}" for name in there}
+    assert all("ro" in words[3].split(",") for words in mounts)
+    refused = done.output.splitlines()[len(mounts) :]
+    allowed = {"Read-only file system", "Permission denied", "No such file or directory"}
+    assert len(refused) == 3 and set(refused) <= allowed
 
 
 async def test_nothing_is_written_outside_of_the_tree(inside: Inside, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ async def test_a_file_of_podium_that_is_not_there_yet_is_not_made(
 
     done = await inside.run(f"echo evil > dots/config.toml; ln -s {outside} more")
 
-    assert done.removed == (f"{inside.project}/dots/config.toml", f"{inside.project}/more")
+    assert done.tidied.removed == (f"{inside.project}/dots/config.toml", f"{inside.project}/more")
     assert not (inside.project / "dots/config.toml").exists()
     assert (outside / "config.toml").read_text() == "kept\n"
 
@@ -126,7 +126,7 @@ async def test_git_is_not_led_to_write_outside_by_links(inside: Inside, tmp_path
     )
 
     names = ("COMMIT_EDITMSG", "index", "logs/HEAD", "logs/refs/objects", "packed-refs")
-    assert done.removed == tuple(f"{git / name}" for name in (*names, "refs/heads/x"))
+    assert done.tidied.removed == tuple(f"{git / name}" for name in (*names, "refs/heads/x"))
     assert (git / "refs/old").is_symlink()  # it was there before
     run_git(inside.project, "reset", "-q")
     commit(inside.project, "second")
@@ -143,7 +143,7 @@ async def test_a_new_repository_with_a_link_in_it_is_removed(
         f"git init -q; mkdir .git/logs; ln -s {tmp_path}/profile .git/logs/HEAD", tree
     )
 
-    assert done.removed == (f"{tree}/.git",)
+    assert done.tidied.removed == (f"{tree}/.git",)
 
 
 async def test_what_may_not_stay_is_removed_after_a_cancelled_command_too(inside: Inside) -> None:
@@ -175,7 +175,7 @@ async def test_repositories_within_the_tree_keep_their_hooks_and_settings(inside
         "ln -s /x .git/logs/refs/y"
     )
 
-    assert done.removed == (f"{inner}/.git/logs/refs/y",)
+    assert done.tidied.removed == (f"{inner}/.git/logs/refs/y",)
     assert not (inner / ".git/hooks/pre-commit").exists()
     assert ((inner / ".git/config").read_bytes(), (module / ".git").read_bytes()) == before
     assert run_git(inner, "log", "-1", "--format=%s") == "ok"
@@ -216,6 +216,7 @@ async def test_it_outlives_the_thread_that_has_started_it(inside: Inside) -> Non
     """Threads come and go; a command may take an hour."""
     enclosure, _ = await inside.sandbox.enclose(inside.project, inside.state)
     assert isinstance(enclosure, Enclosed)
+    enclosure.prepare()
     started: list[subprocess.Popen[bytes]] = []
     argv = enclosure.command(["/bin/sh", "-c", "read line && echo $line"])
 
@@ -228,5 +229,7 @@ async def test_it_outlives_the_thread_that_has_started_it(inside: Inside) -> Non
     thread.start()
     await trio.to_thread.run_sync(thread.join)
     said, _ = await trio.to_thread.run_sync(started[0].communicate, b"alive\n", 30)
+
+    enclosure.tidy()
 
     assert (started[0].returncode, said) == (0, b"alive\n")

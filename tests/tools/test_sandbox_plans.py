@@ -20,7 +20,8 @@ PLACES = Places(
     emptied=("/Users/ada/proj/state",),
     masked=('/Users/ada/.cargo/cred"s',),
     protected=("/Users/ada/main/.git/hooks", "/Users/ada/main/.git/config"),
-    unwanted=("/Users/ada/main/.git/commondir", "/Users/ada/proj/.git"),
+    placed=("/Users/ada/main/.git/commondir",),
+    unwanted=("/Users/ada/main/.git/remotes", "/Users/ada/proj/.git"),
 )
 
 
@@ -35,7 +36,9 @@ def test_on_macos_later_rules_win_and_are_in_the_order_of_trust() -> None:
     )
     cargo, proj = '(subpath "/Users/ada/.cargo")', '(literal "/Users/ada/proj")'
     main = "/Users/ada/main/.git"
-    kept = " ".join(f'(subpath "{main}/{name}")' for name in ("hooks", "config", "commondir"))
+    kept = " ".join(
+        f'(subpath "{main}/{name}")' for name in ("hooks", "config", "commondir", "remotes")
+    )
     order = [
         "(deny file-write*)",
         '(deny file-read* (subpath "/Users"))',
@@ -58,6 +61,9 @@ def test_on_linux_later_mounts_cover_earlier_ones() -> None:
 
     assert places == sorted(places)
     assert words.index("/Users/ada/main/.git/hooks") > words.index("/Users/ada/main/.git")
+    placed = words.index("/Users/ada/main/.git/commondir")
+    assert placed > words.index("/Users/ada/main/.git") and words[placed - 1] == "--ro-bind"
+    assert words.index("/proc/sys") > words.index("/proc")
     assert words[-3:] == ["--chdir", "/Users/ada/proj", "--"]
     assert {"--unshare-all", "--cap-drop"} <= set(words)
 

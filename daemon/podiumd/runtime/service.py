@@ -17,6 +17,7 @@ from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun
 from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
+from podiumd.runtime.cut_off_commands import tidy_after_commands
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AlreadyEnded,
@@ -101,6 +102,7 @@ class DaemonService:
 
     async def restore(self) -> None:
         """Read what outlives a restart, then take up every open run."""
+        await tidy_after_commands(self._context)
         stored = await self._context.store.setting(_ORCHESTRATION)
         if stored is not None:
             self._enabled = bool(msgspec.json.decode(stored))

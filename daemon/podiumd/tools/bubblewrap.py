@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from podiumd.tools.sandbox_places import Places
 
+KERNEL = ("sys", "irq", "bus", "fs", "sysrq-trigger")
+"""Below /proc: what a command may not write."""
 # Nothing of the user's session is reached: sockets of other programs lie in /run and /tmp, and the
 # network's are in a namespace of their own. Not "--die-with-parent": to the kernel the parent is
 # the thread that started it, and that may end long before. What outlives a daemon is found by its
@@ -13,6 +15,8 @@ from podiumd.tools.sandbox_places import Places
 BASE = (
     "--unshare-all", "--cap-drop", "ALL",
     "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+    # Settings of the kernel: to root they are files of its own, without any capability.
+    *(word for name in KERNEL for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")),
     "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp",  # noqa: S108
     # NixOS: where all programs are.
     "--ro-bind-try", "/run/current-system", "/run/current-system",
@@ -36,5 +40,5 @@ def _mounts(places: Places) -> Iterator[str]:
         yield from ("--tmpfs", path)
     for path in places.masked:
         yield from ("--ro-bind", "/dev/null", path)
-    for path in places.protected:
+    for path in (*places.protected, *places.placed):
         yield from ("--ro-bind", path, path)

@@ -62,6 +62,8 @@ FAILPOINTS: dict[str, str] = {
     "run.after-ended": "the end of a run is stored, not yet announced",
     "run.after-started": "the start of a run is stored, no turn intended",
     "run.before-ended": "a run has come to its end, which is not stored",
+    "sandbox.after-prepare": "what a command may not leave is written down, the command not begun",
+    "sandbox.before-tidy": "a command in the sandbox is over, what it may not leave is there",
     "say.after-stored": "a person's words in a conversation are stored, nothing acted on them",
     "steer.after-write": "a steering message is in the agent's input",
     "steer.before-write": "a steering message is stored, not yet in the agent's input",

@@ -1,45 +1,81 @@
-"""Repositories that lie within a working tree: submodules, or projects side by side in a folder."""
+"""Repositories that lie within a working tree: submodules, projects side by side in a folder, what
+tools have fetched, and directories that are laid out as one without a ``.git``."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from pathlib import Path
+from typing import Final, NamedTuple
 
-DEEPEST = 4
-MOST = 200
-_MOST_LOOKED_INTO = 2000
-# What tools fetch, and remove and fetch anew as they like.
-_HEAPS = frozenset(
-    ("node_modules", "vendor", "target", "build", "dist", "site-packages", "venv", "_deps", "Pods")
-)
+MOST_DIRECTORIES: Final = 100_000
+"""Directories that are looked into; the nearer ones first."""
+_SETTLED_NS: Final = 2_000_000_000
 
 
-def nested_repositories(root: Path) -> list[Path]:
-    """The ``.git`` of each, a directory or a file, the nearer ones first. Blocks.
+class Repositories(NamedTuple):
+    """``gits`` are their ``.git``, a directory, a file or a link; ``laid_out`` the directories
+    that are one themselves; the nearer ones first. ``whole``: the tree has no more directories
+    than are looked into."""
 
-    Bounded in depth and number; links, hidden directories and heaps of others' code are not
-    looked into.
+    gits: tuple[Path, ...] = ()
+    laid_out: tuple[Path, ...] = ()
+    whole: bool = True
+
+
+class _Directory(NamedTuple):
+    changed: int
+    below: tuple[str, ...]
+    has_git: bool
+    laid_out: bool
+
+
+class RepositoryLook:
+    """Looks through one tree, again and again: into directories that have changed since alone.
+
+    The time of a change is the kernel's, which nothing in a sandbox can set.
     """
-    found: list[Path] = []
-    left = deque([(f"{root}", 0)])
-    for _ in range(_MOST_LOOKED_INTO):
-        if not left:
-            break
-        directory, depth = left.popleft()
-        try:
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.name == ".git":
-                        if depth and not entry.is_symlink():
-                            found.append(Path(entry.path))
-                    elif (
-                        depth < DEEPEST
-                        and entry.name[0] != "."
-                        and entry.name not in _HEAPS
-                        and entry.is_dir(follow_symlinks=False)
-                    ):
-                        left.append((entry.path, depth + 1))
-        except OSError:
-            continue
-    return found[:MOST]
+
+    def __init__(self, root: Path, most: int = MOST_DIRECTORIES) -> None:
+        self._root = f"{root}"
+        self._most = most
+        self._known: dict[str, _Directory] = {}
+        self._looked = 0
+
+    def look(self) -> Repositories:
+        """Find them. Blocks. Links are not followed; the root's own ``.git`` is none of them."""
+        began, seen = time.time_ns(), dict[str, _Directory]()
+        gits: list[Path] = []
+        laid_out: list[Path] = []
+        left = deque([self._root])
+        while left and len(seen) < self._most:
+            path = left.popleft()
+            try:
+                found = self._directory(path)
+            except OSError:
+                continue
+            seen[path] = found
+            if found.has_git and path != self._root:
+                gits.append(Path(path, ".git"))
+            if found.laid_out:
+                laid_out.append(Path(path))
+            left.extend(f"{path}/{name}" for name in found.below)
+        self._known, self._looked = seen, began
+        return Repositories(tuple(gits), tuple(laid_out), not left)
+
+    def _directory(self, path: str) -> _Directory:
+        changed = os.lstat(path).st_ctime_ns
+        known = self._known.get(path)
+        # What changed just before it was looked into may have changed after it within one tick.
+        if known is not None and changed == known.changed < self._looked - _SETTLED_NS:
+            return known
+        names, below = set[str](), []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                names.add(entry.name)
+                if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                    below.append(entry.name)
+        has = names.issuperset
+        laid_out = has(("HEAD", "commondir")) or has(("HEAD", "objects", "refs"))
+        return _Directory(changed, tuple(below), ".git" in names, laid_out)

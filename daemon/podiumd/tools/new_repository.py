@@ -23,7 +23,7 @@ _HARMLESS = {
              "precomposeunicode", "symlinks", "autocrlf"},
     "user": {"name", "email"},
     "init": {"defaultbranch"},
-    "branch": {"remote", "merge"},
+    "branch": {"remote", "merge"},  # the remote "." alone: any other word may be a path
     "extensions": {"objectformat"},
 }  # fmt: skip
 
@@ -39,6 +39,9 @@ def is_plain(git: Path) -> bool:
         if hooks.is_symlink() or any(not name.endswith(".sample") for name in named):
             return False
         if any(os.path.lexists(git / name) for name in ("commondir", "config.worktree", "modules")):
+            return False
+        # Remotes as git wrote them long ago: their addresses may be paths.
+        if any(_holds_files(git / name) for name in ("branches", "remotes")):
             return False
         if odd_entries([f"{git}"]):
             return False
@@ -60,4 +63,10 @@ def _harmless(config: str) -> bool:
             section = header["name"]
         elif text and not (setting and setting["key"] in _HARMLESS.get(section, ())):
             return False
+        if setting and setting["key"] == "remote" and setting["value"] != ".":
+            return False
     return True
+
+
+def _holds_files(directory: Path) -> bool:
+    return os.path.lexists(directory) and (directory.is_symlink() or any(directory.iterdir()))

@@ -261,8 +261,12 @@ def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Resul
     parts = [said]
     if done.stopped:
         parts.append(f"what it had left running was ended: {', '.join(done.stopped[:5])}")
-    if done.removed:
-        parts.append(f"removed, for git would be led astray by it: {', '.join(done.removed)}")
+    if done.tidied.removed:
+        removed = ", ".join(done.tidied.removed)
+        parts.append(f"removed, for git would be led astray by it: {removed}")
+    if done.tidied.changed:
+        changed = ", ".join(done.tidied.changed[:5])
+        parts.append(f"settings or hooks that the sandbox does not keep were changed: {changed}")
     if more:
         parts.append(f"it changed {more} files more than can be committed")
     if notice:

@@ -12,21 +12,25 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
 import trio
 
+from podiumd.tools.boundary import (
+    Boundary,
+    Placeholders,
+    Tidied,
+    boundary_of,
+    tidy,
+    write_down,
+)
 from podiumd.tools.bubblewrap import BASE, bubblewrap_arguments
-from podiumd.tools.nested_repositories import nested_repositories
-from podiumd.tools.new_repository import is_plain
-from podiumd.tools.repository_links import odd_entries
+from podiumd.tools.nested_repositories import MOST_DIRECTORIES, Repositories, RepositoryLook
 from podiumd.tools.sandbox_places import Places, places_for
 from podiumd.tools.seatbelt import profile
 
@@ -34,6 +38,10 @@ Policy = Literal["off", "auto", "required"]
 PROBE_SECONDS = 10.0
 UNCONFINED = "no sandbox: commands run unconfined ({})"
 """What people are told where a machine has no sandbox; why stands in it."""
+TOO_LARGE = (
+    f"this tree has more than {MOST_DIRECTORIES} directories: repositories beyond the nearer ones "
+    "are not looked for, and a command may change their settings"
+)
 _INSTALL = {
     "linux": "install bubblewrap (apt install bubblewrap, dnf install bubblewrap)",
     "darwin": "sandbox-exec is a part of macOS; look why it is not at /usr/bin/sandbox-exec",
@@ -56,19 +64,24 @@ class Enclosure(Protocol):
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The variables inside."""
 
-    def tidy(self) -> list[str]:
-        """Remove, after a command, what it may not leave; returns what was removed."""
+    def prepare(self) -> None:
+        """Get ready for a command, and write down what is to be put right after it. Blocks.
+        Raises ``OSError``."""
+
+    def tidy(self) -> Tidied:
+        """Put right, after a command, what it may not leave. Blocks."""
 
 
 class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
-    """See ``Enclosure``: ``prefix`` stands before the command. ``odd`` are the links and the like
-    that were in the ``repositories`` before it; see ``Places`` for these and ``unwanted``."""
+    """See ``Enclosure``: ``prefix`` stands before the command. ``record`` is where the boundary
+    is written down; ``placeholders`` are those of the daemon, where files are put at all."""
 
     prefix: tuple[str, ...]
     variables: dict[str, str]
-    unwanted: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-    odd: frozenset[str] = frozenset()
+    boundary: Boundary | None = None
+    look: RepositoryLook | None = None
+    record: Path | None = None
+    placeholders: Placeholders | None = None
 
     def command(self, argv: Sequence[str]) -> list[str]:
         return [*self.prefix, *argv]
@@ -78,12 +91,23 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
             name: value for name, value in base.items() if name not in _OUTSIDE
         } | self.variables
 
-    def tidy(self) -> list[str]:
-        made = [path for path in map(_made, self.unwanted) if path is not None]
-        made += sorted(odd_entries(self.repositories) - self.odd)
-        for path in made:
-            _remove(path)
-        return made
+    def prepare(self) -> None:
+        if self.boundary is None:
+            return
+        if self.record is not None:
+            write_down(self.boundary, self.record)
+        if self.placeholders is not None:
+            self.placeholders.put(self.boundary.placed)
+
+    def tidy(self) -> Tidied:
+        if self.boundary is None or self.look is None:
+            return Tidied()
+        if self.placeholders is not None:
+            self.placeholders.take_away(self.boundary.placed)
+        tidied = tidy(self.boundary, self.look)
+        if self.record is not None:
+            self.record.unlink(missing_ok=True)
+        return tidied
 
 
 class Probe:
@@ -131,7 +155,8 @@ class Sandbox:
     """The sandbox by policy, for the commands of one turn.
 
     Parameters: ``home`` of the user, ``closed`` Podium's own directories, ``environ`` with the
-    PATH of the commands; ``probe`` is one for the daemon.
+    PATH of the commands; ``probe`` and ``placeholders`` are those of the daemon. ``record`` is a
+    file of the turn, out of the commands' reach, for what is to be put right after a crash.
     """
 
     def __init__(
@@ -143,6 +168,8 @@ class Sandbox:
         environ: Mapping[str, str],
         probe: Probe,
         platform: str = sys.platform,
+        record: Path | None = None,
+        placeholders: Placeholders | None = None,
     ) -> None:
         self.policy = policy
         self._home = home
@@ -151,7 +178,9 @@ class Sandbox:
         self._probe = probe
         self._platform = platform
         self._said = False
-        self._nested: dict[Path, list[Path]] = {}
+        self._record = record
+        self._placeholders = placeholders or Placeholders()
+        self._looks: dict[Path, tuple[RepositoryLook, Repositories]] = {}
 
     async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosed | None, str]:
         """The sandbox for commands in ``root``, or ``None`` where they run without one.
@@ -172,38 +201,56 @@ class Sandbox:
                     f"this cannot be run in the sandbox: {places}; commands of the native agent "
                     "run without one where sandbox in [agents.native] is 'off'"
                 )
-            return await trio.to_thread.run_sync(self._enclosed, program, places, scratch), ""
+            return await trio.to_thread.run_sync(
+                self._enclosed, root, program, places, scratch
+            ), self._unlooked(root)
         if self.policy == "required":
             raise SandboxRefused(f"a sandbox is required and there is none: {fault}")
         notice = "" if self._said else UNCONFINED.format(fault)
         self._said = True
         return None, notice
 
+    def _unlooked(self, root: Path) -> str:
+        """What is said, once, of a tree that is too large to be looked through."""
+        if self._said or self._nested(root)[1].whole:
+            return ""
+        self._said = True
+        return TOO_LARGE
+
     def _places(self, root: Path) -> Places | str:
-        if root not in self._nested:  # once: a later one is of a command's own making
-            self._nested[root] = nested_repositories(root)
+        _, found = self._nested(root)
         return places_for(
             root,
             home=self._home,
             closed=self._closed,
             environ=self._environ,
-            nested=self._nested[root],
+            nested=(*found.gits, *found.laid_out),
         )
 
-    def _enclosed(self, program: str, places: Places, scratch: Path) -> Enclosed:
-        if self._platform == "darwin":
+    def _nested(self, root: Path) -> tuple[RepositoryLook, Repositories]:
+        if root not in self._looks:  # once: a later one is of a command's own making
+            look = RepositoryLook(Path(os.path.realpath(root)))
+            self._looks[root] = look, look.look()
+        return self._looks[root]
+
+    def _enclosed(self, root: Path, program: str, places: Places, scratch: Path) -> Enclosed:
+        darwin = self._platform == "darwin"
+        if darwin:
             own = os.path.realpath(scratch)
             prefix: tuple[str, ...] = (program, "-p", profile(places, own))
             variables = {"HOME": own, "TMPDIR": own}
         else:
             prefix = (program, *bubblewrap_arguments(places))
             variables = {"HOME": places.home, "TMPDIR": "/tmp"}  # noqa: S108 - it has one of its own
+        look, before = self._nested(root)
         return Enclosed(
             prefix=prefix,
             variables=variables,
-            unwanted=places.unwanted,
-            repositories=places.repositories,
-            odd=odd_entries(places.repositories),
+            boundary=boundary_of(places, before),
+            look=look,
+            record=self._record,
+            # There the profile itself keeps such files from being made.
+            placeholders=None if darwin else self._placeholders,
         )
 
 
@@ -222,24 +269,3 @@ async def _fault_of(argv: Sequence[str]) -> str:
         return error.strerror or str(error)
     said = done.stderr.decode("utf-8", "replace").strip()[-500:]
     return "" if done.returncode == 0 else said or f"status {done.returncode}"
-
-
-def _made(path: str) -> str | None:
-    """What was put at a path where nothing was, and may not stay.
-
-    A link in the place of a directory above is what leads there: nothing behind it is touched.
-    """
-    for one in (*reversed(Path(path).parents), Path(path)):
-        if one.is_symlink():
-            return f"{one}"
-    if not os.path.lexists(path) or (path.endswith("/.git") and is_plain(Path(path))):
-        return None
-    return path
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            shutil.rmtree(path)
-        else:
-            Path(path).unlink()

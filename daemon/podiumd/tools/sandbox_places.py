@@ -26,6 +26,12 @@ _TOOLS = (
 )  # fmt: skip
 _SECRETS = (".cargo/credentials", ".cargo/credentials.toml", ".local/share/uv/credentials")
 _MOST_MODULES = 1000
+MOST_NEAR, MOST_MOUNTS = 40, 400
+"""Repositories within the tree in which a command can commit, the nearer ones; and how many mounts
+may keep them and further ones, which are read-only as a whole. Mounting costs the square."""
+PLACED = {"commondir": b"./\n", "config.worktree": b""}
+"""What stands in the place of files that would lead git elsewhere, as long as a command runs: they
+say what holds without them. (libgit2 finds no repository by the plainer ``.``.)"""
 _EMPTY = (Path("/run"), Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what bubblewrap makes anew
 
 
@@ -35,9 +41,11 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     ``hidden``: directories shown empty. ``shown``: readable in spite of that. ``writable``: the
     tree first, then its repository, then directories in them that cannot be moved away, for what
     is kept below them would move along. ``emptied`` and ``masked``: directories and files within
-    all that, shown empty. ``protected``: readable, not writable. ``unwanted``: must not come into
+    all that, shown empty. ``protected``: readable, not writable. ``placed``: the same, of files
+    that are not there (see ``PLACED``) and go again. ``unwanted``: must not come into
     being; what is found there after a command is removed, but for a ``.git`` that is harmless.
     ``repositories``: what git keeps, and writes to outside as well; no link may lead it elsewhere.
+    ``modules`` are those of submodules. ``unkept``: repositories within the tree beyond the bound.
     """
 
     root: str
@@ -48,8 +56,11 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     emptied: tuple[str, ...]
     masked: tuple[str, ...]
     protected: tuple[str, ...]
+    placed: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    unkept: tuple[str, ...] = ()
 
 
 def places_for(
@@ -63,7 +74,7 @@ def places_for(
     """The places for a working tree, or why it cannot be shut in, in words.
 
     Parameters: ``home`` of the user; ``closed`` are Podium's directories; ``environ`` gives PATH;
-    ``nested`` are the ``.git`` of repositories within the tree.
+    ``nested`` are the repositories within the tree: their ``.git``, or what is laid out as one.
     """
     root = _real(root)
     homes = {_real(home)}
@@ -90,7 +101,7 @@ def places_for(
     masked = [one for one in (*seen, *secrets) if os.path.lexists(one) and not _is_dir(one)]
     missing = [one for one in seen if not os.path.lexists(one)]
     unwanted = [*repository.unwanted, *(one for one in missing if _in_any(one, writable))]
-    kept = (*emptied, *masked, *repository.protected, *unwanted)
+    kept = (*emptied, *masked, *repository.protected, *repository.placed, *unwanted)
     return Places(
         root=f"{root}",
         home=f"{_real(home)}",
@@ -100,8 +111,11 @@ def places_for(
         emptied=_texts(emptied),
         masked=_texts(masked),
         protected=_texts(repository.protected),
+        placed=_texts(repository.placed),
         unwanted=_texts(unwanted),
         repositories=_texts(repository.writable),
+        modules=_texts(repository.modules),
+        unkept=_texts(repository.unkept),
     )
 
 
@@ -179,7 +193,11 @@ class _Repository:
         self.shown: list[Path] = []
         self.writable: list[Path] = []
         self.protected: list[Path] = []
+        self.placed: list[Path] = []
         self.unwanted: list[Path] = []
+        self.modules: list[Path] = []
+        self.unkept: list[Path] = []
+        self._root = root
         if not os.path.lexists(root / ".git"):
             self.unwanted.append(root / ".git")
         top = next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
@@ -201,33 +219,60 @@ class _Repository:
 
     def keep(self, nested: Iterable[Path]) -> None:
         """Keep repositories within the tree from naming what git would run in them."""
+        mounted: set[Path] = set()
+        near = 0
         for git in nested:
-            if git.is_dir():
+            mounted.update(one for one in (git, *git.parents) if one.is_relative_to(self._root))
+            rest = len(self.writable) + len(self.protected) + len(self.placed)
+            if git.is_symlink() or len(mounted) + rest >= MOST_MOUNTS:
+                self.unkept.append(git)
+            elif git.is_dir() and near < MOST_NEAR:
+                near += 1
                 self.writable.append(git)
                 self._protect(git)
-            elif git.is_file():
+            elif git != self._root:
                 self.protected.append(git)
 
     def _protect(self, common: Path) -> None:
-        for directory in [common, *_modules(common)]:
+        modules = modules_of(common)
+        self.modules += modules
+        for directory in [common, *modules]:
             hooks = directory / "hooks"
             if not hooks.exists():
                 with suppress(OSError):
                     hooks.mkdir()  # an absent one could be made, with anything in it
-            self.protected += [
-                path for path in (hooks, directory / "config", directory / "config.worktree")
-                if path.exists()
-            ]  # fmt: skip
-            self.unwanted += [
-                path for path in (directory / "commondir", directory / "config.worktree")
-                if not os.path.lexists(path)
-            ]  # fmt: skip
+            self._keep_file(directory / "commondir", leads=True)
+            self._keep_file(directory / "config.worktree", leads=_has_worktree_settings(directory))
+            for name in ("hooks", "config", "remotes", "branches"):
+                self._keep_file(directory / name)
         for tree in _children(common / "worktrees"):
-            pointers = (tree / name for name in ("commondir", "gitdir", "config.worktree"))
-            self.protected += [path for path in pointers if path.exists()]
-            self.unwanted += [
-                path for path in [tree / "config.worktree"] if not os.path.lexists(path)
+            self.protected += [
+                tree / name for name in ("commondir", "gitdir") if (tree / name).exists()
             ]
+            self._keep_file(tree / "config.worktree", leads=_has_worktree_settings(common))
+
+    def _keep_file(self, path: Path, *, leads: bool = False) -> None:
+        """Keep a file as it is. One that is not there and ``leads`` git elsewhere at once is not
+        even there as long as the command runs."""
+        if not os.path.lexists(path) or _is_placed(path):
+            (self.placed if leads else self.unwanted).append(path)
+        else:
+            self.protected.append(path)
+
+
+def _is_placed(path: Path) -> bool:
+    """Whether it is what another command of ours, or one before a crash, has put there."""
+    if path.name not in PLACED or path.is_symlink():
+        return False
+    with suppress(OSError):
+        return path.stat().st_size < 8 and path.read_bytes() == PLACED[path.name]
+    return False
+
+
+def _has_worktree_settings(directory: Path) -> bool:
+    with suppress(OSError):
+        return b"worktreeconfig" in (directory / "config").read_bytes().lower()
+    return False
 
 
 def _directory_named_by(link: Path) -> Path | None:
@@ -249,6 +294,18 @@ def _directory_named_by(link: Path) -> Path | None:
     return None
 
 
+def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
+    """Whether a ``.git`` file is that of a worktree of one of these repositories, whose settings
+    it shares."""
+    if link.is_symlink():
+        return False
+    directory = _directory_named_by(link)
+    if directory is None or os.path.lexists(directory / "config.worktree"):
+        return False
+    common = _common(directory)
+    return common != directory and common in map(_real, repositories)
+
+
 def _common(directory: Path) -> Path:
     """The directory that all worktrees of a repository share."""
     try:
@@ -260,7 +317,7 @@ def _common(directory: Path) -> Path:
     return common if directory.is_relative_to(common / "worktrees") else directory
 
 
-def _modules(common: Path) -> list[Path]:
+def modules_of(common: Path) -> list[Path]:
     """The repositories of submodules, which lie below ``modules`` at any depth."""
     found: list[Path] = []
     for directory, names, files in os.walk(common / "modules"):

@@ -43,7 +43,7 @@ def profile(places: Places, scratch: str) -> str:
         _rule("allow file-write*", "literal", _DEVICES),
         _rule("deny file-read* file-write*", "subpath", places.emptied),
         _rule("deny file-read* file-write*", "literal", places.masked),
-        _rule("deny file-write*", "subpath", (*places.protected, *unwanted)),
+        _rule("deny file-write*", "subpath", (*places.protected, *places.placed, *unwanted)),
         # A directory that is moved away takes its rules with it.
         _rule("deny file-write-unlink", "literal", places.writable),
     ]

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 import trio
 
+from podiumd.tools.boundary import Tidied
 from podiumd.tools.commands import run_into
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
 
@@ -39,7 +41,7 @@ class ShellResult(msgspec.Struct, frozen=True, kw_only=True):
     ``exit_status`` is ``None`` where it was not started (``message`` says why) or was ended at its
     time limit (``timed_out``); negative is the signal that ended it. ``output`` holds its head and
     tail with a notice between them of how many bytes were left out (``dropped``). ``stopped`` are
-    the command lines of what it had left running, ``removed`` the files it may not leave.
+    the command lines of what it had left running, ``tidied`` what was put right after it.
     """
 
     exit_status: int | None
@@ -49,7 +51,7 @@ class ShellResult(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     message: str = ""
     stopped: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
+    tidied: Tidied = Tidied()
 
 
 def command_environment(
@@ -84,7 +86,8 @@ async def run_arguments(
     ``environment`` is the whole environment but for the marker (see ``command_environment``);
     ``enclosure`` is the sandbox, ``None`` for none. ``on_output`` is given the output as it comes,
     in pieces, up to what is kept of its head. A command that cannot be run is a result, not an
-    exception; when the caller cancels, it and its children are ended first.
+    exception; when the caller cancels, it and its children are ended first. Raises ``OSError``
+    where there is no room to prepare the sandbox.
     """
     whole = ["/bin/sh", "-c", _PRELUDE, "sh", *argv]
     variables = {**environment, MARKER: turn_id}
@@ -94,7 +97,10 @@ async def run_arguments(
     output = _HeadAndTail(on_output)
     started = trio.current_time()
     stopped: list[str] = []
-    removed: list[str] = []
+    tidied = Tidied()
+    if enclosure is not None:
+        await trio.to_thread.run_sync(enclosure.prepare)
+        failpoint("sandbox.after-prepare")
     try:
         ending = await run_into(
             output,
@@ -108,7 +114,8 @@ async def run_arguments(
         with trio.CancelScope(shield=True):  # bounded: a sweep gives up after some seconds
             stopped = await sweep(turn_id)
             if enclosure is not None:  # of a command that was cancelled as well
-                removed = await trio.to_thread.run_sync(enclosure.tidy)
+                failpoint("sandbox.before-tidy")
+                tidied = await trio.to_thread.run_sync(enclosure.tidy)
     return ShellResult(
         exit_status=ending.exit_status,
         output=output.text(),
@@ -117,7 +124,7 @@ async def run_arguments(
         timed_out=ending.timed_out,
         message=ending.message,
         stopped=tuple(stopped),
-        removed=tuple(removed),
+        tidied=tidied,
     )
 
 

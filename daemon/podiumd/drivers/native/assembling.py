@@ -22,6 +22,7 @@ from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.system_text import Offered, system_text
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.work import Work
+from podiumd.tools.boundary import RECORD, Placeholders
 from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Toolbox, ToolContext
@@ -46,6 +47,7 @@ class Workshop(msgspec.Struct, frozen=True):
     closed: tuple[Path, ...]
     probe: Probe
     committing: LineUp
+    placeholders: Placeholders
 
 
 async def assemble(
@@ -124,6 +126,8 @@ def _context(request: TurnRequest, shop: Workshop) -> ToolContext:
             closed=shop.closed,
             environ=request.environment,
             probe=shop.probe,
+            record=directory / RECORD,
+            placeholders=shop.placeholders,
         ),
         environment=request.environment,
         turn_id=request.turn_id,

@@ -26,6 +26,7 @@ from podiumd.drivers.native.endpoint import problem
 from podiumd.drivers.native.people import People
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.turn import NativeTurn
+from podiumd.tools.boundary import Placeholders
 from podiumd.tools.index_lock import settle_index
 from podiumd.tools.line_up import LineUp
 from podiumd.tools.process import sweep
@@ -77,6 +78,7 @@ class NativeDriver:
         self._surroundings = surroundings
         self._probe = Probe()
         self._committing = LineUp()
+        self._placeholders = Placeholders()
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[NativeTurn]:
@@ -95,7 +97,9 @@ class NativeDriver:
         assert ledger is not None, "the runtime gives every turn a ledger"
         people = People(request.prompt_uuid, ledger.words, request.hooks)
         closed = (here.state, *here.closed)
-        workshop = Workshop(here.settings(), here.environ, closed, self._probe, self._committing)
+        workshop = Workshop(
+            here.settings(), here.environ, closed, self._probe, self._committing, self._placeholders
+        )
         try:
             work = await assemble(request, ledger, people, session, workshop)
         except Refused as refused:

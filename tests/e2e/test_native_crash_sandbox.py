@@ -1,0 +1,114 @@
+"""kill -9 while a command runs in the sandbox: what it may not leave is gone before git looks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from podiumd.tools.failpoints import VARIABLE
+from tests.e2e.daemon import PodiumDaemon
+from tests.e2e.machine import PATH, GitRepo, Machine
+from tests.e2e.native_rig import act, after, first, native_machine, project, says
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    with native_machine(tmp_path, mode="allow-all", sandbox="required") as made:
+        yield made
+
+
+@pytest.fixture
+def repo(machine: Machine) -> GitRepo:
+    return project(machine)
+
+
+def telling_git(folder: Path, *watched: Path) -> Path:
+    """A git that notes, each time it is run, which of the ``watched`` are there by then."""
+    trace = folder / "trace"
+    shim = folder / "shim"
+    shim.mkdir()
+    looks = "".join(f"[ -e '{one}' ] && echo '{one}' >> '{trace}'\n" for one in watched)
+    (shim / "git").write_text(f'#!/bin/sh\n{looks}exec {shutil.which("git")} "$@"\n')
+    (shim / "git").chmod(0o755)
+    trace.touch()
+    return shim
+
+
+async def test_the_next_daemon_tidies_up_before_any_git_of_its_own(
+    machine: Machine, repo: GitRepo, tmp_path: Path
+) -> None:
+    below, git = repo.path / "below", repo.path / ".git"
+    below.mkdir()
+    os.mkfifo(below / "begun")
+    canary = machine.home / "canary"
+    line = (
+        "mkdir -p objects refs; echo 'ref: refs/heads/main' > HEAD; "
+        f"printf '[core]\\nbare = false\\nworktree = .\\nfsmonitor = touch {canary}\\n' > config; "
+        "mkdir sub; git init -q sub; git -C sub config core.fsmonitor evil; "
+        "ln -s /etc ../.git/refs/heads/away; echo > begun; sleep 300"
+    )
+    rules = [
+        {"when": {"prompt": "interrupted, unknown outcome"}, **says("I see.")},
+        after("run_command", False, says("Something else.")),
+        first("Go", says(act({"action": "run_command", "command": line}))),
+    ]
+    machine.model.load({"rules": rules})
+    left = (git / "commondir", git / "refs/heads/away", below / "HEAD", below / "sub/.git/HEAD")
+    shim = telling_git(tmp_path, *left)
+    first_life = PodiumDaemon(machine)
+    await first_life.start()
+    where = await first_life.rpc(
+        "sessions.prompt", text="Go.", agent="native", working_directory=str(below)
+    )
+    (below / "begun").read_bytes()
+    await first_life.kill9()
+    assert all(os.path.lexists(path) for path in left)
+    assert (git / "commondir").read_text() == "./\n"
+
+    async with PodiumDaemon(machine, PATH=f"{shim}{os.pathsep}{PATH}") as podium:
+        run = await podium.ended(where["run_id"])
+        assert podium.children() == []
+
+    assert run["exit"]["reason"] == "turn-complete"
+    assert not any(os.path.lexists(path) for path in left)
+    assert (tmp_path / "trace").read_text() == ""
+    assert (below / "config").exists() and list((below / "sub").glob("git-set-aside-*/config"))
+    assert not canary.exists()
+    assert list((machine.podium_home / "state/turns").glob("*/boundary.json")) == []
+
+
+@pytest.mark.parametrize("point", ["sandbox.after-prepare", "sandbox.before-tidy"])
+async def test_before_and_after_a_command_the_same_holds(
+    machine: Machine, repo: GitRepo, point: str
+) -> None:
+    line = "ln -s /etc .git/refs/heads/away; echo done >> log"
+    rules = [
+        {"when": {"prompt": "interrupted, unknown outcome"}, **says("I see.")},
+        first("Go", says(act({"action": "run_command", "command": line}))),
+    ]
+    machine.model.load({"rules": rules})
+    first_life = PodiumDaemon(machine, **{VARIABLE: point})
+    await first_life.start()
+    where = await first_life.rpc(
+        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
+    )
+    assert await first_life.wait() == -signal.SIGKILL
+    ran = point == "sandbox.before-tidy"
+    assert os.path.lexists(repo.path / ".git/refs/heads/away") == ran
+    assert (repo.path / ".git/commondir").exists()
+
+    async with PodiumDaemon(machine) as podium:
+        run = await podium.ended(where["run_id"])
+
+    assert run["exit"]["reason"] == "turn-complete"
+    assert not os.path.lexists(repo.path / ".git/refs/heads/away")
+    assert not (repo.path / ".git/commondir").exists()
+    assert (repo.path / "log").exists() == ran  # it is not run again by itself
