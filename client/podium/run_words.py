@@ -26,6 +26,7 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
     until = history.until(now)
     return [
         ("run", str(run.get("run_id"))),
+        ("name", str(run.get("name") or "")),
         ("recipe", str(run.get("recipe") or "")),
         ("status", f"{run.get('status')}{parked}"),
         ("ended as", _ended_as(end)),

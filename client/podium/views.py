@@ -1,6 +1,7 @@
 """What is asked most: the daemon's status, the runs, the open questions, the locks.
 
-One round trip each, and no import that the answer does not need.
+One round trip each (two for the questions: conversations that wait for words stand beside them),
+and no import that the answer does not need.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 LISTED_RUNS = 50
+NAME_CELLS = 60
 
 
 def status(json: bool) -> int:
@@ -30,6 +32,7 @@ def status(json: bool) -> int:
     lines = [(name, words) for name, words in _status_lines(answer) if words]
     said = [(name, text.fold(words)) for name, words in lines]
     text.emit(text.block(said, text.columns(), style) + "\n")
+    _tell_talks(waiting_talks(answer))
     if answer.get("version") != __version__:
         from podium import skew
 
@@ -104,7 +107,7 @@ def runs(ended_too: bool, json: bool) -> int:
     return 0
 
 
-RUN_HEADINGS = ("RUN", "RECIPE", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
+RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
 
 
 def run_row(run: Json) -> tuple[str, ...]:
@@ -113,13 +116,25 @@ def run_row(run: Json) -> tuple[str, ...]:
     step, visits = run.get("step"), run.get("visits") or {}
     return (
         text.short(run.get("run_id")),
-        str(run.get("recipe") or run.get("kind") or ""),
-        str(ended.get("reason") or run.get("status") or ""),
+        text.fold(run_name(run), NAME_CELLS),
+        f"{end_sign(ended)} {ended.get('reason')}" if ended else str(run.get("status") or ""),
         f"{step} ({visits.get(step, 1)})" if step else "-",
         text.ago(run.get("started_at")),
         text.money(run.get("cost_usd")),
         home_relative(run.get("working_directory")),
     )
+
+
+def run_name(run: Json) -> str:
+    """What a run is called: by recipe and task."""
+    return str(run.get("name") or run.get("recipe") or run.get("kind") or "")
+
+
+def end_sign(ended: Json) -> str:
+    """How a run ended, as a sign: well, badly, or so that a person should look."""
+    if ended.get("class") == "completed":
+        return "✓"
+    return "✗" if ended.get("category") == "error" else "⚠"
 
 
 def home_relative(directory: object) -> str:
@@ -131,13 +146,15 @@ def home_relative(directory: object) -> str:
 
 
 def questions(json: bool) -> int:
-    """``podium questions``: the open ones."""
+    """``podium questions``: the open ones, and the conversations that wait for words."""
     answer: list[Json] = call("questions.list")
     if json:
         text.emit_json(answer)
-    elif not answer:
+        return 0
+    talks = waiting_talks(call("daemon.status"))
+    if not (answer or talks):
         text.emit("No open questions.\n")
-    else:
+    if answer:
         headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS")
         width = text.columns()
         heading, rows = text.listing(headings, map(_question_row, answer), width)
@@ -145,7 +162,22 @@ def questions(json: bool) -> int:
         for question, row in zip(answer, rows, strict=True):
             lines += [row, *(part for line in _asked(question) for part in _fitted(line, width))]
         text.emit("\n".join(lines) + "\n")
+    _tell_talks(talks)
     return 0
+
+
+def waiting_talks(status: Json) -> list[str]:
+    """A line for each conversation that goes on when its person says something."""
+    return [
+        f"{text.short(run.get('run_id'))} {text.fold(run_name(run), NAME_CELLS)} waits for your "
+        f"words: podium prompt --session {text.short(run.get('session_id'))} TEXT"
+        for run in status.get("talks_waiting") or []
+    ]
+
+
+def _tell_talks(lines: list[str]) -> None:
+    for line in lines:
+        text.emit("\n".join(text.wrapped(line, text.columns(), hang=4)) + "\n")
 
 
 def _question_row(question: Json) -> tuple[str, ...]:
@@ -153,11 +185,15 @@ def _question_row(question: Json) -> tuple[str, ...]:
 
     return (
         text.short(question.get("question_id")),
-        text.short(question.get("run_id")),
+        f"{text.short(question.get('run_id'))} {_of(question)}".rstrip(),
         str(question.get("kind", "")),
         text.ago(question.get("opened_at")),
         answers_of(question),
     )
+
+
+def _of(question: Json) -> str:
+    return text.fold(question.get("run_name") or "", NAME_CELLS)
 
 
 def _fitted(line: str, width: int) -> list[str]:

@@ -110,7 +110,7 @@ def test_runs_are_an_aligned_table(daemon: FakeDaemon) -> None:
     heading, row = podium(daemon, "runs").stdout.splitlines()
 
     assert daemon.calls == [("runs.list", {"active": True})]
-    assert heading.split() == ["RUN", "RECIPE", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY"]
+    assert heading.split() == ["RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY"]
     assert row.startswith(f"{RUN_ID[:8]}  fix-it  running  fix (2)  ")
     assert row.endswith("  $0.0123  ~/pots")
     assert row.index("~/pots") == heading.index("DIRECTORY")
@@ -122,7 +122,22 @@ def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:
     done = podium(daemon, "runs", "--all")
 
     assert daemon.calls == [("runs.list", {"limit": 50})]
-    assert "max-total-steps" in done.stdout
+    assert "  ⚠ max-total-steps  " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("class_", "sign"), [("completed", "✓"), ("error", "✗"), ("checks-failed", "✗")]
+)
+def test_how_a_run_ended_is_a_sign_before_its_reason(
+    daemon: FakeDaemon, class_: str, sign: str
+) -> None:
+    run = stories.ended_run(class_)
+    daemon.answers["runs.list"] = [{**run, "name": "fix-it: Mend the gate"}]
+
+    told = podium(daemon, "runs", "--all").stdout
+
+    assert "  fix-it: Mend the gate  " in told
+    assert f"  {sign} {run['exit']['reason']}  " in told
 
 
 @pytest.mark.parametrize(
@@ -137,13 +152,28 @@ def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:
 def test_an_empty_list_is_a_sentence(
     daemon: FakeDaemon, command: list[str], method: str, words: str
 ) -> None:
-    daemon.answers[method] = []
+    daemon.answers |= {"daemon.status": STATUS, method: []}
 
     assert podium(daemon, *command).stdout == f"{words}\n"
     assert podium(daemon, *command, "--json").stdout == "[]\n"
 
 
+TALK = {"run_id": RUN_ID, "name": "guided-design: A shop", "session_id": "5e55" * 8}
+
+
+@pytest.mark.parametrize("command", ["questions", "status"])
+def test_a_conversation_that_waits_for_words_is_told(daemon: FakeDaemon, command: str) -> None:
+    daemon.answers |= {"questions.list": [], "daemon.status": {**STATUS, "talks_waiting": [TALK]}}
+
+    told = podium(daemon, command).stdout
+
+    waits = f"{RUN_ID[:8]} guided-design: A shop waits for your words: podium prompt --session "
+    assert waits + "5e555e55 TEXT\n" in told
+    assert "No open questions" not in told
+
+
 def test_questions_show_what_is_asked_and_no_control_characters(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = STATUS
     daemon.answers["questions.list"] = [
         {**stories.QUESTION, "text": "Sure?\n\x1b[31mred"},
         stories.APPROVAL,

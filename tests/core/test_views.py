@@ -22,8 +22,10 @@ def test_a_run_that_has_just_begun() -> None:
         "run_id": RUN,
         "kind": "recipe",
         "recipe": "sample",
+        "name": "Sample",
         "session_id": SESSION,
         "main_session_id": SESSION,
+        "sessions": [SESSION],
         "working_directory": DIRECTORY,
         "agent": "claude",
         "params": {"issue": 7},
@@ -105,6 +107,7 @@ def test_an_open_question_stands_in_its_run() -> None:
         {
             "question_id": play.question.question_id,
             "run_id": RUN,
+            "run_name": "Sample",
             "session_id": SESSION,
             "kind": "approval",
             "text": "May the agent use Bash? ls",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -262,3 +263,77 @@ async def test_a_transcript_that_does_not_stand_still_is_for_later(
     async with ready(machine) as daemon:
         with pytest.raises(Overloaded, match="try again"):
             await daemon.service.sessions_messages(session_id(), None, 5)
+
+
+TASK = """
+format = 1
+id = "mend"
+label = "Mend it"
+initial = "work"
+[params.task]
+type = "string"
+default = ""
+[steps.work]
+prompt = "Do {{task}}."
+[steps.work.on]
+complete = { to = "look" }
+[steps.look]
+session = "fresh"
+prompt = "Look."
+[steps.look.on]
+complete = { exit = "turn-complete" }
+"""
+
+
+async def named(daemon: Daemon, session: str) -> str:
+    return str((await daemon.service.sessions_get(session))["name"])
+
+
+def said(machine: Machine, session: str, words: str, moment: str) -> None:
+    """A session's transcript, as its agent writes it."""
+    path = path_of(machine).with_name(f"{session}.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append(path, line(1, words, timestamp=moment))
+
+
+LATER, EARLIER = "2030-01-01T00:00:00.000Z", "2020-01-01T00:00:00.000Z"
+
+
+async def test_sessions_that_a_recipe_began_are_called_by_recipe_and_task(machine: Machine) -> None:
+    """Each of them, by this daemon and by the next, also when the run has long ended."""
+    recipe = machine.recipe(TASK, "mend")
+    sessions = []
+    async with ready(machine) as daemon:
+        run_id = await daemon.start(recipe, params={"task": "the gate"})
+        for _ in range(2):
+            turn = await daemon.turn()
+            sessions.append(turn.request.session_id)
+            said(machine, sessions[-1], "Do the gate.", LATER)
+            turn.complete()
+        await daemon.ended(run_id)
+        known = await daemon.context.names.of(daemon.store)
+        assert [known[one].name for one in sessions] == ["mend: the gate"] * 2
+        [run] = await daemon.service.list_runs(None, 10)
+        assert (run["name"], run["sessions"]) == ("mend: the gate", sessions)
+    async with ready(machine) as daemon:
+        assert [await named(daemon, one) for one in sessions] == ["mend: the gate"] * 2
+
+
+async def test_a_name_that_a_person_gave_and_a_session_s_own_beginning_win(
+    machine: Machine,
+) -> None:
+    recipe = machine.recipe(TASK, "mend")
+    talked = session_id(7)
+    said(machine, talked, "Let us talk", EARLIER)
+    async with ready(machine) as daemon:
+        _, turn = await daemon.begun(recipe)
+        fresh = turn.request.session_id
+        said(machine, fresh, "Do it.", LATER)
+        title = {"type": "custom-title", "customTitle": "My own", "sessionId": fresh}
+        append(path_of(machine).with_name(f"{fresh}.jsonl"), json.dumps(title).encode() + b"\n")
+    async with ready(machine) as daemon:
+        assert await named(daemon, fresh) == "My own"
+        turn.complete()
+        where = machine.directory("other")
+        await daemon.start(recipe, session_id=talked, working_directory=where)
+        assert await named(daemon, talked) == "Let us talk"

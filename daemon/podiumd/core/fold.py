@@ -40,6 +40,7 @@ def _started(fact: f.RunStarted, at: str) -> RunState:
         next=fact.next,
         main_session=fact.session_id,
         session_id=fact.session_id,
+        sessions=(fact.session_id,),
         fork_from=fact.fork_from,
         ctx=initial(fact.recipe.context) if fact.recipe is not None else {},
     )
@@ -53,6 +54,7 @@ def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, A
         "visits": {**state.visits, fact.step: fact.visit},
         "step_count": fact.step_count,
         "session_id": fact.session_id,
+        "sessions": tuple(dict.fromkeys((*state.sessions, fact.session_id))),
         "fork_from": fact.fork_from,
         "attempts": 0,
         "breaks": 0,

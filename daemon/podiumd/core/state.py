@@ -157,6 +157,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     what the last turn was about, and so is each that goes on with it; ``left`` are those of its
     tool calls that count when it is over.
 
+    ``sessions`` are all that the run has had, in their order.
+
     ``gaps`` counts the facts that could not be read, or did not follow; no fact says so.
     """
 
@@ -170,6 +172,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     restart: int = 0
     main_session: str = ""
     session_id: str = ""
+    sessions: tuple[str, ...] = ()
     fork_from: str | None = None
     attempts: int = 0
     breaks: int = 0

@@ -12,6 +12,7 @@ from podiumd.core import loop_facts as lf
 from podiumd.core import prompts
 from podiumd.core import tree_facts as tf
 from podiumd.core.fold import evolve
+from podiumd.core.naming import run_name
 from podiumd.core.recipe import Recipe
 from podiumd.core.state import Question, RunState
 
@@ -25,8 +26,10 @@ def run_view(state: RunState) -> Json:
         "run_id": start.run_id,
         "kind": start.kind,
         "recipe": start.recipe.id if start.recipe is not None else None,
+        "name": run_name(start.recipe, start.params, start.text),
         "session_id": state.session_id,
         "main_session_id": state.main_session,
+        "sessions": list(state.sessions),
         "working_directory": start.working_directory,
         "agent": start.agent_override or start.agent,
         "params": start.params,
@@ -50,6 +53,13 @@ def run_view(state: RunState) -> Json:
     }
 
 
+def talk_view(state: RunState) -> Json:
+    """A conversation that goes on when its person says something."""
+    start = state.start
+    name = run_name(start.recipe, start.params, start.text)
+    return {"run_id": start.run_id, "name": name, "session_id": state.session_id}
+
+
 def snapshot_view(state: RunState) -> Json:
     """Where a conversation stands: its phase, what has been saved, and what it waits for."""
     asked = state.open_questions
@@ -68,6 +78,7 @@ def question_view(state: RunState, question: Question) -> Json:
     return {
         "question_id": question.question_id,
         "run_id": state.start.run_id,
+        "run_name": run_name(state.start.recipe, state.start.params, state.start.text),
         "session_id": state.session_id,
         "kind": question.kind,
         "text": question.text,
@@ -135,6 +146,7 @@ def event_data(fact: f.AnyFact) -> Json:
     elif isinstance(fact, f.RunStarted):
         recipe = fact.recipe
         data["recipe"] = recipe.id if recipe is not None else None
+        data["name"] = run_name(recipe, fact.params, fact.text)
         data["label"] = recipe.label if recipe is not None else None
         data["first_prompt"] = fact.text if recipe is None else _first_prompt(fact, recipe)
     return data

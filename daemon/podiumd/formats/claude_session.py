@@ -21,6 +21,7 @@ from podiumd.formats.claude_transcript import INTERRUPTED, decode_record, is_pro
 from podiumd.formats.json_lines import Lines, Reader, fold_times, fold_words
 from podiumd.formats.message import PARAGRAPH, Message, Role, Text, text_of
 from podiumd.formats.session import (
+    NAMED_BY_A_PERSON,
     Cursor,
     Entry,
     Summary,
@@ -37,7 +38,7 @@ _NOISE: Final = re.compile(
 
 
 _ROLES: Final[dict[str, Role]] = {"user": "user", "assistant": "assistant"}
-_RANKS: Final = {"custom-title": 3, "ai-title": 2, "summary": 1}
+_RANKS: Final = {"custom-title": NAMED_BY_A_PERSON, "ai-title": 2, "summary": 1}
 """Records that title a session; a person's own word counts for more."""
 
 

@@ -26,6 +26,8 @@ NAME_LIMIT: Final = 60
 TIPS_LIMIT: Final = 64
 IDENTITY_BYTES: Final = 16
 UUID_LENGTH: Final = 36
+NAMED_BY_A_PERSON: Final = 3
+"""The rank of a title that a person gave."""
 
 _RFC_3339: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"

@@ -222,6 +222,7 @@ async def store_facts(
         failpoint("run.before-ended")
     with trio.CancelScope(shield=True):
         await context.store.append(row_of(state), new, token=token, mark=mark)
+    context.names.learn(state)
     for fact in facts:
         fact_log.write(context.log, state, fact)
         if (name := _AFTER.get(f.type_of(fact))) is not None:

@@ -125,7 +125,8 @@ class Service(Protocol):
     """The running daemon, as its edges see it."""
 
     async def status(self) -> Json:
-        """``sessions``, ``runs_active``, ``questions_open``, ``orchestration``, ``taken_up``."""
+        """``sessions``, ``runs_active``, ``questions_open``, ``talks_waiting``, ``orchestration``,
+        ``taken_up``."""
         ...
 
     async def configure(self, orchestration_enabled: bool | None) -> Json: ...

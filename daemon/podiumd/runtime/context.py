@@ -13,6 +13,7 @@ from podiumd.drivers.base import Driver
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
 from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.run_names import RunNames
 from podiumd.runtime.slots import Slots
 from podiumd.runtime.tool_access import ToolAccess
 from podiumd.store.facts import Store
@@ -51,7 +52,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     ``agents`` may be exchanged for turns that start later. ``state`` is the daemon's STATE
     directory; ``retention`` and ``limits`` tell what holds at this moment. ``tool_access`` lets
-    agents reach the tools of their turn from outside.
+    agents reach the tools of their turn from outside; ``names`` are those of recipes' sessions.
     """
 
     store: Store
@@ -66,6 +67,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     retention: Callable[[], RetentionSettings] = RetentionSettings
     limits: Callable[[], LimitSettings] = LimitSettings
     tool_access: ToolAccess = msgspec.field(default_factory=ToolAccess)
+    names: RunNames = msgspec.field(default_factory=RunNames)
 
     def turn_directory(self, turn_id: str) -> Path:
         """Where the files of a turn are: its FIFO, spool and error output."""

@@ -96,6 +96,7 @@ class DaemonService:
             "runs_active": sum(actor.state.start.kind == "recipe" for actor in live),
             "prompts_active": sum(actor.state.start.kind == "prompt" for actor in live),
             "questions_open": sum(len(actor.state.open_questions) for actor in live),
+            "talks_waiting": [views.talk_view(a.state) for a in live if a.state.waits_for_words],
             "orchestration": {"enabled": self._enabled},
             "taken_up": self._runs.taken_up,
         }

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from podiumd.core.times import wire_time
-from podiumd.formats.session import milliseconds
+from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
 from podiumd.runtime.foreign import all_foreign
+from podiumd.runtime.run_names import Named
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.sessions.feed import MessageFeed
@@ -98,6 +99,7 @@ class SessionList:
             for holder in all_foreign(agent.config_directory)
         }
         recipes = self._active_recipes()
+        names = await self._context.names.of(self._context.store)
         counts = await self._transcripts.companion_counts([row.session_id for row in rows])
         public = []
         for row in rows:
@@ -107,7 +109,7 @@ class SessionList:
                 {
                     "session_id": row.session_id,
                     "agent": row.agent,
-                    "name": row.summary.name,
+                    "name": _name(row, names.get(row.session_id)),
                     "working_directory": row.summary.cwd or None,
                     "created": row.summary.first_at or None,
                     "last_modified": _time(row.sort_at),
@@ -140,6 +142,16 @@ class SessionList:
                     "max_total_steps": limits.max_total_steps,
                 }
         return found
+
+
+def _name(row: Row, named: Named | None) -> str:
+    """What a session is called: as a person has named it, else by the recipe that began it."""
+    summary = row.summary
+    if named is None or summary.title_rank >= NAMED_BY_A_PERSON:
+        return summary.name
+    first = milliseconds(summary.first_at)
+    before = first is not None and first < (milliseconds(named.since) or 0)
+    return summary.name if before else named.name
 
 
 @contextmanager

@@ -1,0 +1,69 @@
+"""What sessions are called that a recipe began: by recipe and task, not by their first prompt.
+
+A session that was there before its first recipe keeps its own name, and so does one that a person
+has named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import trio
+
+from podiumd.core.naming import named_row, run_name
+from podiumd.core.state import RunState
+from podiumd.store.facts import Store
+from podiumd.store.records import RunRow
+
+Json = dict[str, Any]
+
+READ_AT_ONCE = 5000
+"""Runs whose names are looked up when they are first asked for, the newest."""
+
+
+class Named(NamedTuple):
+    """What a session is called by the first run in it, and since when."""
+
+    name: str
+    since: str
+
+
+class RunNames:
+    """The names of the sessions of recipes; those of earlier daemons are read when first asked."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Named] = {}
+        self._read = False
+        self._lock = trio.Lock()
+
+    def learn(self, state: RunState) -> None:
+        """A run of this daemon is where it is now."""
+        start = state.start
+        if start.recipe is not None and state.session_id not in self._names:
+            name = run_name(start.recipe, start.params, start.text)
+            self._names[state.session_id] = Named(name, state.started_at)
+
+    async def of(self, store: Store) -> dict[str, Named]:
+        """The names by session."""
+        async with self._lock:
+            if not self._read:
+                rows = await store.runs(limit=READ_AT_ONCE, kind="recipe")
+                for session, named in (await trio.to_thread.run_sync(_of_rows, rows)).items():
+                    known = self._names.get(session)
+                    if known is None or named.since < known.since:
+                        self._names[session] = named
+                self._read = True
+        return self._names
+
+
+def _of_rows(rows: list[RunRow]) -> dict[str, Named]:
+    """The first run of each session names it; ``rows`` begin with the newest."""
+    found: dict[str, Named] = {}
+    for row in rows:
+        view: Json | None = msgspec.json.decode(row.summary)
+        if not view or not (name := named_row(view)):
+            continue
+        sessions = {*view.get("sessions", ()), view.get("main_session_id"), row.session_id}
+        found |= {session: Named(name, row.started_at) for session in sessions if session}
+    return found
