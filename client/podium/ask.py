@@ -123,6 +123,9 @@ class Asker:
             answer = table.answer
         elif not words:
             return self._invite()
+        elif wrong := beyond(question, words):
+            self._screen.line(f"  {wrong}")
+            return self._invite()
         else:
             answer = chosen(question, words)
         try:
@@ -164,10 +167,28 @@ def chosen(question: Json, words: str) -> str:
         return _several(choices, words)
     if (one := _choice(choices, words)) is not None:
         return one
+    if len(words) > 2 and words[0] == words[-1] == '"' and words[1:-1].isdecimal():
+        return words[1:-1]
     wanted = words.casefold()
     if question.get("kind") == "approval" and wanted in LEAVE:
         return LEAVE[wanted]
     return _beginning(choices, words) or words
+
+
+def beyond(question: Json, words: str) -> str:
+    """Say that a number is none of the choices' own: nobody means it as an answer. Empty: all is
+    well."""
+    choices = choices_of(question)
+    numbers = words.replace(",", " ").split()
+    if not choices or not numbers or not all(one.isdecimal() for one in numbers):
+        return ""
+    wrong = [one for one in numbers if _choice(choices, one) is None]
+    if not wrong or (len(numbers) > 1 and not question.get("multi")):
+        return ""
+    said = f"There is no choice {wrong[0]}: 1 to {len(choices)}"
+    if question.get("free_text"):
+        said += f', or in quotes where you mean the number itself: "{wrong[0]}"'
+    return f"{said}."
 
 
 def _several(choices: list[tuple[str, str]], words: str) -> str:

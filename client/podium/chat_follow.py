@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from podium import chat_question, text
+from podium.ask import beyond
 from podium.chat_commands import LEAVING, leaves
 from podium.chat_input import Lines, Person
 from podium.chat_terminal import CtrlC
@@ -288,6 +289,10 @@ class _Following:
             return
         if self._table is not None:
             self._fill_in(question, self._table, words)
+            return
+        if wrong := beyond(question, words):
+            self._out.note(wrong, "yellow")
+            self._shown = None
             return
         answer = chat_question.meaning(question, words)
         if answer is not None:

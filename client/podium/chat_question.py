@@ -15,6 +15,7 @@ Json = dict[str, Any]
 YES = ("y", "yes", "ok", "allow")
 NO = ("n", "no", "deny")
 ALWAYS = ("a", "always")
+LIKE = ("p", "prefix")
 
 REFUSALS = {"approval": "deny", "gate": "no", "limit": "stop"}
 """What stands for no, by the kind of the question; the others cannot be declined."""
@@ -59,12 +60,12 @@ def _of_approval(question: Json, words: str) -> Answer:
         return Answer("allow", note)
     if said in ALWAYS and "always" in [value for value, _ in choices_of(question)]:
         return Answer("always", note)
+    if said in LIKE and "always-like" in [value for value, _ in choices_of(question)]:
+        return Answer("always-like", note)
     if said in NO:
         return Answer("deny", note)
     if words.isdecimal():
-        choice = chosen(question, words)
-        if choice in ("allow", "always", "deny"):
-            return Answer(choice)
+        return Answer(chosen(question, words))
     return Answer("deny", words)
 
 
@@ -77,6 +78,8 @@ def show(question: Json, screen: Screen) -> None:
     for line in _coloured(question, style):
         screen.line(f"    {line}".rstrip())
     if question.get("kind") == "approval":
+        if like := dict(choices_of(question)).get("always-like"):
+            screen.line(f"  p: {text.fold(like[:1].lower() + like[1:])}")
         return
     for line in choice_lines(question):
         screen.line(line)
@@ -89,8 +92,9 @@ def hint(question: Json) -> str:
     if question.get("kind") == "approval":
         tool = text.fold(question.get("tool") or "this")
         every = f" · a(lways: every {tool} in this run)"
-        always = every if "always" in dict(choices_of(question)) else ""
-        return f"y(es) · n(o), and why{always} · Enter: no"
+        known = dict(choices_of(question))
+        like = " · p(refix)" if "always-like" in known else ""
+        return f"y(es) · n(o), and why{like}{every if 'always' in known else ''} · Enter: no"
     declined = refusal(question)
     if said := how(question):
         return said

@@ -185,15 +185,17 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
 
 
 def _meant(beginning: str, value: str) -> str:
-    """The answer that the words stand for: yes and no, where leave is asked for."""
-    from podium.ask import LEAVE, chosen
+    """The answer that the words stand for: yes and no where leave is asked for, a choice by its
+    number. Raises ``Failure`` for a number that no choice has."""
+    from podium.ask import LEAVE, beyond, chosen
 
-    if value.casefold() not in LEAVE:
+    leave = value.casefold() in LEAVE
+    found = _open_questions(beginning) if leave or value.strip('"').isdecimal() else []
+    if len(found) != 1 or (leave and found[0].get("kind") != "approval"):
         return value
-    found = _open_questions(beginning)
-    if len(found) == 1 and found[0].get("kind") == "approval":
-        return chosen(found[0], value)
-    return value
+    if wrong := beyond(found[0], value):
+        raise Failure(wrong, exit_code=2)
+    return chosen(found[0], value)
 
 
 def _open_questions(beginning: str) -> list[Json]:

@@ -46,7 +46,7 @@ def test_an_approval_is_a_question_and_its_answer_waits_for_the_agent() -> None:
     assert play.approve(description="List files") == ["question.opened"]
     question = play.question
     assert (question.kind, question.text) == ("approval", "May the agent use Bash? ls")
-    assert [choice for choice, _ in question.choices] == ["allow", "deny", "always"]
+    assert [choice for choice, _ in question.choices] == ["allow", "deny", "always-like", "always"]
     assert play.state.status == "waiting"
     assert play.answer("allow", note="once", by="cli") == ["question.closed"]
     assert [q.question_id for q in play.state.undelivered_answers] == [question.question_id]
@@ -202,7 +202,7 @@ def test_an_unattended_run_that_is_being_interrupted_is_left_to_pause() -> None:
     [
         ("ExitPlanMode", PLAN, "1. Look. 2. Leap.", ["yes", "no"]),
         ("AskUserQuestion", COLOURS, "Which colour?", ["Red"]),
-        ("AskUserQuestion", {"questions": [{}, "?", {"question": "B"}]}, "\nB", []),
+        ("AskUserQuestion", {"questions": [{}, "?", {"question": "B"}]}, "1. \n2. B", []),
         ("AskUserQuestion", {"questions": [{"question": "Why?"}]}, "Why?", []),
         ("AskUserQuestion", {"questions": []}, "About", ["yes", "no"]),
         ("AskUserQuestion", {"questions": ["?"]}, "About", ["yes", "no"]),
@@ -234,6 +234,22 @@ def test_the_agents_own_question_takes_a_text_but_not_a_blank_one() -> None:
         play.answer("  ")
     assert (refused.value.kind, refused.value.data) == ("invalid", {"parameter": "answer"})
     assert play.answer("Blue") == ["question.closed"]
+
+
+def test_always_for_commands_like_this_allows_the_rule_that_was_shown_and_no_more() -> None:
+    play = Play(a_recipe()).begin()
+    play.approve(input={"command": "git diff --stat"})
+    question = play.question
+    assert dict(question.choices)["always-like"] == (
+        "Always in this run: commands that begin with 'git diff'"
+    )
+    play.answer("always-like")
+
+    assert play.state.always == {"Bash(git diff:*)"}
+    # The agent knows the rule; what it asks about nevertheless is not covered by it.
+    assert play.approve(request="r2", input={"command": "git diff; id"}) == ["question.opened"]
+    assert [choice for choice, _ in play.question.choices] == ["allow", "deny", "always"]
+    assert play.question.allowed == "" and play.question.rule == ""
 
 
 @pytest.mark.parametrize("answer", ["always", "more", "yes", "continue"])

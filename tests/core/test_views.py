@@ -114,6 +114,10 @@ def test_an_open_question_stands_in_its_run() -> None:
             "choices": [
                 {"id": "allow", "label": "Allow once"},
                 {"id": "deny", "label": "Deny"},
+                {
+                    "id": "always-like",
+                    "label": "Always in this run: commands that begin with 'ls'",
+                },
                 {"id": "always", "label": "Always in this run: every Bash"},
             ],
             "free_text": False,

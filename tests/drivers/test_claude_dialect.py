@@ -148,7 +148,7 @@ def test_an_approval_is_asked_waits_and_is_answered_once(dialect: ClaudeDialect)
     ("decision", "answer"),
     [
         (
-            Decision("allow", always=True),
+            Decision("allow", rule="Write"),
             {
                 "behavior": "allow",
                 "updatedPermissions": [

@@ -66,7 +66,7 @@ async def test_always_allows_the_tool_for_the_session_and_writes_nothing_into_th
 ) -> None:
     files = [rig.work / f"{n}.txt" for n in range(3)]
     server.load({"turns": [*(write(file, "x") for file in files), {"text": "ok"}]})
-    turn, events = await play(claude, rig.request(), answering(Decision("allow", always=True)))
+    turn, events = await play(claude, rig.request(), answering(Decision("allow", rule="Write")))
     assert approvals(events) == ["Write"] and turn.report.kind == "done"
     assert sorted(path.name for path in rig.work.iterdir()) == ["0.txt", "1.txt", "2.txt"]
 

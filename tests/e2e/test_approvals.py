@@ -62,6 +62,32 @@ async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
     assert "Not here." in model_server.requests[1].result
 
 
+async def test_always_for_commands_like_this_holds_for_those_alone(
+    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
+) -> None:
+    """The agent matches the rule itself, in this turn and in the next; more than one command on
+    the line is another question."""
+    rules = [
+        when("Work", bash("mkdir -p a"), bash("mkdir -p b"), word("complete")),
+        when("Review", bash("mkdir -p c"), bash("mkdir -p d && touch e"), word("no-issues")),
+    ]
+    model_server.load({"rules": rules})
+    recipe = podium.machine.recipe("unasked", UNASKED)
+    async with podium.running(recipe, repo.path) as feed:
+        asked = await feed.until("question.opened")
+        assert {"id": "always-like"}.items() <= asked["choices"][2].items()
+        assert asked["choices"][2]["label"].endswith("commands that begin with 'mkdir'")
+        answer = {"question_id": asked["question_id"], "answer": "always-like"}
+        await podium.rpc("questions.answer", **answer)
+        more = await feed.until("question.opened")
+        assert more["input"]["command"] == "mkdir -p d && touch e"
+        await podium.rpc("questions.answer", question_id=more["question_id"], answer="deny")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "task-committed"
+    assert [(repo.path / name).exists() for name in "abcde"] == [True, True, True, False, False]
+    assert settings_written(podium, repo) == []
+
+
 async def test_always_holds_for_the_run_and_is_written_nowhere(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -158,6 +158,27 @@ async def test_always_holds_for_that_action_in_the_run(machine: NativeMachine) -
     assert output == "abc"
 
 
+async def _questions(daemon: Daemon, run_id: str, count: int) -> None:
+    """Wait until so many have been asked."""
+    await daemon.until(run_id, lambda state: len(state.questions) == count)
+
+
+async def test_always_for_commands_like_this_is_matched_by_their_words(
+    machine: NativeMachine,
+) -> None:
+    lines = ("ls -a", "ls .", "ls; echo more", "ls -o")
+    machine.replies(*(act({"action": "run_command", "command": line}) for line in lines), "Done.")
+    asked = []
+    async with running(machine) as daemon:
+        sent = await daemon.prompt("Look.", agent="native", permission_mode="confirm")
+        for number, answer in enumerate(("always-like", "deny", "deny"), 1):
+            await _questions(daemon, sent["run_id"], number)
+            asked.append((await daemon.question(sent["run_id"]))["input"]["command"])
+            await daemon.answer(sent["run_id"], answer)
+        await daemon.ended(sent["run_id"])
+    assert asked == ["ls -a", "ls; echo more", "ls -o"]
+
+
 async def test_what_only_reads_may_not_write_and_says_so(machine: NativeMachine) -> None:
     machine.replies(act(PATCH), "I cannot.")
     async with running(machine) as daemon:

@@ -63,7 +63,7 @@ async def test_always_answers_the_same_tool_for_the_rest_of_the_run(machine: Mac
         run_id = await asking(daemon, machine.one_step())
         turn = machine.agent.turns[0]
         await daemon.answer(run_id, "always")
-        assert (await turn.answered("r1")).always
+        assert (await turn.answered("r1")).rule == "Bash"
         turn.asks("r2")
         assert (await turn.answered("r2")).behavior == "allow"
         turn.asks("r3", tool="Edit")

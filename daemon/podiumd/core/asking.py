@@ -6,7 +6,10 @@ import msgspec
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
+from podiumd.core import own_questions
+from podiumd.core.command_rules import CommandRule, offered
 from podiumd.core.kernel import CHOICES, Decision
+from podiumd.core.own_questions import OwnQuestion
 from podiumd.core.state import Question, RunState
 
 TEXT_CHARACTERS = 300
@@ -25,18 +28,21 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
     asked = (seen.turn_id, seen.request_id)
     if any((q.turn_id, q.request_id) == asked for q in state.questions.values()):
         return
-    choices, free_text = (
-        (_own_choices(seen), True) if seen.asks_person else (_approval_choices(seen.tool), False)
+    own = own_questions.questions_of(seen.input) if seen.asks_person else ()
+    rule = None if seen.asks_person else offered(seen.tool, seen.input)
+    choices = (
+        own_questions.choices_of(own) if seen.asks_person else _approval_choices(seen.tool, rule)
     )
     spare = _spare_answer(state, seen)
     d.emit(
         f.QuestionOpened(
             question_id=d.id("question", len(state.questions) + 1),
             kind="ask" if seen.asks_person else "approval",
-            text=_question_text(seen),
+            text=_own_text(seen, own) if seen.asks_person else _question_text(seen),
             choices=choices,
-            free_text=free_text,
-            detail=_detail(seen),
+            free_text=seen.asks_person,
+            detail=_own_detail(seen, own) if seen.asks_person else _detail(seen),
+            multi=len(own) == 1 and own[0].several and bool(choices),
             turn_id=seen.turn_id,
             request_id=seen.request_id,
             tool=seen.tool,
@@ -45,6 +51,7 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
             step=state.step,
             visit=state.visits.get(state.step or "", 0),
             mono=d.mono,
+            rule="" if rule is None else rule.text,
         )
     )
     question = list(d.state.questions.values())[-1]
@@ -86,8 +93,6 @@ def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
 
 def _question_text(seen: c.ApprovalSeen) -> str:
     """What the agent wants, in its call's own words: a description is only the model's claim."""
-    if seen.asks_person:
-        return _own_question(seen)
     telling = [seen.input[name] for name in _TELLING if isinstance(seen.input.get(name), str)]
     if not telling:
         return f"May the agent use {seen.tool}?"
@@ -104,29 +109,25 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
-def _own_question(seen: c.ApprovalSeen) -> str:
-    asked = seen.input.get("questions")
-    if isinstance(asked, list) and asked and isinstance(asked[0], dict):
-        return "\n".join(str(q.get("question", "")) for q in asked if isinstance(q, dict))
+def _own_text(seen: c.ApprovalSeen, own: tuple[OwnQuestion, ...]) -> str:
+    """The agent's own question, in its words; a plan is one too."""
+    if own:
+        return own_questions.text_of(own)
     return str(seen.input.get("plan") or seen.description or f"{seen.tool} asks you")
 
 
-def _approval_choices(tool: str) -> tuple[tuple[str, str], ...]:
+def _own_detail(seen: c.ApprovalSeen, own: tuple[OwnQuestion, ...]) -> str:
+    """What the options mean, after what else there is to see, such as a change."""
+    means = own_questions.detail_of(own) if own else ""
+    return "\n".join(part for part in (seen.description, _cut(means, DETAIL_CHARACTERS)) if part)
+
+
+def _approval_choices(tool: str, rule: CommandRule | None) -> tuple[tuple[str, str], ...]:
     """The last one is of the tool, whatever it is called with: that must not be read as of this
-    call alone."""
+    call alone. Before it stands the one of commands like this, where there is a rule for them."""
     every = f"Always in this run: every {_cut(tool, TOOL_CHARACTERS)}"
-    return tuple(
-        (choice, every if choice == "always" else label) for choice, label in CHOICES["approval"]
-    )
-
-
-def _own_choices(seen: c.ApprovalSeen) -> tuple[tuple[str, str], ...]:
-    """The options of the agent's own question; a plan is approved or sent back."""
-    asked = seen.input.get("questions")
-    if not (isinstance(asked, list) and asked and isinstance(asked[0], dict)):
-        return (("yes", "Yes"), ("no", "No"))
-    options = asked[0].get("options") if len(asked) == 1 else None
-    if not isinstance(options, list):
-        return ()
-    labels = [str(o.get("label", "")) for o in options if isinstance(o, dict)]
-    return tuple((label, label) for label in labels if label)
+    once = tuple(choice for choice in CHOICES["approval"] if choice[0] != "always")
+    if rule is None:
+        return (*once, ("always", every))
+    like = f"Always in this run: commands that begin with '{rule.begins}'"
+    return (*once, ("always-like", like), ("always", every))

@@ -216,6 +216,7 @@ class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
     mono: float = 0.0
     multi: bool = False
     columns: tuple[dict[str, Any], ...] = ()
+    rule: str = ""
 
 
 class QuestionClosed(Fact, frozen=True, kw_only=True, tag="question.closed"):

@@ -148,6 +148,7 @@ def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[s
         step=fact.step,
         visit=fact.visit,
         multi=fact.multi,
+        rule=fact.rule,
         columns=fact.columns,
     )
     changes: dict[str, Any] = {
@@ -184,8 +185,8 @@ def _question_closed(state: RunState, fact: f.QuestionClosed, _at: str) -> dict[
 
 
 def _answered(state: RunState, question: Question) -> dict[str, Any]:
-    if question.kind == "approval" and question.answer == "always" and question.tool is not None:
-        return {"always": state.always | {question.tool}}
+    if question.allowed:
+        return {"always": state.always | {question.allowed}}
     if question.kind == "limit" and question.answer == "more":
         return {"granted": state.granted | {question.about}}
     if question.answer == "yes" and question.about == "dirty-tree":

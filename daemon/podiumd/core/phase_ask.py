@@ -179,7 +179,7 @@ def checked(question: Question, answer: str) -> str | None:
         if rows is not None:
             return rows
     elif question.multi:
-        ids = _several(answer)
+        ids = chosen_of(answer)
         if ids and all(one in allowed for one in ids):
             return json.dumps([one for one in allowed if one in ids], ensure_ascii=False)
     elif answer in allowed:
@@ -196,7 +196,8 @@ def expected(question: Question) -> list[str]:
     return [*allowed, "a text"] if question.free_text else allowed
 
 
-def _several(answer: str) -> list[str]:
+def chosen_of(answer: str) -> list[str]:
+    """Take the choices apart that an answer names: a list in JSON, or joined by commas."""
     ids = _json(answer) if answer.lstrip().startswith("[") else None
     if isinstance(ids, list):
         return ids if all(isinstance(one, str) for one in ids) else []
@@ -257,7 +258,7 @@ _CELLS: Final[dict[str, Callable[[Any], bool]]] = {
 def told(question: Question, answer: str, note: str | None) -> str:
     """The message that tells the agent what its question was answered with."""
     labels = dict(question.choices)
-    ids = _several(answer) if question.multi else [answer]
+    ids = chosen_of(answer) if question.multi else [answer]
     if ids and all(one in labels for one in ids):
         chosen = [one if labels[one] == one else f"{labels[one]} [{one}]" for one in ids]
         answer = ", ".join(chosen)

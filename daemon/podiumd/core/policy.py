@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from podiumd.core import command_rules
 from podiumd.core.actions import SERVED_PREFIX
 
 Risk = Literal["read", "write", "exec"]
@@ -31,8 +32,6 @@ _NAMED: Final[dict[str, frozenset[str]]] = {
 """The names of another agent's tools, which recipes are written with, and ours for the same."""
 
 _RULE: Final = re.compile(r"(?P<tool>[^()\s]+)\((?P<what>.*)\)", re.DOTALL)
-_SHELL: Final = frozenset(";&|<>$`(){}\n\r\\!#")
-"""Characters with which a command line may do more than the words it begins with say."""
 
 
 class Allow(msgspec.Struct, frozen=True, tag=True):
@@ -71,7 +70,7 @@ def judge(
         tools: what there is for this turn: ``all``, ``read-only``, or names (ours, or another
             agent's for the same).
         allow: what needs no word: names, or ``Bash(make test)`` for that command line alone,
-            ``Bash(make:*)`` for all that begin so and do nothing more.
+            ``Bash(make:*)`` for all that begin so and do nothing more (``command_rules``).
         command: the command line, of an action that runs one.
     """
     if name == "done":
@@ -120,7 +119,5 @@ def _allows(rule: str, name: str, command: str | None) -> bool:
     what = parts["what"]
     for ending in (":*", " *"):
         if what.endswith(ending):
-            begins = what.removesuffix(ending)
-            same = command == begins or command.startswith(begins + " ")
-            return same and bool(begins) and not _SHELL & set(command)
+            return command_rules.covers(what.removesuffix(ending), command)
     return command == what

@@ -335,7 +335,7 @@ def _ask(
     """Give leave, or read back what is risky."""
     why = (
         *asked.risks,
-        *(("always",) if choice == "always" and asked.kind == "approval" else ()),
+        *(("always",) if choice.startswith("always") and asked.kind == "approval" else ()),
         *((spoken.doubt,) if spoken.doubt is not None else ()),
     )
     if not why:

@@ -14,7 +14,8 @@ from podiumd.core.recipe import Limits, Recipe, Step
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question and, once closed, its answer. ``spare``: whoever asked has gone without it."""
+    """A question and, once closed, its answer. ``spare``: whoever asked has gone without it;
+    ``rule``: what the answer ``always-like`` allows from then on."""
 
     question_id: str
     kind: f.QuestionKind
@@ -39,6 +40,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     spare: bool = False
     multi: bool = False
     columns: tuple[dict[str, Any], ...] = ()
+    rule: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """What the answer allows for the rest of the run: a tool's name, or a rule; else empty."""
+        if self.kind != "approval":
+            return ""
+        return {"always": self.tool or "", "always-like": self.rule}.get(self.answer or "", "")
 
     @property
     def of_phase(self) -> bool:

@@ -275,14 +275,15 @@ class Decision(msgspec.Struct, frozen=True):
     """The answer to an approval request.
 
     ``message`` is what the agent is told with a no; ``note`` of that what a person wrote, if they
-    did. ``always`` also allows this tool for the rest of the session, in memory only.
+    did. ``rule`` is also allowed for the rest of the session, in memory only: a tool's name, or
+    ``Bash(git diff:*)`` for commands that begin so, where the agent itself says which do.
     ``updated_input`` replaces the tool's input (the agent's own questions are answered so).
     """
 
     behavior: Literal["allow", "deny"]
     message: str = ""
     note: str = ""
-    always: bool = False
+    rule: str = ""
     updated_input: dict[str, Any] | None = None
 
 

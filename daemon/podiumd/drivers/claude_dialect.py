@@ -249,7 +249,7 @@ def _answer_line(request: ControlRequest, decision: Decision) -> bytes:
     if decision.behavior == "deny":
         message = decision.message or "The user does not want this tool to be used now."
         return claude_control.deny(request.request_id, message)
-    rules = (request.tool,) if decision.always else ()
+    rules = (decision.rule,) if decision.rule else ()
     return claude_control.allow(request.request_id, decision.updated_input, rules)
 
 

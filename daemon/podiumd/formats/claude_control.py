@@ -38,17 +38,25 @@ def allow(
     """Return the answer that lets a tool run.
 
     ``updated_input`` replaces the tool's input (``None``: as it was asked). ``rules_for_session``
-    are tools to allow without asking while this process lives, in memory: the CLI's own
-    suggestions, sent back as they came, would be written into the project's settings.
+    are tools, or calls of one (``Bash(git diff:*)``), to allow without asking while this process
+    lives, in memory: the CLI's own suggestions, sent back as they came, would be written into the
+    project's settings.
     """
     answer: dict[str, Any] = {"behavior": "allow"}
     if updated_input is not None:
         answer["updatedInput"] = updated_input
-    rules = [{"toolName": tool} for tool in rules_for_session]
+    rules = [_rule(rule) for rule in rules_for_session]
     if rules:
         update = {"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}
         answer["updatedPermissions"] = [update]
     return _answer(request_id, answer)
+
+
+def _rule(rule: str) -> dict[str, str]:
+    tool, bracket, content = rule.partition("(")
+    if not (bracket and content.endswith(")")):
+        return {"toolName": rule}
+    return {"toolName": tool, "ruleContent": content[:-1]}
 
 
 def deny(request_id: str, message: str, *, interrupt: bool = False) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podiumd.core.own_questions import answers_of
 from podiumd.core.state import Question
 from podiumd.drivers.base import Decision
 
@@ -14,14 +15,12 @@ def decision_for(question: Question) -> Decision:
     if question.kind == "approval":
         if question.answer == "deny":
             return Decision(behavior="deny", message=note or DENIED, note=note)
-        return Decision(behavior="allow", always=question.answer == "always")
+        return Decision(behavior="allow", rule=question.allowed)
     if question.tool == "ExitPlanMode":
         if question.answer == "yes":
             return Decision(behavior="allow")
         said = note or (question.answer if question.answer != "no" else "")
         return Decision(behavior="deny", message=said or DENIED)
     asked = question.input or {}
-    texts = [str(q.get("question", "")) for q in asked.get("questions", []) if isinstance(q, dict)]
-    answer = question.answer or ""
-    answers = dict.fromkeys(texts, answer if not note else f"{answer} ({note})")
+    answers = answers_of(asked, question.answer or "", note)
     return Decision(behavior="allow", updated_input={**asked, "answers": answers})

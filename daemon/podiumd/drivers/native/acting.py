@@ -135,8 +135,8 @@ class Acting:
             return True
         decision = await self._people.ask(plan.action, shown_input(plan), plan.preview)
         if decision.behavior == "allow":
-            if decision.always:
-                self._rules.always(plan.action)
+            if decision.rule:
+                self._rules.always(decision.rule)
             return True
         await self._ledger.record(lc.ActionRefused(index=index, note=decision.note))
         return False

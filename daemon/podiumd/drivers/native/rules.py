@@ -33,6 +33,6 @@ class Rules:
         """Whether an action may be done, at once or after a person's word."""
         return not isinstance(self.judge(name, risk), policy.Deny)
 
-    def always(self, name: str) -> None:
-        """A person has allowed this action for the rest of the run."""
-        self._allow = (*self._allow, name)
+    def always(self, rule: str) -> None:
+        """A person has allowed this for the rest of the run."""
+        self._allow = (*self._allow, rule)

@@ -1,0 +1,129 @@
+"""Which rule for commands a person is offered, and what such a rule covers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podiumd.core.command_rules import covers, offered, simple_words
+
+
+@pytest.mark.parametrize(
+    ("command", "begins"),
+    [
+        ("git diff", "git diff"),
+        ("git  diff --stat HEAD~2", "git diff"),
+        ("git worktree list --porcelain", "git worktree list"),
+        ("npm run build", "npm run build"),
+        ("npm test", "npm test"),
+        ("docker compose up", "docker compose up"),
+        ("pytest -q 'tests/a b.py'", "pytest"),
+        ("ls", "ls"),
+        ("ruff check .", "ruff"),
+        ("rm -rf build", "rm"),
+    ],
+)
+def test_commands_of_a_kind_are_offered_by_their_first_words(command: str, begins: str) -> None:
+    rule = offered("Bash", {"command": command})
+    assert rule is not None
+    assert (rule.begins, rule.text) == (begins, f"Bash({begins}:*)")
+    assert covers(rule.begins, command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "   ",
+        "git diff; rm -rf ~",
+        "git diff && id",
+        "git diff | sh",
+        "git diff > out",
+        "git log `id`",
+        "git log $(id)",
+        "git diff\nid",
+        "git diff 'unfinished",
+        "git",
+        "git -C elsewhere diff",
+        "git npm run",
+        "git config core.pager x",
+        "git diff --output=/etc/x",
+        "git ./x",
+        "npm run",
+        "npm run ./x",
+        "python3 -m x",
+        "sudo ls",
+        "bash x.sh",
+        "env A=1 ls",
+        "A=1 make",
+        "./run.sh",
+        "/bin/ls",
+        "l* a",
+        "git " + "x" * 200,
+    ],
+)
+def test_what_says_too_little_about_what_follows_is_not_offered(command: str) -> None:
+    rule = offered("Bash", {"command": command})
+    if command == "git npm run":  # git's own word, whatever it means
+        assert rule is not None and rule.begins == "git npm"
+    else:
+        assert rule is None
+
+
+def test_only_tools_that_run_commands_have_rules_for_them() -> None:
+    assert offered("Write", {"command": "git diff"}) is None
+    assert offered("Bash", {"command": ["git", "diff"]}) is None
+    native = offered("run_command", {"command": "git diff"})
+    assert native is not None and native.text == "run_command(git diff:*)"
+
+
+@pytest.mark.parametrize(
+    ("command", "covered"),
+    [
+        ("git diff", True),
+        ("git diff HEAD", True),
+        ("git  diff  'a b'", True),
+        ("git diff -- a.txt", True),
+        ("git diffx", False),
+        ("git -c core.pager=id diff", False),
+        ("git diff -c", False),
+        ("git diff -o x", False),
+        ("git diff --output=x", False),
+        ("git diff --outp=x", False),
+        ("git diff --ext-diff", False),
+        ("git diff --exec=id", False),
+        ("git diff --stat", True),
+        ("git diff; rm -rf ~", False),
+        ("git diff & rm x", False),
+        ("git diff $HOME", False),
+        ("git diff 'x", False),
+        ("PAGER=id git diff", False),
+        ("git", False),
+        ("", False),
+    ],
+)
+def test_a_rule_covers_one_simple_command_that_writes_and_runs_nothing_else(
+    command: str, covered: bool
+) -> None:
+    assert covers("git diff", command) is covered
+
+
+def test_no_words_cover_nothing() -> None:
+    assert not covers("", "ls") and not covers("; ls", "ls")
+
+
+COMMANDS = st.text(alphabet="git df-co=;&|<>$`(){}\n\\!#'\"*", max_size=40)
+
+
+@given(COMMANDS)
+def test_whatever_is_offered_is_covered_and_is_one_simple_command(command: str) -> None:
+    rule = offered("Bash", {"command": command})
+    if rule is not None:
+        assert covers(rule.begins, command)
+        assert simple_words(command)[: len(rule.begins.split())] == rule.begins.split()
+
+
+@given(COMMANDS, st.sampled_from([";", "&", "|", "\n", "`id`", "$(id)", ">x", "<x"]))
+def test_no_rule_covers_what_a_shell_would_read_as_more(command: str, more: str) -> None:
+    assert not covers("git", f"git {command}{more}")
