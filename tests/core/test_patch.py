@@ -195,3 +195,31 @@ def test_a_patch_that_is_wrong_anywhere_is_refused_wholly_with_the_reason(
 def test_a_file_of_one_line_is_spoken_of_as_such() -> None:
     assert refusal(b"a\n", delete(2)).endswith("the file has 1 line")
     assert refusal(b"", replace(1, "x")).endswith("the file has 0 lines")
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize(
+    ("data", "operations", "after"),
+    [
+        (b"a\nb\n", [insert(1, "x")], b"x\na\nb\n"),
+        (b"a\nb\n", [replace(1, "x", expect="a")], b"x\nb\n"),
+        (b"a\nb\n", [replace(1, "\ufeffx", expect="\ufeffa")], b"x\nb\n"),
+        (b"a\r\nb", [delete(1), insert(3, "x")], b"b\r\nx"),
+        (b"a\nb\n", [delete(1, 2)], b""),
+        (b"", [insert(1, "x")], b"x\n"),
+        (b"a\nb\n", [replace(2, "\ufeffx")], b"a\n" + BOM + b"x\n"),
+    ],
+)
+def test_a_byte_order_mark_stays_first_and_is_part_of_no_line(
+    data: bytes, operations: list[Op], after: bytes
+) -> None:
+    assert apply_patch(BOM + data, operations) == BOM + after
+
+
+def test_the_digest_of_a_file_is_that_of_all_its_bytes() -> None:
+    base = hashlib.sha256(BOM + ABC).hexdigest()
+
+    assert apply_patch(BOM + ABC, [delete(1)], base=base) == BOM + b"b\nc\n"
+    assert "read it again" in refusal(ABC, delete(1), base=base)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.core.patch import BOM
 from podiumd.tools.files import MOST_SHOWN_BYTES, do_plan, plan_patch, plan_write, read_text
 from podiumd.tools.workspace import Changed, Refused, Workspace
 
@@ -59,6 +60,33 @@ def test_a_binary_file_is_told_and_not_shown(tmp_path: Path, workspace: Workspac
 
     with pytest.raises(Refused, match=f"'b' is binary: 6 bytes, sha256 {digest(data)}"):
         read_text(workspace, "b")
+
+
+@pytest.mark.parametrize(
+    "data", [b"a\0b\n", "\u6f22\n".encode("utf-16"), b"\xfe\xff" + "\u6f22".encode("utf-16-be")]
+)
+def test_what_is_not_shown_is_not_patched_either(
+    tmp_path: Path, workspace: Workspace, data: bytes
+) -> None:
+    (tmp_path / "b").write_bytes(data)
+
+    with pytest.raises(Refused, match=r"'b' is binary: .*; it cannot be shown as text"):
+        read_text(workspace, "b")
+    with pytest.raises(Refused, match=r"'b' is binary: .*; it cannot be patched as text"):
+        plan_patch(workspace, "b", [{"line": 1, "type": "delete"}])
+
+
+def test_a_byte_order_mark_stays_first_and_is_told(tmp_path: Path, workspace: Workspace) -> None:
+    (tmp_path / "b").write_bytes(BOM + b"a\nb\n")
+
+    text = read_text(workspace, "b")
+    assert "a byte order mark stands before line 1, and stays" in text.partition("\n")[0]
+    assert text.endswith("\n1\ta\n2\tb\n")
+    patch = plan_patch(workspace, "b", [{"line": 1, "type": "insert", "content": ["X"]}])
+    assert patch.data == BOM + b"X\na\nb\n"
+    assert patch.diff.splitlines()[3:] == ["+X", " a", " b"]
+    assert plan_write(workspace, "b", "new\n").data == BOM + b"new\n"
+    assert plan_write(workspace, "b", "\ufeffnew\n").data == BOM + b"new\n"
 
 
 def test_a_huge_file_is_shown_in_parts(tmp_path: Path, workspace: Workspace) -> None:

@@ -110,6 +110,14 @@ async def test_a_literal_query_is_no_expression(root: Path, program: str) -> Non
     )
 
 
+async def test_a_byte_order_mark_is_no_part_of_the_first_line(root: Path, program: str) -> None:
+    (root / "marked").write_bytes(b"\xef\xbb\xbfmarked line\n")
+
+    found = await find(root, program, "^marked", regex=True)
+
+    assert found.lines == ("marked:1: marked line",)
+
+
 @pytest.mark.parametrize("query", ["(", "[", "*a"])
 async def test_an_expression_that_is_none_is_refused(root: Path, program: str, query: str) -> None:
     with pytest.raises(Refused, match=r"(not understood|no valid regular expression)"):

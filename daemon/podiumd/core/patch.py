@@ -1,7 +1,8 @@
 """Changing lines of a file: all of a patch, or nothing of it.
 
 Lines count from 1 in the file as it is before the patch, and every operation speaks of those
-lines, in whatever order they come. What no operation names stays as it is, byte for byte.
+lines, in whatever order they come. What no operation names stays as it is, byte for byte. A byte
+order mark is part of no line: it stays first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.core.byte_lines import ByteLines
+
+BOM: Final = "\ufeff".encode()
+"""The byte order mark of UTF-8, which some programs put in front of a file and look for there."""
 
 _KEYS: Final = ("line", "type", "content", "end_line", "expect")
 _TYPES: Final = ("insert", "delete", "replace")
@@ -61,11 +65,14 @@ def apply_patch(data: bytes, operations: Sequence[Any], *, base: str | None = No
         raise PatchError(f"base is {base}, but the file's sha256 is {now}: read it again")
     if not operations:
         raise PatchError("operations is empty: there is nothing to change")
+    mark = BOM if data.startswith(BOM) else b""
+    data = data.removeprefix(mark)
     lines = ByteLines(data)
     meant = [_operation(raw, number, lines) for number, raw in enumerate(operations, 1)]
     meant.sort(key=lambda operation: (operation.start, operation.end))  # stable: as they were given
     _no_overlap(meant)
-    return _patched(data, lines, [o for o in meant if o.changes_something])
+    patched = _patched(data, lines, [o for o in meant if o.changes_something])
+    return mark + patched.removeprefix(mark)  # whoever read the file with it may write it again
 
 
 def _patched(data: bytes, lines: ByteLines, operations: list[_Operation]) -> bytes:
@@ -167,6 +174,7 @@ def _check_expected(
     if start == end:
         raise PatchError(f"{where}: no line is there, but 'expect' names one")
     wanted = expect.replace("\r\n", "\n").encode("utf-8", "replace")
+    wanted = wanted.removeprefix(BOM) if start == 0 else wanted
     found = lines.text(start, end)
     if wanted not in (found, found + b"\n"):
         shown = found.decode("utf-8", "replace")[:_SHOWN]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from podiumd.core.patch import PatchError, apply_patch
+from podiumd.core.patch import BOM, PatchError, apply_patch
 from podiumd.tools.diff import Edit, LinesOfLong, from_edits, lines_of, unified
 from podiumd.tools.workspace import FileContent, Refused, Workspace
 from podiumd.tools.workspace_names import shown
@@ -16,6 +16,7 @@ from podiumd.tools.workspace_names import shown
 MOST_SHOWN_BYTES = 128 * 1024
 """What one reading of a file returns at most; further lines are read by naming them."""
 _NUMBER_BYTES = 8  # what stands before a line counts as this
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _MOST_LINES = MOST_SHOWN_BYTES // _NUMBER_BYTES
 
 
@@ -44,12 +45,8 @@ def read_text(workspace: Workspace, path: str, first: int = 1, last: int | None 
     range that holds no line.
     """
     found = workspace.read(path)
-    if b"\0" in found.data[:8192]:
-        raise Refused(
-            f"{shown(path)} is binary: {len(found.data)} bytes, sha256 {found.digest}; "
-            "it cannot be shown as text"
-        )
-    lines = LinesOfLong(found.data)
+    _refuse_binary(found, path, "shown")
+    lines = LinesOfLong(found.data.removeprefix(BOM))
     end = len(lines) if last is None else min(last, len(lines))
     if first < 1 or first > end:
         if not lines and first == 1:
@@ -60,6 +57,8 @@ def read_text(workspace: Workspace, path: str, first: int = 1, last: int | None 
     notes = [] if found.data.endswith(b"\n") or shown_to < len(lines) else ["no newline at the end"]
     if b"\r\n" in found.data:
         notes.append("line ends are CRLF")
+    if found.data.startswith(BOM):
+        notes.append("a byte order mark stands before line 1, and stays")
     if shown_to < end:
         notes.append(f"cut for its size: read on from line {shown_to + 1}")
     return "\n".join(["; ".join([head, *notes]), *body]) + "\n"
@@ -88,7 +87,8 @@ def _numbered(lines: Sequence[bytes], first: int) -> tuple[list[str], int]:
 def plan_write(workspace: Workspace, path: str, content: str) -> FilePlan:
     """Replace a file, or make one. Raises ``Refused``.
 
-    A file whose lines all end with CRLF keeps that where the content has plain newlines only.
+    A file whose lines all end with CRLF keeps that where the content has plain newlines only, and
+    one that begins with a byte order mark keeps it.
     """
     try:
         data = content.encode()
@@ -97,6 +97,8 @@ def plan_write(workspace: Workspace, path: str, content: str) -> FilePlan:
     found = workspace.find(path)
     if found and b"\r" not in data and _all_crlf(found.data):
         data = data.replace(b"\n", b"\r\n")
+    if found and found.data.startswith(BOM):
+        data = BOM + data.removeprefix(BOM)
     where = found.path if found else workspace.locate(path)
     return _plan(where, found, data, unified(where, found.data if found else None, data))
 
@@ -106,15 +108,28 @@ def plan_patch(
 ) -> FilePlan:
     """Change lines of a file. Raises ``Refused``, also for a patch that does not fit."""
     found = workspace.read(file)
+    _refuse_binary(found, file, "patched")
     try:
         data = apply_patch(found.data, operations, base=base)
     except PatchError as error:
         raise Refused(f"the patch of {shown(file)} is refused: {error}") from error
     if found.data.endswith(b"\n"):
-        diff = _patch_diff(found, data, operations)
+        mark = BOM if found.data.startswith(BOM) else b""
+        old = msgspec.structs.replace(found, data=found.data.removeprefix(mark))
+        diff = _patch_diff(old, data.removeprefix(mark), operations)
     else:  # the last line may get an end that no operation names
         diff = unified(found.path, found.data, data)
     return _plan(found.path, found, data, diff)
+
+
+def _refuse_binary(found: FileContent, path: str, what: str) -> None:
+    """Raises ``Refused`` for what is no text: what was not shown is not patched either."""
+    head = found.data[:8192]
+    if b"\0" in head or head.startswith(_UTF_16):
+        raise Refused(
+            f"{shown(path)} is binary: {len(found.data)} bytes, sha256 {found.digest}; "
+            f"it cannot be {what} as text"
+        )
 
 
 def do_plan(workspace: Workspace, plan: FilePlan) -> None:

@@ -22,6 +22,7 @@ import msgspec
 import trio
 
 import podiumd
+from podiumd.core.patch import BOM
 from podiumd.tools.diff import LinesOfLong, visible
 from podiumd.tools.environment import plain_environment
 from podiumd.tools.git import GitError
@@ -187,7 +188,7 @@ class _Finding:
         lines: list[str] = []
         for path, numbers in self._hits.items():
             try:
-                content = LinesOfLong(self._workspace.read(path).data)
+                content = LinesOfLong(self._workspace.read(path).data.removeprefix(BOM))
             except Refused:
                 continue  # closed, gone, or a link out by now
             for number in numbers:

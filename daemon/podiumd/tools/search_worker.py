@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 
+_BOM = b"\xef\xbb\xbf"
 MOST_OF_A_FILE = 201
 """One more than is shown of all: more cannot be needed."""
 LARGEST_BYTES = 16 * 1024 * 1024
@@ -87,7 +88,7 @@ def matches(path: str, expression: re.Pattern[str]) -> Iterator[int]:
     if b"\0" in data[:8192]:
         return
     found = 0
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), 1):
         if expression.search(line.removesuffix(b"\r").decode("utf-8", "replace")):
             yield number
             found += 1
