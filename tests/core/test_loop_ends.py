@@ -101,17 +101,73 @@ def gone(play: Play) -> list[str]:
     return play.do(c.AskerGone, turn_id=play.turn.turn_id)
 
 
-def test_an_open_approval_of_a_turn_that_is_entered_once_more_is_superseded() -> None:
+def asking(looped: Looped, request_id: str = "r1") -> str:
+    """The turn asks whether it may run a command; returns the question's id."""
+    looped.play.approve("run_command", request_id, input={"command": "make"})
+    return looped.play.question.question_id
+
+
+def test_an_open_approval_of_a_turn_that_is_entered_once_more_keeps_its_id() -> None:
     looped = Looped()
     looped.says(run())
-    looped.play.approve("run_command", "r1", input={"command": "make"})
+    question_id = asking(looped)
 
-    assert gone(looped.play) == ["question.closed"]
+    assert gone(looped.play) == []
+    assert asking(looped) == question_id
+    assert len(looped.play.state.questions) == 1
+
+    looped.play.answer("allow")
+    assert [q.question_id for q in looped.play.state.undelivered_answers] == [question_id]
+
+
+def test_an_approval_of_something_else_takes_the_place_of_the_open_one() -> None:
+    looped = Looped()
+    looped.says(run())
+    first = asking(looped)
+    gone(looped.play)
+
+    second = asking(looped, "r2")
+
+    assert second != first
+    assert [q.closed for q in looped.play.state.questions.values()] == ["superseded", None]
+
+
+def test_an_approval_that_is_not_asked_for_again_is_superseded() -> None:
+    """The mode is another one by now: the turn goes on without a word."""
+    looped = Looped()
+    looped.says(run())
+    asking(looped)
+    gone(looped.play)
+
+    assert looped.tell(lc.ActionPlanned(index=0)) == ["question.closed", "action.intended"]
 
     (question,) = looped.play.state.questions.values()
     assert question.closed == "superseded"
-    looped.play.approve("run_command", "r2", input={"command": "make"})
-    assert looped.play.question.request_id == "r2"
+
+
+def test_an_answer_that_comes_before_the_turn_asks_again_is_for_that_question() -> None:
+    looped = Looped()
+    looped.says(run())
+    question_id = asking(looped)
+    gone(looped.play)
+    looped.play.answer("deny")
+
+    assert looped.play.approve("run_command", "r1", input={"command": "make"}) == []
+
+    assert [q.question_id for q in looped.play.state.undelivered_answers] == [question_id]
+
+
+def test_an_answer_that_was_delivered_and_not_acted_on_is_asked_for_again() -> None:
+    looped = Looped()
+    looped.says(run())
+    first = asking(looped)
+    question = looped.play.question
+    looped.play.answer("allow")
+    looped.play.delivered(question)
+    gone(looped.play)
+
+    assert asking(looped) != first
+    assert looped.play.question.closed is None
 
 
 def test_an_answer_that_was_not_delivered_serves_once_for_the_same_call() -> None:

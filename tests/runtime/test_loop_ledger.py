@@ -126,7 +126,26 @@ async def test_the_next_daemon_enters_the_same_turn_again_where_it_was(
         assert run["cost_usd"] == 0.5
 
 
-async def test_a_question_that_was_open_is_superseded_and_asked_anew(
+async def test_a_question_that_was_open_stands_and_its_answer_reaches_the_turn(
+    mortal: Machine, one: str
+) -> None:
+    """Whoever holds its id, a script or a phone's notification, can answer it."""
+    async with cut_off(mortal, one) as (daemon, run_id, turn):
+        turn.asks("r1", "write_file", input={"path": "a.py"})
+        first = await daemon.question(run_id)
+    async with running(mortal) as daemon:
+        again = await daemon.turn()
+        assert (await daemon.question(run_id))["question_id"] == first["question_id"]
+        again.asks("r1", "write_file", input={"path": "a.py"})
+
+        await daemon.service.answer(first["question_id"], "allow", None, "ann")
+
+        assert (await again.answered("r1")).behavior == "allow"
+        await completed(daemon, run_id, again)
+        assert len(await daemon.events(run_id, "question.opened")) == 1
+
+
+async def test_a_question_that_was_open_gives_way_to_one_about_something_else(
     mortal: Machine, one: str
 ) -> None:
     async with cut_off(mortal, one) as (daemon, run_id, turn):
@@ -134,7 +153,8 @@ async def test_a_question_that_was_open_is_superseded_and_asked_anew(
         first = await daemon.question(run_id)
     async with running(mortal) as daemon:
         again = await daemon.turn()
-        again.asks("r2", "write_file", input={"path": "a.py"})
+        again.asks("r2", "write_file", input={"path": "b.py"})
+        await daemon.until(run_id, lambda state: len(state.questions) == 2)
         second = await daemon.question(run_id)
         assert second["question_id"] != first["question_id"]
 

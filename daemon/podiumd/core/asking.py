@@ -26,7 +26,12 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
     if state.turn is None or state.turn.intent.turn_id != seen.turn_id:
         return
     asked = (seen.turn_id, seen.request_id)
-    if any((q.turn_id, q.request_id) == asked for q in state.questions.values()):
+    before = [q for q in state.questions.values() if (q.turn_id, q.request_id) == asked]
+    if state.turn.goes_on:  # it asks one thing at a time, and once more in each life of the daemon
+        if any(q.closed is None or q in state.undelivered_answers for q in before):
+            return
+        no_longer_asked(d)
+    elif before:
         return
     own = own_questions.questions_of(seen.input) if seen.asks_person else ()
     rule = None if seen.asks_person else offered(seen.tool, seen.input)
@@ -64,14 +69,25 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
         d.give_up("clarification-needed", detail=question.text)
 
 
+def no_longer_asked(d: Decision) -> None:
+    """The turn goes on without what it had asked before its daemon ended."""
+    assert d.state.turn is not None
+    turn_id = d.state.turn.intent.turn_id
+    open_ = [q for q in d.state.open_questions if q.turn_id == turn_id and q.request_id]
+    d.close_all("superseded", open_)
+
+
 def asker_gone(d: Decision, command: c.AskerGone) -> None:
     """Whoever asked in this turn is gone: what is open is asked anew if need be, and what was
-    answered too late serves once more."""
+    answered too late serves once more. A turn that goes on where it was asks the same again: its
+    question stands."""
+    goes_on = d.state.turn is not None and d.state.turn.goes_on
     for question in list(d.state.questions.values()):
         if question.turn_id != command.turn_id:
             continue
         if question.closed is None:
-            d.close(question, "superseded")
+            if not goes_on:
+                d.close(question, "superseded")
         elif question in d.state.undelivered_answers:
             effect = f"answer:{question.question_id}"
             d.emit(f.EffectEnded(effect=effect, state="spare"))

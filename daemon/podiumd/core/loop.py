@@ -17,6 +17,7 @@ from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
 from podiumd.core.action_args import checked, unknown
 from podiumd.core.actions import Action, parse_reply
+from podiumd.core.asking import no_longer_asked
 from podiumd.core.kernel import Decision
 
 MAX_INVALID = 3
@@ -35,6 +36,7 @@ def step(d: Decision, command: c.LoopStep) -> None:
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id:
         return
+    no_longer_asked(d)  # while it waits for a person's answer it does nothing else
     _HANDLERS[type(command.step)](_Loop(d, command.turn_id), command.step)
 
 

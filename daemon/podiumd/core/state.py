@@ -79,6 +79,11 @@ class ActiveTurn(msgspec.Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
 
     @property
+    def goes_on(self) -> bool:
+        """Whether the next daemon enters it where this one leaves it, as a native turn."""
+        return self.loop.settings is not None
+
+    @property
     def transition(self) -> f.ToolUsed | None:
         """The transition that takes effect at the turn's end: the last valid one."""
         return _last("transition", self.before, self.calls.values())

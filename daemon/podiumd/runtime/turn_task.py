@@ -44,6 +44,7 @@ class TurnTask:
         self._delivered: set[str] = set()
         self._overdue: str | None = None
         self._began: float | None = None
+        self._asked_before = 0.0  # in the daemon's earlier lives
         self._stopped = False
 
     @property
@@ -103,6 +104,7 @@ class TurnTask:
     async def _attend(self, handle: base.Turn) -> None:
         self._handle = handle
         self._began = self._actor.context.clock.mono()
+        self._asked_before = self._asked_seconds(self._actor.state, self._began)
         self._actor.poke()
         try:
             await self._follow(handle)
@@ -306,7 +308,8 @@ class TurnTask:
         """Active seconds left to the turn; the time of open questions does not count."""
         turn = state.turn
         # An agent without a process of its own is never seen to start.
-        began = turn.started.mono if turn is not None and turn.started else self._began
+        started = turn.started if turn is not None else None
+        began = started.mono if started else self._began
         if turn is None or began is None:
             return None
         agent = self._actor.context.agents[self.intent.agent]
@@ -314,10 +317,17 @@ class TurnTask:
         if self.intent.seconds_left is not None:
             limits.append(self.intent.seconds_left)
         now = self._actor.context.clock.mono()
-        asked = turn.asked_seconds
-        if turn.asking_since is not None:
-            asked += max(0.0, now - turn.asking_since)
+        asked = self._asked_seconds(state, now) - (0.0 if started else self._asked_before)
         return min(limits) - (now - began - asked)
+
+    @staticmethod
+    def _asked_seconds(state: RunState, now: float) -> float:
+        """How long the turn has waited for answers; a clock may have begun anew meanwhile."""
+        turn = state.turn
+        if turn is None:
+            return 0.0
+        since = now if turn.asking_since is None else turn.asking_since
+        return turn.asked_seconds + max(0.0, now - since)
 
     def _seconds_unwatched(self) -> float:
         """How long ago the agent last wrote: a turn that ended while no daemon looked is not

@@ -18,7 +18,7 @@ async def test_a_question_waits_for_its_first_answer() -> None:
     decided: list[Decision] = []
 
     async def ask() -> None:
-        decided.append(await people.ask("patch", {"path": "a"}, "a diff"))
+        decided.append(await people.ask("1:0", "patch", {"path": "a"}, "a diff"))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask)
@@ -29,6 +29,28 @@ async def test_a_question_waits_for_its_first_answer() -> None:
         assert people.approvals.give(asked.request_id, ALLOW)
         assert people.approvals.give(asked.request_id, DENY), "told again, and the first one holds"
     assert decided == [ALLOW]
+
+
+async def test_the_same_question_is_the_same_in_each_life_of_the_daemon() -> None:
+    """And another about another file, another content, or of another action."""
+    names = []
+    for use, path, diff in (
+        ("1:0", "a", "a diff"),
+        ("1:0", "a", "a diff"),
+        ("1:1", "a", "a diff"),
+        ("1:0", "b\udcff", "a diff"),
+        ("1:0", "a", "another"),
+    ):
+        people = People("prompt", ())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(people.ask, use, "patch", {"path": path}, diff)
+            asked = await people.events.receive()
+            assert isinstance(asked, ApprovalRequested)
+            names.append(asked.request_id)
+            nursery.cancel_scope.cancel()
+
+    assert names[0] == names[1]
+    assert len(set(names)) == 4
 
 
 async def test_words_are_taken_once_also_those_of_an_earlier_life() -> None:

@@ -133,7 +133,7 @@ class Acting:
             return True
         if plan.risk == "write" and not plan.changes:  # the file is like that already
             return True
-        decision = await self._people.ask(plan.action, shown_input(plan), plan.preview)
+        decision = await self._people.ask(use, plan.action, shown_input(plan), plan.preview)
         if decision.behavior == "allow":
             if decision.rule:
                 self._rules.always(decision.rule)
@@ -208,7 +208,7 @@ class Acting:
             result = await self._looked_at(index, state.action, result)
             await self._over(index, result, begun.changes)
             return True
-        if await self._wanted_again(state, change):
+        if await self._wanted_again(index, state, change):
             return False
         await self._over(index, _failed(name, LEFT))
         return True
@@ -231,14 +231,16 @@ class Acting:
     def _look(self, change: lf.FileChange) -> Found:
         return self._workspace.look(change.path, before=change.before, planned=change.after)
 
-    async def _wanted_again(self, state: ls.ActionState, change: lf.FileChange) -> bool:
+    async def _wanted_again(self, index: int, state: ls.ActionState, change: lf.FileChange) -> bool:
         """Ask what is to become of a change whose file somebody else has changed meanwhile."""
         text = _CHANGED.format(path=change.path)
         options = [{"label": "retry"}, {"label": "continue"}]
         asked = {"questions": [{"question": text, "options": options}], "path": change.path}
         plan = await self._toolbox.plan(state.action)
         preview = plan.message if isinstance(plan, lf.Result) else plan.preview
-        decision = await self._people.ask(state.action.name, asked, preview, asks_person=True)
+        decision = await self._people.ask(
+            self._use(index), state.action.name, asked, preview, asks_person=True
+        )
         answers = (decision.updated_input or {}).get("answers", {})
         again = decision.behavior == "allow" and answers.get(text) == "retry"
         if again and isinstance(plan, Plan):

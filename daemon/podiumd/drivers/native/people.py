@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from contextlib import suppress
 from typing import Any
-from uuid import uuid4
 
 import trio
 
@@ -62,11 +63,22 @@ class People(Dealings):
     # -- asking ----------------------------------------------------------------------------------
 
     async def ask(
-        self, tool: str, input: dict[str, Any], description: str, *, asks_person: bool = False
+        self,
+        use: str,
+        tool: str,
+        input: dict[str, Any],
+        description: str,
+        *,
+        asks_person: bool = False,
     ) -> Decision:
         """Ask for leave, or (``asks_person``) a question of the turn's own, and wait for the
-        answer however long it takes."""
-        request_id = str(uuid4())  # whoever asked in an earlier life of the daemon is gone
+        answer however long it takes.
+
+        ``use`` is the action's name within the turn: the same about the same is the same question
+        in each life of the daemon.
+        """
+        about = json.dumps([tool, input, description, asks_person], sort_keys=True)
+        request_id = f"{use}/{hashlib.sha256(about.encode()).hexdigest()[:16]}"
         return await self.approve(
             ApprovalRequested(
                 request_id,
