@@ -184,14 +184,16 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip' || { \
 		echo "This Python cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; \
 		exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --constraint constraints.txt --upgrade pip hatchling
-	$(PIP) install --quiet --constraint constraints.txt --editable .
+	@echo "Setting up $(VENV) with pip: about half a minute, once."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --quiet --constraint constraints.txt --upgrade pip hatchling
+	@$(PIP) install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
 # And what tests and checks need.
 $(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) install --quiet --constraint constraints.txt --group dev
+	@echo "Installing what tests and checks need into $(VENV): about a minute, once."
+	@$(PIP) install --quiet --constraint constraints.txt --group dev
 	@touch $@
 
 # The extra podium[voice]: some 400 MB.

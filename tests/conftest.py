@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import needs
 
 # How long an example takes says nothing on a machine that does other things as well.
 settings.register_profile("podium", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,3 +27,8 @@ def pytest_collection_finish() -> None:
     """From here on garbage is collected, that of the tests alone."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have tests left out, and that told, where the system lacks what they need."""
+    config.pluginmanager.register(needs, "needs")

@@ -1,14 +1,16 @@
 """`.ci/run`, with a make of our own: every step is run, and what fails is named, with its words."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.house.source import ROOT
+from tests.house.source import ROOT, modules
 from tests.patience import HANG_SECONDS
+from tests.programs import PROGRAMS
 
 STEPS = [
     "environment", "lint", "types", "imports", "test", "test-long", "package", "newcomer",
@@ -22,6 +24,7 @@ MAKE = """\
 #!/bin/sh
 echo "$2" >> "$SEEN"
 echo "words of $2"
+[ "$REQUIRE_ALL" = 1 ] || exit 3
 echo "== 7 passed in 0.10s =="
 case " $BROKEN " in *" $2 "*) exit 2;; esac
 """
@@ -33,6 +36,8 @@ def played(folder: Path, broken: str = "") -> tuple[subprocess.CompletedProcess[
     programs.mkdir()
     tree.mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", tree)
+    (tree.parent / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "programs.py", tree.parent / "tests")
     for name, text in (("make", MAKE), ("apt-get", "#!/bin/sh\n")):
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
@@ -80,3 +85,17 @@ def test_of_steps_side_by_side_each_that_fails_is_named(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "FAILED in: lint imports\n" in done.stdout
     assert done.stdout.count(" s FAILED\n") == 2
+
+
+def test_the_readme_names_the_packages_that_ci_installs() -> None:
+    (listed,) = re.findall(r"`apt install ([^`]+)`", (ROOT / "README.md").read_text())
+    assert listed.split() == sorted({program.package for program in PROGRAMS.values()})
+
+
+def test_every_program_of_the_table_is_needed_by_some_test() -> None:
+    calls = [
+        call
+        for path in modules("tests")
+        for call in re.findall(r"\bneeds?\((\".*?\")\)", path.read_text())
+    ]
+    assert PROGRAMS.keys() <= {name.strip(' "') for call in calls for name in call.split(",")}

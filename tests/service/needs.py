@@ -15,6 +15,8 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import PATH, GitRepo, Machine
 from tests.e2e.stories import bash, word
 from tests.fakes.model_server import ModelServer
+from tests.needs import need
+from tests.programs import brought
 
 RECIPE = """
 initial = "work"
@@ -37,11 +39,11 @@ say privileges sed -n 's/NoNewPrivs:\s*//p' /proc/self/status
 say files sh -c 'test $(ulimit -Sn) -ge 8192 && echo enough'
 say core sh -c 'ulimit -Sc; ulimit -Sc unlimited'
 say mask sh -c umask
-say node node -e 'let n = 0; for (let i = 0; i < 3e6; i++) n += i % 7; console.log(n > 3e6)'
+say node {node} -e 'let n = 0; for (let i = 0; i < 3e6; i++) n += i % 7; console.log(n > 3e6)'
 printf 'int puts(const char *); int main(void) { return puts("compiled") < 0; }' > it.c
 say gcc sh -c 'cc -o it it.c && ./it'
-say threads node -e 'new (require("worker_threads").Worker)("console.log(6)", {eval: true})'
-say network node -e 'console.log(Object.keys(require("os").networkInterfaces()).length > 0)'
+say threads {node} -e 'new (require("worker_threads").Worker)("console.log(6)", {eval: true})'
+say network {node} -e 'console.log(Object.keys(require("os").networkInterfaces()).length > 0)'
 say sandbox {sandbox}
 say agent sh -c 'ssh-add -l | cut -d" " -f3'
 say push sh -c 'git push --quiet ssh://person@remote{remote} HEAD:main && echo pushed'
@@ -88,12 +90,14 @@ def _stand_in_ssh(root: Path) -> Path:
 @contextmanager
 def prepared(machine: Machine, model: ModelServer, repo: GitRepo, place: Path) -> Iterator[Path]:
     """The script in the repository, a remote, a key's agent: its socket is what this yields."""
+    need("cc", "ssh-agent")
     place.mkdir(exist_ok=True)
     socket, agent = _ssh_agent(place)
     remote = _remote(machine)
     repo.git("init", "--quiet", "--bare", str(remote))
     sandbox = BWRAP if shutil.which("bwrap", path=PATH) else UNSHARE
     script = SCRIPT.replace("{sandbox}", sandbox).replace("{remote}", str(remote))
+    script = script.replace("{node}", brought("node"))
     (repo.path / "look.sh").write_text(script)
     model.load({"turns": [bash("sh look.sh > found"), word("complete")]})
     machine.configure(env={"GIT_SSH": str(_stand_in_ssh(place))})

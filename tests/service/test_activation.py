@@ -17,6 +17,7 @@ import pytest
 
 from podiumd.activation import handed_over
 from podiumd.service.daemon_link import DaemonLink
+from tests.needs import need
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,6 +139,7 @@ class Activated:
 
 @contextmanager
 def activated(home: Path, port: int, watchdog_seconds: float) -> Iterator[Activated]:
+    need("systemd-socket-activate")
     given = {
         "HOME": str(home),
         "PODIUM_HOME": str(home),

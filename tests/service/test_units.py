@@ -12,6 +12,7 @@ from podiumd.service import units
 from podiumd.service.captured import captured, shown
 from podiumd.service.steps import WriteFile
 from podiumd.service.systemd import Systemd
+from tests.needs import need
 from tests.patience import HANG_SECONDS
 from tests.service.situations import situation
 
@@ -25,6 +26,7 @@ def verify(directory: Path) -> str:
 
     It starts no service manager and looks at no unit of this machine's user.
     """
+    need("systemd-analyze")
     runtime = directory.parent / "run"
     runtime.mkdir(mode=0o700, exist_ok=True)
     done = subprocess.run(

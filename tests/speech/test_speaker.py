@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import sys
 import wave
@@ -197,11 +196,10 @@ async def test_the_program_of_macos_is_say(tmp_path: Path, monkeypatch: pytest.M
         assert speaker.command() == [str(say.program), "-r", "175", "-f", "-"]
 
 
+@pytest.mark.needs("espeak-ng")
 async def test_espeak_ng_speaks(tmp_path: Path) -> None:
-    program = shutil.which("espeak-ng")
-    assert program is not None, "this test needs espeak-ng: install it"
     file = tmp_path / "said.wav"
-    command = (program, "-w", str(file), "--stdin")
+    command = ("espeak-ng", "-w", str(file), "--stdin")
     async with open_speaker(settings(speak_command=command), os.environ) as speaker:
         speaker.say("The tests have passed, and the work is committed.")
         with trio.fail_after(HANG_SECONDS):

@@ -1,13 +1,8 @@
-"""What a command in the sandbox can do is tried, and what it cannot do as well.
-
-The tests of this file need bubblewrap on Linux, and fail without it: a machine that builds Podium
-must be one that can show this.
-"""
+"""What a command in the sandbox can do is tried, and what it cannot do as well."""
 
 import os
 import pwd
 import socket
-import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -22,7 +17,7 @@ from podiumd.tools.shell import run_arguments
 from tests.tools.boxed_project import Inside
 from tests.tools.fresh_turn import fresh_turn
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+pytestmark = pytest.mark.needs("bwrap")
 
 
 @pytest.fixture

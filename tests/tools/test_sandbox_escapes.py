@@ -1,13 +1,8 @@
-"""Ways out of the sandbox that lead over what the daemon, or a person, does outside of it later.
-
-The tests of this file need bubblewrap on Linux, and fail without it: a machine that builds Podium
-must be one that can show this.
-"""
+"""Ways out of the sandbox that lead over what the daemon, or a person, does outside of it later."""
 
 import os
 import socket
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -19,7 +14,7 @@ from podiumd.tools.sandbox_places import Places, places_for
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+pytestmark = pytest.mark.needs("bwrap")
 
 CONNECT = (
     'python3 -c "import socket, sys; '

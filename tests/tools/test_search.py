@@ -1,7 +1,6 @@
 """Both searchers find the same, within the tree, in bounded time."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +12,8 @@ from podiumd.tools.search import MOST_HITS, SearchResult, search
 from podiumd.tools.search_worker import wanted
 from podiumd.tools.workspace import Refused, Workspace
 from tests.patience import HANG_SECONDS
+from tests.programs import brought
 from tests.tools.git_repository import make_repository
-
-RIPGREP = shutil.which("rg")
 
 
 @pytest.fixture
@@ -47,8 +45,7 @@ def root(tmp_path: Path) -> Path:
 def program(request: pytest.FixtureRequest) -> str:
     if request.param == "own":
         return ""
-    assert RIPGREP, "ripgrep is not installed: these tests need it (apt install ripgrep)"
-    return RIPGREP
+    return brought("rg")
 
 
 async def find(root: Path, program: str, query: str, **options: object) -> SearchResult:

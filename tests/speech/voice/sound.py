@@ -13,6 +13,7 @@ from typing import Any
 import av
 import numpy as np
 
+from tests.needs import need
 from tests.patience import HANG_SECONDS
 
 RATE = 16_000
@@ -91,7 +92,8 @@ def _length(number: int) -> bytes:
 
 
 def spoken(text: str, voice: str = "slt") -> bytes:
-    """A made voice says this; needs the program flite."""
+    """A made voice says this."""
+    need("flite")
     command = ["flite", "-voice", voice, "-t", text, "-o", "/dev/stdout"]
     done = subprocess.run(command, capture_output=True, check=True, timeout=HANG_SECONDS)
     with wave.open(io.BytesIO(done.stdout)) as file:
