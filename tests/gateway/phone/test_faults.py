@@ -11,10 +11,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import hub as hubs
 from podiumd.gateway.phone.following import MOST_FOLLOWED
 from podiumd.projects.worktrees import Worktree, Worktrees
-from podiumd.runtime.errors import Overloaded
 from podiumd.store.errors import StoreFailed
 from podiumd.tools.git import GitError
 from tests.gateway.phone.office import Line, Office, open_office
@@ -36,23 +34,6 @@ async def test_a_run_whose_beginning_is_damaged_does_not_keep_the_gateway_from_s
         other = machine.directory("other")
         line.say("start_recipe", session_id=None, recipe_id=one, working_directory=other)
         assert (await line.hears("recipe_started"))["recipe_id"] == one
-
-
-async def test_sessions_that_cannot_be_looked_up_do_not_keep_the_gateway_from_starting(
-    machine: Machine, tmp_path: Path, gated: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_office(machine, tmp_path) as office:
-        await office.daemon.waiting(gated)
-    asked = trio.Event()
-
-    async def refuse(*_: object) -> Any:
-        asked.set()
-        raise Overloaded("not yet")
-
-    monkeypatch.setattr("podiumd.runtime.service.DaemonService.sessions_get", refuse)
-    async with open_office(machine, tmp_path) as office:
-        await asked.wait()
-        await office.connected()
 
 
 FAULTS = [
@@ -220,21 +201,6 @@ async def test_a_daemon_that_stops_before_the_session_is_begun_leaves_no_tree(
 
 
 # -- what is remembered ----------------------------------------------------------------------
-
-
-async def test_sessions_that_never_get_words_do_not_keep_later_ones_from_being_told(
-    office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """P-4.9."""
-    monkeypatch.setattr(hubs, "MOST_ANNOUNCED", 2)
-    for _ in range(2):
-        office.hub.announce(str(uuid.uuid4()))
-    line = await office.connected()
-    mine = str(uuid.uuid4())
-    line.say("prompt", text="Hi", new_session_id=mine, working_directory=str(machine.project))
-    await line.hears("ack")
-    await office.record(mine, record(1, "Hi"))
-    assert (await line.hears("session_ready"))["session_id"] == mine
 
 
 async def test_a_phone_that_has_spoken_in_many_sessions_hears_of_the_latest(

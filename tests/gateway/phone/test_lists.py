@@ -39,7 +39,8 @@ class Asking:
         self.recent: dict[str, bytes] = {}
 
     async def ask(self, name: str, recents: int = 5) -> None:
-        self.got[name], self.recent[name] = await self.lists.frames(recents, 100_000)
+        lists = await self.lists.frames(recents, 100_000)
+        self.got[name], self.recent[name] = lists.session_list, lists.recent_sessions
 
     async def seconds(self, name: str) -> float:
         """Ask; returns how long that took."""

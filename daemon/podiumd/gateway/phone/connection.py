@@ -31,6 +31,7 @@ from podiumd.gateway.phone.dispatch import handle
 from podiumd.gateway.phone.following import Following
 from podiumd.gateway.phone.pages import made
 from podiumd.gateway.phone.receipt import Receipt
+from podiumd.gateway.phone.told import Told
 from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.logs import log
 from podiumd.projects.commands import CommandOutput
@@ -66,6 +67,7 @@ class Phone:
         self.budget = budget.DEFAULT_BYTES
         self.recents = requests.RECENT
         self.following = Following(self)
+        self.told = Told()
         self.directory: str | None = None
         """Where an older app means what it sends without a directory."""
         self._socket = socket
@@ -251,14 +253,20 @@ class Phone:
 
     async def send_lists(self) -> None:
         """Send the list of sessions and the recent ones."""
-        for frame in await self.hub.lists.frames(self.recents, self.budget):
-            self.send_frame(frame)
+        lists = await self.hub.lists.frames(self.recents, self.budget)
+        self.send_frame(lists.session_list)
+        self.send_frame(lists.recent_sessions)
+        self.told.add(lists.session_ids)
 
     async def _send_ready(self) -> None:
-        """A session on the phone's screen may have got its first words while it was away."""
+        """A session on the phone's screen may have got its first words while it was away, or
+        since the lists were made."""
         if not self.legacy:
             listing = await self.hub.service.sessions_list(None, self.recents, None)
             for row in outgoing.recent(listing["sessions"], self.recents):
+                if self.told.unknown([row["session_id"]]):
+                    self.told.add([row["session_id"]])
+                    self.send(outgoing.session_created(row))
                 self.send(outgoing.session_ready(row["session_id"]))
 
     async def _serve(self) -> None:

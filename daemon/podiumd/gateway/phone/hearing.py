@@ -103,8 +103,6 @@ class Hearing:
                 client_token=token,
             )
         )
-        if new:
-            hub.announce(session_id)
         return str(went["delivery"])
 
 

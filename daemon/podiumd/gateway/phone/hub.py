@@ -6,7 +6,8 @@ serve    one phone, see ``connection``
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 
 import trio
 
@@ -18,21 +19,18 @@ from podiumd.gateway.phone.board import Board
 from podiumd.gateway.phone.channels import Channels
 from podiumd.gateway.phone.connection import Phone
 from podiumd.gateway.phone.hearing import Hearing, Tokens
-from podiumd.gateway.phone.lists import SessionLists
+from podiumd.gateway.phone.lists import MOST_ROWS, SessionLists
 from podiumd.gateway.phone.news import News, guarded
 from podiumd.gateway.phone.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
-from podiumd.runtime.api import Service
-from podiumd.runtime.errors import NotFound
+from podiumd.runtime.api import Json, Service
+from podiumd.runtime.errors import PodiumError
 from podiumd.runtime.voice import Voice
 
 LIST_SECONDS = 1.0
 """Between two lists of sessions that are sent because something changed."""
-
-MOST_ANNOUNCED = 1000
-"""Sessions that were begun and have no words yet; the oldest are forgotten."""
 
 
 class Hub:
@@ -63,7 +61,6 @@ class Hub:
         self._channels: Channels | None = None
         self._news: News | None = None
         self._someone = trio.Event()
-        self._announced: dict[str, None] = {}
         devices.on_revoke(self._cut)
         devices.begin_at(lambda: 0 if self._news is None else self._news.told)
 
@@ -93,7 +90,6 @@ class Hub:
             self._channels = Channels(self.service, nursery, text_frame)
             self._news = News(self.service, self, nursery)
             await self._news.begin()
-            await guarded(self._announce_held())
             nursery.start_soon(self._follow_sessions)
             nursery.start_soon(self.devices.keep)
             task_status.started()
@@ -196,30 +192,6 @@ class Hub:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    def announce(self, session_id: str) -> None:
-        """Tell all phones of a session that was begun, once its first words are recorded; the one
-        that began it may have lost its connection and made another by then."""
-        self._announced[session_id] = None
-        if len(self._announced) > MOST_ANNOUNCED:
-            del self._announced[next(iter(self._announced))]
-
-    async def _announce_held(self) -> None:
-        """Sessions that an earlier daemon began may have no words yet. Which have is looked up
-        beside: nothing waits until all sessions are known."""
-        held = [lock["session_id"] for lock in await self.service.locks() if "session_id" in lock]
-        for session_id in held:
-            self.announce(session_id)
-        self.errand(lambda: guarded(self._withdraw_recorded(held)))
-
-    async def _withdraw_recorded(self, held: list[str]) -> None:
-        for session_id in held:
-            try:
-                row = await self.service.sessions_get(session_id)
-            except NotFound:
-                continue
-            if row["message_count"]:
-                self._announced.pop(session_id, None)
-
     async def _follow_sessions(self) -> None:
         """Send lists when they change, at most one a second; while nobody looks, nothing."""
         with self.service.sessions_changed() as changes:
@@ -233,19 +205,40 @@ class Hub:
                 await trio.sleep(LIST_SECONDS)
 
     async def _tell_sessions(self, changed: set[str]) -> None:
-        rows = (await self.service.sessions_list(None, 50, None))["sessions"]
-        for row in rows:
-            session_id = row["session_id"]
-            if session_id in changed and row["message_count"]:
-                if session_id in self._announced:
-                    del self._announced[session_id]
-                    self.broadcast(outgoing.session_created(row))
-                    self.broadcast(outgoing.session_ready(session_id))
-                for phone in self.phones:
-                    phone.following.changed(session_id)
+        rows = (await self.service.sessions_list(None, MOST_ROWS, None))["sessions"]
+        shown = outgoing.recent(rows, MOST_ROWS)
+        self._show(shown, changed)
         frames: dict[tuple[int, int], bytes] = {}  # once a second to all: each is made once
         for phone in self.phones:
             kind = (phone.recents, phone.budget)
             if kind not in frames:
                 frames[kind] = text_frame(outgoing.recent_sessions(rows, *kind))
             phone.send_frame(frames[kind])
+        # One that was brought from elsewhere may be new here and yet older than those.
+        others = changed.difference(row["session_id"] for row in rows)
+        if len(others) <= MOST_ROWS:
+            self._show(outgoing.recent(await self._rows_of(others), MOST_ROWS), changed)
+
+    def _show(self, rows: list[Json], changed: set[str]) -> None:
+        """Tell each phone of the sessions that it does not know, the oldest first; and of their
+        change those that wait for it. ``rows`` are newest first."""
+        by_id = {row["session_id"]: row for row in reversed(rows)}
+        frames: dict[str, tuple[bytes, bytes]] = {}
+        for phone in self.phones:
+            new = phone.told.unknown(tuple(by_id))
+            for session_id in new:
+                if session_id not in frames:
+                    created = text_frame(outgoing.session_created(by_id[session_id]))
+                    frames[session_id] = created, text_frame(outgoing.session_ready(session_id))
+                for frame in frames[session_id]:
+                    phone.send_frame(frame)
+            phone.told.add(new)
+            for session_id in by_id.keys() & changed:
+                phone.following.changed(session_id)
+
+    async def _rows_of(self, session_ids: Iterable[str]) -> list[Json]:
+        rows = []
+        for session_id in session_ids:
+            with suppress(PodiumError):  # it was forgotten just now
+                rows.append(await self.service.sessions_get(session_id))
+        return rows

@@ -7,8 +7,9 @@ is free for others: a crowd that asks on and on would have nothing else done.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 import trio
 
 from podiumd.gateway.phone import outgoing
@@ -22,7 +23,13 @@ REST_SHARE: Final = 9
 
 MOST_REST_SECONDS: Final = 0.25
 
-Frames = tuple[bytes, bytes]
+
+class Lists(NamedTuple):
+    """Frames of both lists; ``session_ids`` are those of the rows that the first one has."""
+
+    session_list: bytes
+    recent_sessions: bytes
+    session_ids: tuple[str, ...]
 
 
 class _Batch:
@@ -30,7 +37,7 @@ class _Batch:
 
     def __init__(self) -> None:
         self.listing: Json | None = None
-        self.made: dict[tuple[int, int], Frames] = {}
+        self.made: dict[tuple[int, int], Lists] = {}
 
 
 class SessionLists:
@@ -42,7 +49,7 @@ class SessionLists:
         self._lock = trio.Lock()
         self._rested = float("-inf")
 
-    async def frames(self, recents: int, budget: int) -> Frames:
+    async def frames(self, recents: int, budget: int) -> Lists:
         """Both, for a phone that takes ``recents`` rows in frames of ``budget`` bytes."""
         batch = self._next
         async with self._lock:
@@ -53,7 +60,7 @@ class SessionLists:
                 batch.listing = await self._list()
         kind = (recents, budget)
         if kind not in batch.made:
-            batch.made[kind] = _frames(batch.listing, *kind)
+            batch.made[kind] = _lists(batch.listing, *kind)
         return batch.made[kind]
 
     async def _list(self) -> Json:
@@ -65,9 +72,11 @@ class SessionLists:
             self._rested = now + min(REST_SHARE * (now - began), MOST_REST_SECONDS)
 
 
-def _frames(listing: Json, recents: int, budget: int) -> Frames:
+def _lists(listing: Json, recents: int, budget: int) -> Lists:
     rows = listing["sessions"]
-    return (
-        text_frame(outgoing.session_list(rows, listing["total"], budget)),
+    listed = outgoing.session_list(rows, listing["total"], budget)
+    return Lists(
+        text_frame(listed),
         text_frame(outgoing.recent_sessions(rows, recents, budget)),
+        tuple(row["session_id"] for row in msgspec.json.decode(listed)["sessions"]),
     )

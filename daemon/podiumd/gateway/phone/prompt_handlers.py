@@ -53,8 +53,6 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     except PodiumError as refusal:
         _refused(phone, message, refusal, named)
         return
-    if new:
-        phone.hub.announce(went["session_id"])
     phone.send(outgoing.ack(SAID[went["delivery"]]))
     await phone.send_commands(await _place_of(phone, message, wanted))
     if _wants_response(phone, message):

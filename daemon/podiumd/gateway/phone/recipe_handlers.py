@@ -57,8 +57,6 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
         said = outgoing_recipes.NOT_FOUND if missing else refusal.message
         phone.send(outgoing_recipes.recipe_error(session_id, said))
         return
-    if new:
-        phone.hub.announce(run["main_session_id"])
     begun, _ = await service.run_events(run["run_id"], 0, 1)
     if (await service.get_run(run["run_id"]))["status"] == "ended":
         return  # its start and its end are told to everybody, in their order

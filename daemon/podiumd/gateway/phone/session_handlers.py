@@ -61,6 +61,7 @@ async def unsubscribe(phone: Phone, message: requests.Unsubscribe) -> None:
 
 async def session_deleted(phone: Phone, message: requests.SessionDeleted) -> None:
     phone.following.forget(message.session_id)
+    phone.told.add([message.session_id])
 
 
 async def compact_session(phone: Phone, message: requests.CompactSession) -> None:
@@ -101,7 +102,6 @@ async def create_worktree_session(phone: Phone, message: requests.CreateWorktree
             phone.send(outgoing.worktree_session_error(str(refusal), refusal.error_type))
             return
         session_id = str(uuid.uuid4())
-        phone.hub.announce(session_id)
         try:
             await service.prompt(
                 SendPrompt(
