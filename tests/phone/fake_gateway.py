@@ -57,6 +57,7 @@ def message(session_id: str, seq: int, role: str, text: str) -> Json:
         "offset": seq - 1,
         "uuid": identity,
         "id": identity,
+        "type": role,
         "role": role,
         "text": text,
         "timestamp": STAMP,
@@ -122,11 +123,12 @@ class FakeGateway:
         self.port = 0
 
     def add(self, session_id: str, role: str, text: str) -> None:
-        """Write a message to the log and push it to who is subscribed and up to date."""
+        """Write a message to the log and push it to who is subscribed, up to date and not of before
+        all versions."""
         log = self.logs.setdefault(session_id, [])
         log.append(message(session_id, len(log) + 1, role, text))
         for visitor in self.visitors:
-            if visitor.at.get(session_id) == len(log) - 1:
+            if visitor.at.get(session_id) == len(log) - 1 and not visitor.legacy:
                 self._tell(visitor, session_id, len(log) - 1)
 
     def push(self, frame: Json) -> None:
@@ -237,8 +239,11 @@ class FakeGateway:
     def _tell(self, visitor: Visitor, session_id: str, after: int, most: int = WINDOW) -> None:
         log = self.logs[session_id]
         end = min(len(log), after + most)
+        if end < len(log) and (visitor.legacy or visitor.negotiated == "0.5.0"):
+            after, end = max(after, len(log) - WINDOW), len(log)
         complete = end == len(log)
-        visitor.send(history(session_id, log[after:end], end + 1, complete=complete))
+        frame = history(session_id, log[after:end], end + 1, complete=complete)
+        visitor.send(frame | {"next_seq": len(log) + 1})
         visitor.at.pop(session_id, None)
         if complete:
             visitor.at[session_id] = end

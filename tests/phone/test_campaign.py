@@ -23,7 +23,8 @@ async def test_phones_behind_a_bad_network_have_every_message_once_and_in_order(
     counts = await campaign.play(tmp_path, MESSAGES, CUTS, seed=1)
     assert counts["messages appended"] == MESSAGES
     # Each session is followed by a phone of each version, and began with a message.
-    assert counts["messages taken by phones"] == 2 * (MESSAGES + campaign.SESSIONS)
+    taken = counts["messages taken by phones"] + counts["messages left out of answers"]
+    assert taken == 2 * (MESSAGES + campaign.SESSIONS)
     assert counts["network: cut"] + counts["phone: cut"] >= CUTS
     assert campaign.troubles(counts) > CUTS
     assert "messages appended                2,000" in campaign.table(counts, 1.0)

@@ -21,6 +21,8 @@ async def test_a_phone_opens_a_session_and_follows_it(variant: str) -> None:
         async with Phone(gateway.url, KEY, variant) as phone:
             await phone.open(SESSION)
             gateway.add(SESSION, "assistant", "anything else?")
+            if phone.model.variant.legacy:
+                await phone.reload()
             await phone.until(lambda phone: len(phone.texts(SESSION)) == 3)
 
     assert phone.texts(SESSION) == ["hello", "hi", "anything else?"]

@@ -82,6 +82,7 @@ FRAMES: dict[str, Json] = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_right_frame_has_no_fault(kind: str) -> None:
     phone = connected()
+    phone.rows.add(SESSION)
     feed(phone, FRAMES[kind] | {"type": kind})
 
     assert phone.faults == []
@@ -254,3 +255,14 @@ def test_a_fault_says_where_and_what() -> None:
     assert str(phone.faults[0]) == (
         "recipe_started.step_count: is '1', integer is needed (frame dropped)"
     )
+
+
+def test_a_recent_session_that_no_list_has_told_of_cannot_be_opened() -> None:
+    phone = connected()
+    feed(phone, {"type": "recent_sessions", "sessions": [RECENT], "limit": 5})
+    assert reasons(phone) == [("recent_sessions", "sessions[0].session_id", "misread")]
+
+    known = connected()
+    feed(known, row(SESSION) | {"type": "session_created"})
+    feed(known, {"type": "recent_sessions", "sessions": [RECENT], "limit": 5})
+    assert known.faults == []

@@ -288,12 +288,24 @@ def test_an_incomplete_reply_is_followed_by_another_subscription(variant: str) -
     cursor = "from_offset" if variant == "ios" else "last_seq"
     part = history(SESSION, said(1, 3, role="user"), 4, complete=False)
 
-    (again,) = feed(phone, part)
+    (again,) = feed(phone, part | {"next_seq": 6})
     assert (again["type"], again[cursor]) == ("subscribe", 3)
     assert not phone.sync.settled(SESSION)
     feed(phone, history(SESSION, said(4, 5, role="user"), 6))
     assert phone.sync.settled(SESSION)
+    read_aloud = [("session_history", "end_of_file", "misread")]
+    assert reasons(phone) == (read_aloud if variant == "ios" else [])
+
+
+def test_an_answer_may_leave_out_what_no_phone_keeps_and_a_push_may_not() -> None:
+    phone = opened("ios")
+    feed(phone, history(SESSION, said(1, 3), 4))
+    phone.sync.open(SESSION)
+    feed(phone, history(SESSION, said(51, 100), 101))
     assert phone.faults == []
+
+    feed(phone, history(SESSION, said(102, 103), 104))
+    assert reasons(phone) == [("session_history", "messages", "hole")]
 
 
 @BOTH

@@ -27,7 +27,8 @@ def opened(variant: str) -> PhoneModel:
 @LEGACY
 def test_they_subscribe_with_the_last_id_they_know(variant: str) -> None:
     phone = opened(variant)
-    assert sent(phone) == [{"type": "subscribe", "session_id": SESSION, "last_message_id": None}]
+    none = {"last_message_id": None} if variant == "android" else {}
+    assert sent(phone) == [{"type": "subscribe", "session_id": SESSION} | none]
 
     feed(phone, TOLD)
     phone.sync.open(SESSION)
@@ -79,18 +80,36 @@ def test_the_untyped_app_skips_a_message_that_has_no_id_at_all() -> None:
     assert reasons(phone) == [("session_history", "messages[0]", "message skipped")]
 
 
-def test_the_untyped_app_reads_the_pushes_of_before() -> None:
+def test_the_untyped_app_knows_a_message_by_its_type_alone() -> None:
     phone = opened("rn")
-    feed(phone, TOLD, {"type": "session_updated", "session_id": SESSION, "messages": []})
-    update = {"type": "session_updated", "session_id": SESSION}
-    feed(phone, update | {"messages": [message(SESSION, 2, "assistant", "more")]})
+    feed(phone, TOLD | {"messages": [without(TOLD["messages"][0], "type")]})
 
-    assert phone.session(SESSION).texts == ["hi", "more"]
+    assert phone.session(SESSION).texts == []
+    assert reasons(phone) == [("session_history", "messages[0].type", "message skipped")]
 
 
-@LEGACY
-def test_a_pushed_prompt_of_ones_own_stands_twice(variant: str) -> None:
-    phone = opened(variant)
+def test_what_the_untyped_app_did_not_ask_for_takes_the_place_of_all_it_shows() -> None:
+    phone = opened("rn")
+    feed(phone, TOLD)
+    phone.say("hello")
+    feed(phone, history(SESSION, [message(SESSION, 2, "user", "hello")], 3))
+
+    assert phone.session(SESSION).texts == ["hello"]
+    assert reasons(phone) == [("session_history", "messages", "wiped")]
+
+
+def test_what_the_untyped_app_asked_for_by_its_last_message_is_added() -> None:
+    phone = opened("rn")
+    feed(phone, TOLD)
+    phone.sync.open(SESSION)
+    feed(phone, history(SESSION, [message(SESSION, 2, "user", "hello")], 3))
+
+    assert phone.session(SESSION).texts == ["hi", "hello"]
+    assert phone.faults == []
+
+
+def test_a_pushed_prompt_of_ones_own_stands_twice() -> None:
+    phone = opened("android")
     feed(phone, TOLD)
     phone.say("hello")
     feed(phone, history(SESSION, [message(SESSION, 2, "user", "hello")], 3))

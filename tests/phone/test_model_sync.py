@@ -252,7 +252,16 @@ def test_old_messages_of_a_chained_first_subscription_read_aloud_are_a_fault(var
     phone.sync.open(SESSION)
     feed(phone, told(1, "old", complete=False), told(2, "older than you think"))
 
-    assert reasons(phone) == [("session_history", "messages", "misread")]
+    assert [one.text for one in phone.sync.spoken] == ["older than you think"]
+    assert reasons(phone)[-1] == ("session_history", "messages", "misread")
+
+
+def test_in_a_chain_of_0_4_that_tells_the_next_number_only_what_is_new_is_read_aloud() -> None:
+    phone = connected("ios-0.4")
+    phone.sync.open(SESSION)
+    feed(phone, told(1, "old", complete=False) | {"next_seq": 4}, told(2, "old", "old", "new"))
+
+    assert [one.text for one in phone.sync.spoken] == ["new"]
 
 
 @BOTH

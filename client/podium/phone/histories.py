@@ -134,7 +134,8 @@ def by_kotlin(frame: Json, faults: list[Fault]) -> History:
 
 
 def by_react(frame: Json, faults: list[Fault]) -> History:
-    """As a client without types reads it: what it finds.
+    """As a client without types reads it: what it finds. It knows a message's role by the
+    ``type`` that the record has, and shows none without one.
 
     Raises:
         Unusable: there is nothing to find.
@@ -142,15 +143,19 @@ def by_react(frame: Json, faults: list[Fault]) -> History:
     require(frame, (Field("session_id"), Field("messages", LIST)))
     messages = []
     for at, entry in enumerate(frame["messages"]):
+        where = f"messages[{at}]"
         try:
-            require(entry, (Field("role"), Field("text")), f"messages[{at}]")
-            identity = entry.get("id") or entry.get("uuid")
+            require(entry, (Field("type"), Field("text")), where)
+            identity = entry.get("uuid") or entry.get("id")
             if not isinstance(identity, str):
-                raise Unusable(f"messages[{at}]", "has neither id nor uuid")
+                raise Unusable(where, "has neither id nor uuid")
+            if entry["type"] not in ROLES:
+                raise Unusable(f"{where}.type", f"is {shown(entry['type'])}")
         except Unusable as bad:
             faults.append(Fault("session_history", bad.field, bad.reason, MESSAGE_SKIPPED))
             continue
-        messages.append(Message(-1, identity, entry["role"], entry["text"]))
+        if entry["text"].strip():  # others are not shown
+            messages.append(Message(-1, identity, entry["type"], entry["text"]))
     return History(frame["session_id"], messages, 0, frame.get("is_complete") is not False)
 
 

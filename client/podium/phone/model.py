@@ -60,6 +60,7 @@ class PhoneModel:
         self.voice = Voice(self.send, self.faults)
         self.listed: list[str] = []
         self.recents: list[Json] = []
+        self.rows: set[str] = set()
         self.hello: Json = {}
         self.stopped = ""
         self.connected = False
@@ -140,6 +141,7 @@ class PhoneModel:
         """Begin a session with its first prompt; returns the id that the app made up. An app with
         one prompt id sends none: a response tells it the real one, which then takes its place."""
         session_id = self.new_id()
+        self.rows.add(session_id)
         self.sync.leave()
         self.sync.screen = session_id
         self.session(session_id).directory = directory
@@ -213,15 +215,20 @@ class PhoneModel:
 
     def _on_session_list(self, frame: Json) -> None:
         self.listed = [row["session_id"] for row in frame["sessions"]]
+        self.rows.update(self.listed)
         for row in frame["sessions"]:
             self._describe(row)
 
     def _on_recent_sessions(self, frame: Json) -> None:
         self.recents = frame["sessions"]
-        for row in frame["sessions"]:
+        for at, row in enumerate(frame["sessions"]):
             self._describe(row)
+            if self.variant.family == "swift" and row["session_id"] not in self.rows:
+                reason = "is in no list and was not created: tapped, it is 'Session Not Found'"
+                self._misread("recent_sessions", f"sessions[{at}].session_id", reason)
 
     def _on_session_created(self, frame: Json) -> None:
+        self.rows.add(frame["session_id"])
         self._describe(frame)
 
     def _describe(self, row: Json) -> None:

@@ -72,7 +72,8 @@ class Session:
         gap = history.first is not None and history.first > top + 1
         self._check_numbers(history, cursor + 1, 1, faults)
         taken = Taken(self._insert(history.messages, faults))
-        self.next_number = history.next
+        if history.complete:
+            self.next_number = history.next
         if self.boundary is None:
             self.boundary = history.next
         self._chain(history, moved=self.last_seq() > cursor, taken=taken, faults=faults)
@@ -88,7 +89,10 @@ class Session:
             self.purge()
             return Taken(again=True)
         cursor = self.next_number
-        self._check_numbers(history, cursor, 0, faults)
+        # An answer may leave out what is older than the newest that a phone keeps.
+        answer = self.boundary is None and history.complete
+        first = min((message.number for message in history.messages), default=cursor)
+        self._check_numbers(history, max(cursor, first) if answer else cursor, 0, faults)
         if history.next < cursor:
             self._step_back(history.next, faults)
         taken = Taken(self._insert(history.messages, faults))
@@ -96,6 +100,9 @@ class Session:
         if self.boundary is None and history.next > 0:
             self.boundary = history.next
         self._chain(history, moved=history.next > cursor, taken=taken, faults=faults)
+        if taken.again:
+            reason = "there is more of what is old: the app asks for it and reads it aloud"
+            faults.append(Fault("session_history", "end_of_file", reason, MISREAD))
         self._prune()
         return taken
 
@@ -111,7 +118,7 @@ class Session:
                 reason = f"goes on at {number} where {expected} was to come"
                 faults.append(Fault("session_history", "messages", reason, "hole"))
             expected = max(expected, number + 1)
-        if history.next > expected:
+        if history.complete and history.next > expected:
             reason = f"the next number is {history.next} where {expected} was to come"
             faults.append(Fault("session_history", "messages", reason, "hole"))
         if history.first is not None and numbers and history.first != numbers[0]:
@@ -166,7 +173,8 @@ class Session:
 
 @dataclass
 class LegacySession:
-    """One session in an app that knows messages by their id alone."""
+    """One session in an app that knows messages by their id alone. ``asked_after``: the message
+    behind which it was last asked for, if any."""
 
     session_id: str
     name: str = ""
@@ -175,6 +183,7 @@ class LegacySession:
     messages: dict[str, Message] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     locked: bool = False
+    asked_after: str | None = None
     told: Callable[[Message], None] | None = None
 
     @property
@@ -190,9 +199,20 @@ class LegacySession:
         """Show a prompt; nothing ever takes this row away again."""
         self.sent.append(text)
 
-    def take(self, history: History, *, pushed: bool, faults: list[Fault]) -> list[Message]:
-        """Merge by id; returns the messages that are new here."""
+    def take(
+        self, history: History, *, pushed: bool, faults: list[Fault], replaces: bool = False
+    ) -> list[Message]:
+        """Merge by id, or put these messages in the place of all others; returns the messages that
+        are new here."""
         inserted = []
+        if replaces:
+            lost = self.messages.keys() - {message.uuid for message in history.messages}
+            if pushed and (lost or self.sent):
+                reason = f"takes the place of {len(lost) + len(self.sent)} messages"
+                faults.append(Fault("session_history", "messages", reason, "wiped"))
+            for each in lost:
+                del self.messages[each]
+            self.sent.clear()
         for message in history.messages:
             if pushed and message.role == "user" and message.text in self.sent:
                 reason = "a pushed prompt of one's own stands beside the row shown at sending"

@@ -142,7 +142,9 @@ class Sync:
             return  # ``connected`` asks
         frame = requests.of_session("subscribe", session.session_id)
         if isinstance(session, LegacySession):
-            frame["last_message_id"] = session.last_id()
+            session.asked_after = session.last_id()
+            if session.asked_after is not None or self.variant.family == "kotlin":
+                frame["last_message_id"] = session.asked_after
         elif self.by_offset:
             frame["from_offset"] = session.next_number
             if session.signature is not None:
@@ -213,7 +215,9 @@ class Sync:
         if not pushed:
             self._replies_due[session_id] -= 1
         if isinstance(session, LegacySession):
-            session.take(history, pushed=pushed, faults=self._faults)
+            all_of_it = self.variant.family == "react" and session.asked_after is None
+            session.asked_after = None
+            session.take(history, pushed=pushed, replaces=all_of_it, faults=self._faults)
             return
         boundary = session.boundary
         merge = session.take_by_offset if self.by_offset else session.take_by_seq

@@ -33,7 +33,7 @@ def test_one_shape_for_apps_of_every_age() -> None:
         "messages": [_wire(3), _wire(4)],
         "first_seq": 3,
         "last_seq": 4,
-        "next_seq": 5,
+        "next_seq": 10,
         "is_complete": False,
         "gap": None,
         "next_offset": 4,
@@ -53,6 +53,7 @@ def _wire(seq: int) -> dict[str, Any]:
         "offset": seq - 1,
         "uuid": uuid,
         "id": uuid,
+        "type": "assistant",
         "role": "assistant",
         "text": "Hello",
         "timestamp": "2026-01-02T03:04:05.678Z",
@@ -93,14 +94,16 @@ def test_an_empty_frame_says_null_of_its_messages() -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(400, 4000))
-def test_the_cursors_of_both_versions_say_the_same(after: int, more: int, size: int) -> None:
+def test_an_answer_tells_the_number_of_the_next_message_and_how_far_it_goes(
+    after: int, more: int, size: int
+) -> None:
     """P-5.4, P-5.5"""
     last = after + more
     reply = history.delta(a_log(last), messages(after + 1, last), after, size)
     shown = read(reply.frame)
 
-    assert shown["next_offset"] == shown["next_seq"] - 1 == reply.reached
-    assert shown["next_offset"] == (shown["last_seq"] or after)
+    assert shown["next_seq"] == last + 1
+    assert shown["next_offset"] == reply.reached == (shown["last_seq"] or after)
     assert shown["is_complete"] is shown["end_of_file"] is reply.complete
     assert reply.complete == (reply.reached == last)
 
@@ -349,16 +352,9 @@ def test_each_message_of_a_push_is_dated_once(monkeypatch: pytest.MonkeyPatch) -
     assert len(frames) > 20 and len(readings) == 90
 
 
-def test_a_persons_own_words_are_pushed_or_passed_over() -> None:
+def test_a_persons_own_words_are_pushed_too() -> None:
     """P-6.12"""
-    log = [
-        a_message(1, "Do it", role="user", typed=True),
-        a_message(2, "Done"),
-        a_message(3, "Thanks", role="user", typed=True),
-    ]
-    (told,) = history.pushes(a_log(3), log, 100 * KB)
-    (without,) = history.pushes(a_log(3), log, 100 * KB, without_typed=True)
+    log = [a_message(1, "Do it", role="user", typed=True), a_message(2, "Done")]
+    (told,) = history.pushes(a_log(2), log, 100 * KB)
 
-    assert [m["seq"] for m in read(told.frame)["messages"]] == [1, 2, 3]
-    assert [m["seq"] for m in read(without.frame)["messages"]] == [2]
-    assert told.reached == without.reached == read(without.frame)["next_offset"] == 3
+    assert [m["seq"] for m in read(told.frame)["messages"]] == [1, 2]

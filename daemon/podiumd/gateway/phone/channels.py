@@ -33,7 +33,9 @@ Frame = tuple[bytes, int]
 class Receiver(Protocol):
     """A phone, as far as live sessions know it.
 
-    ``budget``: bytes that a frame may have. ``legacy``: it speaks none of the numbered versions.
+    ``budget``: bytes that a frame may have. ``legacy``: it speaks none of the numbered versions,
+    and nothing is pushed to it. Of such apps one puts what comes in the place of all that it
+    shows, the other shows a person's own words twice when they come back.
     """
 
     budget: int
@@ -69,8 +71,9 @@ class Subscription:
 
     def lag(self) -> None:
         """Leave the live frames; the phone reads on from ``at``."""
-        self.behind = True
-        self._fell_behind()
+        if not self.phone.legacy:
+            self.behind = True
+            self._fell_behind()
 
 
 class Channel:
@@ -103,18 +106,18 @@ class Channel:
         if first == 1:
             self.signature = history.signature(messages[0].uuid)
         self.last = max(self.last, last)
-        made: dict[tuple[int, bool], _Made] = {}
+        made: dict[int, _Made] = {}
         for each in self.subscriptions:
-            if each.behind or not each.live or each.at >= last:
+            if each.behind or not each.live or each.phone.legacy or each.at >= last:
                 continue
             if each.at != first - 1:
                 each.lag()
                 continue
-            kind = (each.phone.budget, each.phone.legacy)
-            if kind not in made:
-                made[kind] = _Made(push_frames(self, messages, *kind, frame))
+            budget = each.phone.budget
+            if budget not in made:
+                made[budget] = _Made(push_frames(self, messages, budget, frame))
             sent = 0
-            for data, reached in made[kind]:
+            for data, reached in made[budget]:
                 if max(each.phone.pending, sent) > HIGH_WATER:
                     each.lag()  # a long answer may come to megabytes: the rest at its own pace
                     break
@@ -140,12 +143,11 @@ def push_frames(
     channel: Channel,
     messages: list[Message],
     budget: int,
-    legacy: bool,
     frame: Callable[[bytes], bytes],
 ) -> Iterator[Frame]:
     """Frames of messages that follow one another without a hole, made one by one."""
     session = channel.session(max(channel.last, messages[-1].seq), channel.signature)
-    for reply in history.pushes(session, messages, budget, without_typed=legacy):
+    for reply in history.pushes(session, messages, budget):
         yield frame(reply.frame), reply.reached
 
 

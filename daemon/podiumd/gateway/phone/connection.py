@@ -88,6 +88,12 @@ class Phone:
         return self._socket.pending
 
     @property
+    def chains(self) -> bool:
+        """Whether it asks on where an answer is not complete. An app of the newest version does
+        too, and reads aloud what it gets then; those of none do not."""
+        return not self.legacy and self.version != versions.CEILING
+
+    @property
     def peer(self) -> str:
         """Its address."""
         return self._socket.peer

@@ -180,11 +180,16 @@ class Following:
                 size, lambda: history.window(session, messages, phone.budget, plan.gap)
             )
         page = await service.sessions_messages(session_id, plan.after, PAGE)
-        return history.delta(
-            channel.session(page["last_seq"], signature),
-            await messages_of(page),
-            plan.after,
-            phone.budget,
+        session = channel.session(page["last_seq"], signature)
+        reply = history.delta(session, await messages_of(page), plan.after, phone.budget)
+        if reply.complete or phone.chains:
+            return reply
+        newest = await service.sessions_messages(session_id, None, history.WINDOW)
+        lacking = [each for each in await messages_of(newest) if each.seq > plan.after]
+        session = channel.session(newest["last_seq"], signature)
+        return await made(
+            sum(len(each.text) for each in lacking),
+            lambda: history.window(session, lacking, phone.budget),
         )
 
     # -- what comes by itself ----------------------------------------------------------------
@@ -242,9 +247,7 @@ class Following:
         if subscription.over:
             return
         for frame, reached in (
-            push_frames(channel, messages, phone.budget, phone.legacy, text_frame)
-            if messages
-            else ()
+            push_frames(channel, messages, phone.budget, text_frame) if messages else ()
         ):
             phone.send_frame(frame)
             subscription.at = reached

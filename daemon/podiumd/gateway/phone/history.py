@@ -3,6 +3,11 @@
 One shape for all versions. A message's ``seq`` counts from 1; for phones of 0.5.0 its ``offset``
 is one less. A cursor is the ``seq`` of the last message that a phone has, and 0 for none: it goes
 over the wire as ``next_offset``, and as ``next_seq`` with one added.
+
+Apps read aloud what comes behind the first answer to a subscription: 0.5.0 behind its
+``next_offset``, 0.4.0 behind its ``next_seq``. So nothing old may stand there: 0.5.0 gets one
+answer whatever it lacks, and 0.4.0 in each answer the number that the session's next message will
+have.
 """
 
 from __future__ import annotations
@@ -108,8 +113,8 @@ def window(
 ) -> Reply:
     """Return the newest messages, as many as a phone keeps and the frame holds.
 
-    ``messages`` end with the session's newest. The reply is complete: nothing older is ever sent,
-    for phones would drop it.
+    ``messages`` end with the session's newest; older ones may be missing at their front. The reply
+    is complete: nothing older is ever sent, for phones would drop it.
     """
     newest = _dated(messages[-WINDOW:])
     room = frame_bytes - _envelope_bytes(session, newest, session.last_seq, gap)
@@ -135,8 +140,8 @@ def delta(
     """
     dated = _dated(messages)
     room = frame_bytes - _envelope_bytes(session, dated, max(after, session.last_seq), None)
-    rows, count = _oldest(session, dated, 0, room)
-    reached = dated[count - 1].seq if count else after
+    rows = _oldest(session, dated, 0, room)
+    reached = rows[-1].seq if rows else after
     complete = reached >= session.last_seq or not messages
     return Reply(_frame(session, rows, reached, complete=complete), reached, complete)
 
@@ -145,21 +150,18 @@ def pushes(
     session: Session,
     messages: Sequence[Message],
     frame_bytes: int,
-    *,
-    without_typed: bool = False,
 ) -> Iterator[Reply]:
     """Yield frames with messages that follow one another without a hole, in their order.
 
     Each is made when it is asked for, and says that it is complete, so that the phone does not
-    ask for what comes by itself. ``without_typed`` leaves a person's own words out; cursors pass
-    over them.
+    ask for what comes by itself.
     """
     dated = _dated(messages)
     room = frame_bytes - _envelope_bytes(session, dated, session.last_seq, None)
     at = 0
     while at < len(dated):
-        rows, count = _oldest(session, dated, at, room, without_typed=without_typed)
-        at += count
+        rows = _oldest(session, dated, at, room)
+        at += len(rows)
         reached = dated[at - 1].seq
         yield Reply(_frame(session, rows, reached, complete=True), reached, complete=True)
 
@@ -199,6 +201,7 @@ def _encoded(session: Session, message: Message, text: str) -> _Row:
         "offset": message.seq - 1,
         "uuid": message.uuid,
         "id": message.uuid,
+        "type": message.role,
         "role": message.role,
         "text": text,
         "timestamp": message.timestamp,
@@ -208,29 +211,18 @@ def _encoded(session: Session, message: Message, text: str) -> _Row:
     return _Row(message.seq, message.uuid, encode(row))
 
 
-def _oldest(
-    session: Session,
-    messages: Sequence[Message],
-    at: int,
-    room: int,
-    *,
-    without_typed: bool = False,
-) -> tuple[list[_Row], int]:
-    """Of the messages from ``messages[at]`` on those that fit, and how many that are together
-    with the ones left out."""
+def _oldest(session: Session, messages: Sequence[Message], at: int, room: int) -> list[_Row]:
+    """Of the messages from ``messages[at]`` on those that fit, at least one."""
     rows: list[_Row] = []
-    count = 0
     for message in islice(messages, at, None):
-        if not (without_typed and message.typed):
-            row = _row(session, message, budget.MESSAGE_BYTES)
-            if len(row.data) >= room:
-                if rows:
-                    break
-                row = _fitted(session, message, room)
-            rows.append(row)
-            room -= len(row.data) + 1
-        count += 1
-    return rows, count
+        row = _row(session, message, budget.MESSAGE_BYTES)
+        if len(row.data) >= room:
+            if rows:
+                break
+            row = _fitted(session, message, room)
+        rows.append(row)
+        room -= len(row.data) + 1
+    return rows
 
 
 def _newest(session: Session, messages: Sequence[Message], room: int, limit: int) -> list[_Row]:
@@ -276,7 +268,7 @@ def _frame(
             "messages": [msgspec.Raw(row.data) for row in rows],
             "first_seq": first.seq if first else None,
             "last_seq": last.seq if last else None,
-            "next_seq": reached + 1,
+            "next_seq": (reached if complete else session.last_seq) + 1,
             "is_complete": complete,
             "gap": gap,
             "next_offset": reached,

@@ -1,0 +1,64 @@
+"""An app on the office's line: what the gateway sends goes through the rules of the app's code."""
+
+from __future__ import annotations
+
+import json
+
+from podium.phone.model import PhoneModel
+from podium.phone.variants import VARIANTS
+from tests.gateway.phone.office import Line, Office
+
+
+class App:
+    """A phone with an app on it. ``model`` is the app, ``line`` its connection."""
+
+    def __init__(self, office: Office, model: PhoneModel) -> None:
+        self.model = model
+        self.line = Line("")
+        self._office = office
+        self._taken = 0
+        self.call()
+
+    def call(self) -> None:
+        """Make a connection, the one before being gone."""
+        if self._taken:
+            self.line.hang_up()
+            self.model.closed()
+        self.line, self._taken = self._office.dial(), 0
+
+    def turn(self) -> None:
+        """Take what has come, and send what the app answers."""
+        while self._taken < len(self.line.sent) or self.model.out:
+            while self.model.out:
+                frame = self.model.out.popleft()
+                self.line.write(frame if isinstance(frame, bytes) else json.dumps(frame))
+            if self._taken < len(self.line.sent):
+                self._taken += 1
+                frame = self.line.sent[self._taken - 1]
+                self.model.received(json.dumps(frame, ensure_ascii=False, separators=(",", ":")))
+
+    async def settled(self) -> None:
+        """Wait until all that the app asked for is answered, and what it asked for then."""
+        taken = -1
+        while taken != self._taken - 1:  # more came than the pong
+            self.turn()
+            taken = self._taken
+            self.model.sync.ping()
+            self.turn()
+            await self.line.hears("pong", len(self.line.of("pong")) + 1)
+            self.turn()
+
+    async def up(self) -> None:
+        """Wait until it was let in and has all it needs."""
+        while not self.model.connected:
+            await self.line.until(lambda: self._taken < len(self.line.sent))
+            self.turn()
+        await self.settled()
+
+
+async def app(office: Office, variant: str = "ios") -> App:
+    """An app that was let in."""
+    _, key = await office.devices.pair(None)
+    made = App(office, PhoneModel(key, VARIANTS[variant]))
+    await made.up()
+    return made
