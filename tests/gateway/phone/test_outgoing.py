@@ -60,7 +60,7 @@ ONE_OF_EACH = [
     outgoing_recipes.recipe_step_transition(SESSION, "fix", "commit"),
     outgoing_recipes.orchestration_retry(SESSION, "fix", "no JSON"),
     outgoing_recipes.recipe_exited(SESSION, an_exit(category="error")),
-    outgoing_recipes.recipe_error(SESSION, outgoing_recipes.NOT_FOUND),
+    *outgoing_recipes.recipe_error(SESSION, outgoing_recipes.SWITCHED_OFF),
     outgoing_recipes.recipe_paused(SESSION),
     outgoing_recipes.recipe_resumed(SESSION),
     outgoing_recipes.steer_result(SESSION, "queued"),

@@ -122,11 +122,11 @@ def test_the_way_through_the_steps() -> None:
 @pytest.mark.parametrize("session_id", [SESSION, None])
 def test_a_recipe_that_fails(error: str, words: str, session_id: str | None) -> None:
     """P-11.9"""
-    assert read(recipes.recipe_error(session_id, error)) == {
-        "type": "recipe_error",
-        "session_id": session_id,
-        "error": words,
-    }
+    failed, *shown = map(read, recipes.recipe_error(session_id, error))
+    assert failed == {"type": "recipe_error", "session_id": session_id, "error": words}
+    named = {} if session_id is None else {"session_id": session_id}
+    alone = error == recipes.NOT_FOUND
+    assert shown == ([] if alone else [{"type": "error", "message": words} | named])
 
 
 def test_a_recipe_that_is_over() -> None:

@@ -101,6 +101,7 @@ async def test_a_recipe_goes_on_in_a_session_that_is_there_in_its_own_directory(
 async def test_a_recipe_that_cannot_be_started_is_a_recipe_error(
     office: Office, machine: Machine, one: str, fields: dict[str, str], said: str
 ) -> None:
+    """P-11.9: and an error, which is what the apps show."""
     if fields.get("working_directory") == ".":
         fields = fields | where(machine)
     line = await office.connected()
@@ -108,7 +109,10 @@ async def test_a_recipe_that_cannot_be_started_is_a_recipe_error(
     line.say("start_recipe", session_id=mine, **fields)
     refused = await line.hears("recipe_error")
     assert refused["session_id"] == mine and said in refused["error"]
+    await line.caught_up()
     assert line.of("recipe_started") == []
+    shown = [] if said == "Recipe not found" else [(mine, refused["error"])]
+    assert [(each["session_id"], each["message"]) for each in line.of("error")] == shown
 
 
 async def test_a_busy_session_refuses_a_second_recipe_and_the_first_goes_on(
@@ -117,7 +121,9 @@ async def test_a_busy_session_refuses_a_second_recipe_and_the_first_goes_on(
     _, turn = await office.daemon.begun(one)
     line = await office.connected()
     line.say("start_recipe", session_id=turn.request.session_id, recipe_id=one, **where(machine))
-    await line.hears("recipe_error")
+    refused = await line.hears("recipe_error")
+    shown = await line.hears("error")
+    assert (shown["message"], shown["session_id"]) == (refused["error"], turn.request.session_id)
     turn.complete()
     await line.hears("recipe_exited")
 
@@ -193,13 +199,16 @@ async def test_an_answer_that_cannot_be_read_is_told_each_time_and_then_that_it_
     for failed in range(1, 5):  # the first answer and three retries
         (await office.daemon.turn()).complete("gibberish")
         await line.hears("orchestration_retry", failed)
-    await line.hears("error")
+    await line.hears("recipe_exited")
+    await line.until(lambda: line.sent[-1]["type"] == "error")
     errors = [m["error"] for m in line.of("recipe_error")]
     assert set(errors[:-1]) == {"Invalid JSON response from agent"}
     assert errors[-1] == "Max retries exceeded"
     over = line.of("recipe_exited")[0]
     assert (over["reason"], over["category"]) == ("orchestration-error", "error")
-    assert over["error"] and line.of("error")
+    assert over["error"]
+    said = [m["message"] for m in line.of("error")]
+    assert said[:-1] == errors and said[-1] not in errors
 
 
 async def test_a_recipe_that_is_ended_says_so_when_its_session_is_free(
@@ -267,7 +276,8 @@ async def test_recipes_are_offered_until_they_are_switched_off(
     assert (await line.hears("available_recipes", 2))["recipes"] == []
     assert (await other.hears("available_recipes"))["recipes"] == []
     line.say("start_recipe", session_id=None, recipe_id=one, **where(machine))
-    assert "off" in (await line.hears("recipe_error"))["error"]
+    off = (await line.hears("recipe_error"))["error"]
+    assert "off" in off and (await line.hears("error"))["message"] == off
     line.say("set_orchestration", enabled=True)
     assert (await line.hears("available_recipes", 3))["recipes"] != []
 

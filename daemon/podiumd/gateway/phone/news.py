@@ -139,7 +139,7 @@ class News:
                 case Retried(step=step, error=error):
                     payloads = [
                         recipes.orchestration_retry(session_id, step, error),
-                        recipes.recipe_error(session_id, recipes.INVALID_JSON),
+                        *recipes.recipe_error(session_id, recipes.INVALID_JSON),
                     ]
                 case Ended(exit=exit):
                     payloads = words.ended(session_id, exit)

@@ -110,9 +110,16 @@ def exit_notice(session_id: str, exit: Json) -> bytes | None:
     return outgoing.error(words, session_id=session_id)
 
 
-def recipe_error(session_id: str | None, error: str) -> bytes:
-    """A recipe could not be started, or an answer in it could not be read."""
-    return frame("recipe_error", session_id=session_id, error=error)
+def recipe_error(session_id: str | None, error: str) -> list[bytes]:
+    """A recipe could not be started, or an answer in it could not be read.
+
+    The apps that exist show an ``error`` and know nothing of the other: they would wait for the
+    recipe's start until they take the connection for broken.
+    """
+    failed = frame("recipe_error", session_id=session_id, error=error)
+    if error == NOT_FOUND:
+        return [failed]
+    return [failed, outgoing.error(error, session_id=session_id)]
 
 
 def recipe_paused(session_id: str) -> bytes:

@@ -38,7 +38,7 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
             directory = (await service.sessions_get(session_id))["working_directory"]
         if directory is None:
             words_ = "A new session needs a working_directory."
-            phone.send(outgoing_recipes.recipe_error(session_id, words_))
+            _refuse(phone, session_id, words_)
             return
         run = await service.start_run(
             StartRun(
@@ -50,12 +50,12 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
             )
         )
     except OrchestrationDisabled:
-        phone.send(outgoing_recipes.recipe_error(session_id, outgoing_recipes.SWITCHED_OFF))
+        _refuse(phone, session_id, outgoing_recipes.SWITCHED_OFF)
         return
     except PodiumError as refusal:
         missing = isinstance(refusal, NotFound) and refusal.data["kind"] == "recipe"
         said = outgoing_recipes.NOT_FOUND if missing else refusal.message
-        phone.send(outgoing_recipes.recipe_error(session_id, said))
+        _refuse(phone, session_id, said)
         return
     begun, _ = await service.run_events(run["run_id"], 0, 1)
     if (await service.get_run(run["run_id"]))["status"] == "ended":
@@ -72,6 +72,11 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
     )
     phone.send(words.started(shown, message.ios_session_id, run["status"]))
     phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
+
+
+def _refuse(phone: Phone, session_id: str | None, words_: str) -> None:
+    for payload in outgoing_recipes.recipe_error(session_id, words_):
+        phone.send(payload)
 
 
 async def exit_recipe(phone: Phone, message: requests.ExitRecipe) -> None:

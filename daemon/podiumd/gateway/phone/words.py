@@ -37,7 +37,7 @@ def ended(session_id: str, exit: Json) -> list[bytes]:
     """What a phone is told of the end of a recipe; apps of today show only the ``error``."""
     frames = [recipes.recipe_exited(session_id, exit)]
     if exit["reason"] == "orchestration-error":
-        frames.insert(0, recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED))
+        frames = [*recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED), *frames]
     notice = recipes.exit_notice(session_id, exit)
     return frames if notice is None else [*frames, notice]
 
