@@ -47,6 +47,72 @@ def everything(root: Path) -> set[str]:
     return {str(path.relative_to(root)) for path in root.rglob("*")}
 
 
+@pytest.mark.parametrize("named", ["~/Downloads", "~/a/b c/d", "{home}/Downloads"])
+async def test_a_directory_below_the_home_that_is_not_there_is_made(
+    files: Resources, tmp_path: Path, named: str
+) -> None:
+    named = named.format(home=tmp_path)
+    assert await files.list(named) == []
+    assert everything(tmp_path) == set()
+    stored = await files.put(named, "note.txt", b"hello")
+    again = await files.put_base64(named, "more.txt", base64.b64encode(b"x").decode())
+    assert Path(stored.path).read_bytes() == b"hello"
+    assert Path(stored.path).is_relative_to(tmp_path)
+    assert Path(stored.path).parents[2].stat().st_mode & 0o777 == 0o700
+    assert {each.filename for each in await files.list(named)} == {"note.txt", again.filename}
+    assert (await files.delete(named, "note.txt")).filename == "note.txt"
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "{outside}/new",
+        "~/../outside/new",
+        "~/inside/../../outside/new",
+        "~/link/new",
+        "~/dangling",
+        "~/file/new",
+        "~/" + "x" * 300,
+        "~/" + "d/" * 40,
+    ],
+)
+async def test_nothing_is_made_outside_of_the_home_or_behind_a_link(
+    tmp_path: Path, named: str
+) -> None:
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    home.mkdir()
+    outside.mkdir()
+    (home / "link").symlink_to(outside)
+    (home / "dangling").symlink_to(outside / "new")
+    (home / "file").write_text("")
+    before = everything(tmp_path)
+    files = Resources(home, wall=lambda: NOON)
+    with pytest.raises(BadPlace):
+        await files.put(named.format(outside=outside), "note.txt", b"hello")
+    assert everything(tmp_path) == before
+
+
+async def test_a_bad_upload_makes_no_directory(files: Resources, tmp_path: Path) -> None:
+    with pytest.raises(BadContent):
+        await files.put_base64("~/Downloads", "note.txt", "no base64")
+    with pytest.raises(BadName):
+        await files.put("~/Downloads", "../note.txt", b"")
+    assert everything(tmp_path) == set()
+
+
+async def test_a_place_that_is_not_there_has_no_files_and_what_is_no_directory_is_told(
+    files: Resources, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert await files.list("/nowhere/at/all") == await files.list("~/Downloads") == []
+    with pytest.raises(BadPlace, match="is not there"):
+        await files.list("~/file")
+    with pytest.raises(BadPlace, match="no absolute path"):
+        await files.list("Downloads")
+    with pytest.raises(BadPlace, match="is not there"):
+        await files.delete("~/Downloads", "note.txt")
+
+
 async def test_a_file_is_stored_with_its_size_and_a_time_without_fraction(
     files: Resources, place: Path
 ) -> None:
@@ -145,7 +211,7 @@ async def test_a_place_that_is_a_link_a_file_or_relative_is_refused(
 ) -> None:
     (tmp_path / "link").symlink_to(place)
     (tmp_path / "file").write_text("")
-    for name in ("link", "file", "missing"):
+    for name in ("link", "file"):
         with pytest.raises(BadPlace):
             await files.put(str(tmp_path / name), "a", b"")
     with pytest.raises(BadPlace):

@@ -15,6 +15,10 @@ from podiumd.projects.errors import BadPlace
 LIMIT_SECONDS = 5.0
 MOST_LOOKS = 8
 
+MOST_DEEP = 32
+MOST_NAME_BYTES = 255
+"""Of a directory that is made: how far below the home, and of one name on the way."""
+
 T = TypeVar("T")
 
 
@@ -102,9 +106,30 @@ def named_directory(named: str, home: Path) -> Path:
 async def existing_directory(named: str, home: Path) -> Path:
     """The directory that ``named`` stands for. Raises ``BadPlace`` where there is none."""
     path = named_directory(named, home)
-    if await look(path, lambda: _is_directory(path)):
+    if await is_there(path):
         return path
-    raise BadPlace(f"The directory '{named}' is not there.")
+    raise not_there(named)
+
+
+async def is_there(path: Path) -> bool:
+    """Whether a path is that of a directory. Raises ``BadPlace`` where it does not answer."""
+    return await look(path, lambda: _is_directory(path))
+
+
+def not_there(named: str) -> BadPlace:
+    """What to say of a directory that is not there."""
+    return BadPlace(f"The directory '{named}' is not there.")
+
+
+def below(path: Path, home: Path) -> tuple[str, ...] | None:
+    """The names that lead from the home down to a path; ``None`` where the path is not below it, or
+    is no plain way to it."""
+    try:
+        names = path.relative_to(home).parts
+    except ValueError:
+        return None
+    possible = all(len(os.fsencode(name)) <= MOST_NAME_BYTES for name in names)
+    return names if possible and ".." not in names and len(names) <= MOST_DEEP else None
 
 
 def _is_directory(path: Path) -> bool:

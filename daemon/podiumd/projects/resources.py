@@ -1,5 +1,8 @@
 """Files that a person sends from a phone: kept in ``.untethered/resources`` of a directory.
 
+A directory below the home that is not there is made: the apps send to ``~/Downloads`` unless told
+otherwise, which servers do not have.
+
 Every step below the directory that was named goes through the descriptor of the directory above
 and follows no link, so that nothing which somebody puts there between a look and an act leads
 elsewhere. A file is there whole or not at all. All functions but ``Resources`` block.
@@ -30,7 +33,14 @@ from podiumd.projects.errors import (
     TooLarge,
 )
 from podiumd.projects.filenames import checked_name, numbered
-from podiumd.projects.places import existing_directory
+from podiumd.projects.places import (
+    below,
+    existing_directory,
+    is_there,
+    look,
+    named_directory,
+    not_there,
+)
 
 MOST_BYTES = 100 * 1024 * 1024
 MOST_LISTED = 1000
@@ -60,7 +70,8 @@ class Resources:
 
     ``home`` is what ``~`` stands for in a storage location. Every method raises ``BadPlace`` for
     one that is no absolute path of a directory or that a link leads out of, and
-    ``StorageFailed`` where the disk refuses.
+    ``StorageFailed`` where the disk refuses. Only ``put`` makes one that is not there, and only
+    below the home.
     """
 
     def __init__(
@@ -86,13 +97,22 @@ class Resources:
     async def _put(
         self, storage_location: str, filename: str, content: Iterable[bytes]
     ) -> Resource:
-        place = await existing_directory(storage_location, self._home)
-        return await trio.to_thread.run_sync(store, place, filename, content, self._wall())
+        place = named_directory(storage_location, self._home)
+        names: tuple[str, ...] | None = None
+        if not await is_there(place):
+            names = below(place, self._home)
+            if names is None:
+                raise not_there(storage_location)
+        return await trio.to_thread.run_sync(store, place, filename, content, self._wall(), names)
 
     async def list(self, storage_location: str) -> list[Resource]:
-        """The stored files, newest first, at most 1000."""
-        place = await existing_directory(storage_location, self._home)
-        return await trio.to_thread.run_sync(listed, place)
+        """The stored files, newest first, at most 1000; where nothing is, there are none."""
+        place = named_directory(storage_location, self._home)
+        if await is_there(place):
+            return await trio.to_thread.run_sync(listed, place)
+        if await look(place, lambda: os.path.lexists(place)):
+            raise not_there(storage_location)
+        return []
 
     async def delete(self, storage_location: str, filename: str) -> Resource:
         """Delete a stored file and return what it was. Raises ``BadName``, ``NoSuchFile``."""
@@ -127,12 +147,21 @@ def _no_base64() -> BadContent:
     return BadContent("The content of the file is no valid base64.")
 
 
-def store(place: Path, filename: str, content: Iterable[bytes], now: datetime) -> Resource:
-    """Store a file in ``place``. Raises ``BadName``, ``BadPlace``, ``StorageFailed``, and what
-    comes out of ``content``; then nothing is stored."""
+def store(
+    place: Path,
+    filename: str,
+    content: Iterable[bytes],
+    now: datetime,
+    names: tuple[str, ...] | None = None,
+) -> Resource:
+    """Store a file in ``place``; with ``names``, which are its last ones, those are made.
+
+    Raises ``BadName``, ``BadPlace``, ``StorageFailed``, and what comes out of ``content``; then
+    nothing is stored.
+    """
     name = checked_name(filename)
     stamp = f"{now.astimezone(UTC):%Y%m%d%H%M%S}"
-    with _folder(place, make=True) as folder:
+    with _folder(place, make=True, names=names) as folder:
         _remove_old_drafts(folder)
         draft = f"{_DRAFT}{secrets.token_hex(16)}"
         try:
@@ -181,17 +210,19 @@ def delete(place: Path, filename: str) -> Resource:
 
 
 @contextmanager
-def _folder(place: Path, *, make: bool) -> Iterator[int]:
-    """The descriptor of the folder for files in ``place``.
+def _folder(place: Path, *, make: bool, names: tuple[str, ...] | None = None) -> Iterator[int]:
+    """The descriptor of the folder for files in ``place``, whose last ``names`` are to be made.
 
     Raises ``NoSuchFile`` where it is not there and not to be made. An ``OSError`` in the block
     becomes ``StorageFailed``.
     """
     opened: list[int] = []
+    last = (place.name or ".",) if names is None else names
+    above = place.parents[len(last) - 1] if place.name else place
     try:
-        above = os.open(place.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        opened.append(above)
-        opened.append(_enter(place.name or ".", above, make=False))
+        opened.append(os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+        for name in last:
+            opened.append(_enter(name, opened[-1], make=names is not None))
         for name in FOLDER:
             opened.append(_enter(name, opened[-1], make=make))
         yield opened[-1]

@@ -108,6 +108,23 @@ async def test_a_file_is_stored_listed_and_deleted(office: Office, machine: Mach
     assert not Path(stored["path"]).exists()
 
 
+async def test_the_place_that_the_apps_send_to_by_themselves_is_made(
+    office: Office, tmp_path: Path
+) -> None:
+    """P-14.5"""
+    place = {"storage_location": "~/Downloads"}
+    line = await office.connected()
+    line.say("list_resources", **place)
+    assert (await line.hears("resources_list"))["resources"] == []
+    line.say("upload_file", filename="note.txt", content="aGVsbG8=", **place)
+    stored = await line.hears("file_uploaded")
+    assert stored["path"].startswith(f"{tmp_path}/home/Downloads/")
+    line.say("list_resources", **place)
+    assert len((await line.hears("resources_list", 2))["resources"]) == 1
+    line.say("upload_file", filename="note.txt", content="", storage_location="/nowhere")
+    assert "is not there" in (await line.hears("error"))["message"]
+
+
 async def test_a_file_with_a_hostile_name_is_an_error_that_the_app_knows(
     office: Office, machine: Machine
 ) -> None:

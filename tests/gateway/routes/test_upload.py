@@ -32,6 +32,13 @@ async def test_a_file_is_stored_and_everything_about_it_told(station: Station) -
     assert told["timestamp"].endswith("Z") and "." not in told["timestamp"]
 
 
+async def test_the_place_that_the_apps_send_to_by_themselves_is_made(station: Station) -> None:
+    answer = await station.post("/upload", sent("~/Downloads"))
+    assert answer.status == 200
+    assert Path(answer.json["path"]).read_bytes() == CONTENT
+    assert "/Downloads/.untethered/resources/" in answer.json["path"]
+
+
 @pytest.mark.parametrize(
     ("fields", "status"),
     [
@@ -41,6 +48,7 @@ async def test_a_file_is_stored_and_everything_about_it_told(station: Station) -
         ({"content": "no base64!"}, 400),
         ({"content": None}, 400),
         ({"storage_location": "/nowhere/at/all"}, 404),
+        ({"storage_location": "~/../nowhere"}, 404),
         ({"storage_location": "relative"}, 404),
         ({"storage_location": None}, 400),
     ],
