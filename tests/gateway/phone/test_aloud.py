@@ -18,7 +18,7 @@ async def test_a_recipe_is_told_step_by_step(office: Office, gated: str) -> None
     (await office.daemon.turn()).complete()
     await office.daemon.ended(run_id)
     ended = await line.hears("speak", len(line.of("speak")) + 1)
-    assert "Task implementation committed successfully" in ended["text"]
+    assert "Turn complete." in ended["text"]
     kinds = [each["type"] for each in line.sent]
     assert kinds.index("recipe_exited") < len(kinds) - 1 - kinds[::-1].index("speak")
 
