@@ -67,7 +67,7 @@ def up(foreground: bool, config: str | None, json: bool) -> int:
         if rival is None:
             raise
         return _already(rival, config, json)
-    return _report(started, "running", json) if own else _already(started, config, json)
+    return _begun(started, config, json) if own else _already(started, config, json)
 
 
 def _up_as_service(foreground: bool, config: str | None, json: bool) -> int:
@@ -83,7 +83,18 @@ def _up_as_service(foreground: bool, config: str | None, json: bool) -> int:
         )
     from podium import commands_service
 
-    return _report(commands_service.start(), "running", json)
+    return _begun(commands_service.start(), None, json)
+
+
+def _begun(status: Json, config: str | None, json: bool) -> int:
+    """A daemon of which nobody knows yet whether any agent can work for it."""
+    code = _report(status, "running", json)
+    if not json:
+        from podium import commands_doctor
+
+        if said := commands_doctor.unready(config):
+            text.emit(f"{text.fold(said)}\n")
+    return code
 
 
 def _already(status: Json, config: str | None, json: bool) -> int:

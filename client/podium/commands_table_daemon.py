@@ -41,12 +41,13 @@ DAEMON = (
     Command(
         ("doctor",),
         "look for what is wrong, and say how to mend it",
-        "Examine agents, directories, socket, port, disk, databases, service, limits of the system "
-        "and what was left over: a line a check, with a fix where one is needed. Exit code 1 where "
-        "something is broken. Changes nothing, and works without a running daemon.",
+        "Examine agents and their login, directories, socket, port, disk, databases, service, "
+        "limits of the system and what was left over: a line for what is not well, with a fix. "
+        "Exit code 1 where something is broken. Changes nothing, asks no model, and works without "
+        "a running daemon.",
         "podium doctor",
         "commands_doctor:doctor",
-        (CONFIG, JSON),
+        (option("--all", "what is well, too", dest="whole"), CONFIG, JSON),
     ),
 )
 

@@ -78,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="look at everything that Podium needs")
     doctor.set_defaults(command="doctor")
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
+    doctor.add_argument("--all", action="store_true", help="what is well, too")
+    doctor.add_argument("--agents", action="store_true", help="only whether any agent can work")
     service = commands.add_parser("service", help="run as a service of your session")
     service.set_defaults(command="service")
     add_service_arguments(service)
@@ -86,10 +88,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _doctor(options: argparse.Namespace) -> int:
     from podiumd.doctor import report
-    from podiumd.doctor.run import examine
+    from podiumd.doctor.run import examine, unready
 
+    if options.agents:
+        return _emit(unready(os.environ, Path.home(), options.config))
     checks = examine(os.environ, Path.home(), options.config)
-    words = report.text(checks, colours=report.wants_colours(os.environ))
+    colours = report.wants_colours(os.environ)
+    words = report.text(checks, colours=colours, whole=options.all)
     code = _emit(json.dumps(report.document(checks)) if options.json else words.rstrip("\n"))
     return code or int(report.is_broken(checks))
 

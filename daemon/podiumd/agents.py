@@ -19,7 +19,11 @@ from podiumd.sessions.tree import Root
 from podiumd.tools.environment import child_environment
 
 _FIXES = {
-    "claude": "Install it, or set [agents.claude] command in the configuration.",
+    "claude": (
+        "Install it, or set [agents.claude] command in the configuration; a PATH that has changed "
+        "takes 'podium down && podium up'. '--agent native' needs no such program, only a key for "
+        "a model or one on this machine."
+    ),
     "native": "docs/native.md tells of other providers, and of models on this machine.",
 }
 

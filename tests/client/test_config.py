@@ -128,6 +128,9 @@ def test_doctor_is_answered_by_the_daemons_module_with_its_exit_code(tmp_path: P
     assert done.stdout == "['--config', '/c.toml', 'doctor', '--json']\n"
     assert (done.returncode, done.stderr) == (1, "")
     assert podium(tmp_path / "s", "doctor", settings=settings).stdout == "['doctor']\n"
+    assert podium(tmp_path / "s", "doctor", "--all", settings=settings).stdout == (
+        "['doctor', '--all']\n"
+    )
 
 
 def test_both_run_the_daemon_of_this_installation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +144,6 @@ def test_both_run_the_daemon_of_this_installation(monkeypatch: pytest.MonkeyPatc
         return Done()
 
     monkeypatch.setattr("subprocess.run", run)
-    assert commands_doctor.doctor(None, json=False) == 0
+    assert commands_doctor.doctor(whole=False, config=None, json=False) == 0
     assert commands_config.config("path", False, None, False) == 0
     assert [command[:4] for command in seen] == [[sys.executable, "-P", "-m", "podiumd"]] * 2

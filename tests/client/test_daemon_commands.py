@@ -28,6 +28,9 @@ signal.alarm(60)
 if "config" in sys.argv:
     print(json.dumps(sys.argv[1:]))
     sys.exit(7)
+if "doctor" in sys.argv:
+    print(os.environ.get("PODIUM_TEST_UNREADY", ""))
+    sys.exit()
 mood = os.environ.get("PODIUM_TEST", "")
 if mood == "refuse":
     sys.exit("config.toml:3: unknown key 'portt'; did you mean 'port'?")
@@ -81,6 +84,16 @@ def home(tmp_path: Path) -> Iterator[Home]:
     yield home
     if (tmp_path / "podium.sock").exists():
         home.podium("down")
+
+
+def test_up_says_at_the_end_why_no_agent_can_work_yet(home: Home) -> None:
+    words = "No agent is ready yet: 'podium doctor' says what to install."
+
+    first = home.podium("up", PODIUM_TEST_UNREADY=words)
+    again = home.podium("up", PODIUM_TEST_UNREADY=words)
+
+    assert first.stdout.splitlines()[2:] == [words]
+    assert words not in again.stdout
 
 
 def test_up_starts_a_daemon_of_its_own_session_and_tells_where_it_is(home: Home) -> None:

@@ -17,12 +17,14 @@ from tests.speech.speeches import model_in
 
 def test_an_agent_that_runs_is_told_with_its_version_and_place(tmp_path: Path) -> None:
     place = program(tmp_path, "claude", 'echo "2.1.0 (Claude Code)"; echo more')
+    (tmp_path / ".claude.json").write_text("{}")
     found = only(agents.claude(subject(tmp_path)))
     assert (found.state, found.message) == ("ok", f"2.1.0 (Claude Code) at {place}")
 
 
 def test_an_agent_is_asked_with_the_environment_that_turns_get(tmp_path: Path) -> None:
     program(tmp_path, "claude", 'echo "$A-$SECRET-$PODIUM_TURN-$DISABLE_AUTOUPDATER"')
+    (tmp_path / ".claude.json").write_text("{}")
     patient = with_settings(subject(tmp_path), agents__claude__env={"A": "1"})
     environ = {**patient.environ, "SECRET": "x", "PODIUM_TURN": "t"}
     found = only(agents.claude(replace(patient, environ=environ, daemon_environ=environ)))
@@ -179,3 +181,37 @@ def test_speech_may_be_missing_and_its_model_may_not_be_nowhere(
     assert only(agents.voice(played)).message == "engine scripted"
     nowhere = with_settings(patient, voice__model=str(tmp_path / "model"))
     assert only(agents.voice(nowhere)).state == "warn"
+
+
+def test_the_key_of_the_native_agent_may_be_in_the_shell_alone(tmp_path: Path) -> None:
+    patient = with_settings(subject(tmp_path), agents__native__model="m-1")
+    environ = {**patient.environ, "ANTHROPIC_API_KEY": "secret"}
+    found = only(agents.native(replace(patient, environ=environ)))
+    assert (found.state, found.message) == (
+        "broken",
+        "its key is set here and not in the daemon's environment",
+    )
+    assert found.fix == "'podium down && podium up' from this shell"
+
+
+def test_who_makes_commits_is_known_by_the_environment_or_by_settings(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    assert git is not None
+    bare = {"HOME": str(tmp_path), "PATH": str(Path(git).parent)}
+    # Without this git makes up an address of the machine's name, where it has one.
+    (tmp_path / ".gitconfig").write_text("[user]\nuseConfigOnly = true\n")
+    unknown = only(agents.identity(subject(tmp_path, daemon_environ=bare)))
+    assert (unknown.state, unknown.check) == ("warn", "git identity")
+    assert "git config --global user.name" in unknown.fix
+    ada = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
+    }
+    found = only(agents.identity(subject(tmp_path, daemon_environ={**bare, **ada})))
+    assert (found.state, found.message) == ("ok", "Ada <ada@example.org>")
+    (tmp_path / ".gitconfig").write_text("[user]\nname = Bob\nemail = b@example.org\n")
+    found = only(agents.identity(subject(tmp_path, daemon_environ=bare)))
+    assert found.message == "Bob <b@example.org>"
+    absent = only(agents.identity(subject(tmp_path)))
+    assert absent.state == "ok" and "there is no git" in absent.message

@@ -87,7 +87,9 @@ def test_a_broken_configuration_is_the_first_thing_told_and_the_rest_is_looked_a
     assert done.returncode == 1
     assert first.startswith("broken  configuration ")
     assert "config.toml:2: unknown key 'limits.max_agentss'" in first
-    assert len(others) == len(run.CHECKS) + 1
+    assert "('podium doctor --all' lists them)" in others[-1]
+    whole = doctor(home, "--all", PODIUM_HOME=str(home)).stdout.splitlines()
+    assert whole[0].split() == first.split() and len(whole) == len(run.CHECKS) + 2
 
 
 def test_a_socket_path_that_is_too_long_is_one_sentence(home: Path) -> None:

@@ -14,27 +14,40 @@ CHECKS = [
 
 
 def test_each_check_is_one_line_with_its_fix_and_the_last_line_sums_up() -> None:
-    assert text(CHECKS, colours=False) == (
+    assert text(CHECKS, colours=False, whole=True) == (
         "ok      git           2.40\n"
         "warn    disk latency  150 ms a commit. Fix: use a local disk\n"
         "broken  port          taken. Fix: set gateway.port\n"
-        "3 checks: 1 broken, 1 to look at. Nothing was changed.\n"
+        "3 checks: 1 broken, 1 to look at, 1 well. Nothing was changed.\n"
     )
-    assert text(CHECKS[:1], colours=False).endswith("All 1 checks are well.\n")
+    assert text(CHECKS[:1], colours=False, whole=True).endswith("All 1 checks are well.\n")
+
+
+def test_what_is_well_is_counted_and_not_listed_unless_it_is_asked_for() -> None:
+    assert text(CHECKS, colours=False, whole=False) == (
+        "warn    disk latency  150 ms a commit. Fix: use a local disk\n"
+        "broken  port          taken. Fix: set gateway.port\n"
+        "3 checks: 1 broken, 1 to look at, 1 well ('podium doctor --all' lists them). "
+        "Nothing was changed.\n"
+    )
+    assert text(CHECKS[:1], colours=False, whole=False) == (
+        "All 1 checks are well ('podium doctor --all' lists them).\n"
+    )
 
 
 def test_a_fix_that_is_a_command_is_not_announced_twice() -> None:
-    line = text([warn("voice", "no model", "Run: podium voice install base")], colours=False)
+    found = [warn("voice", "no model", "Run: podium voice install base")]
+    line = text(found, colours=False, whole=False)
     assert line.startswith("warn    voice  no model. Fix: podium voice install base\n")
 
 
 def test_what_a_program_named_itself_cannot_change_a_terminal() -> None:
-    line = text([ok("port", "taken by \x1b[2J\nx")], colours=False).splitlines()[0]
+    line = text([ok("port", "taken by \x1b[2J\nx")], colours=False, whole=True).splitlines()[0]
     assert line.endswith("taken by \\x1b[2J\\nx")
 
 
 def test_colours_stand_for_the_states_alone() -> None:
-    lines = text(CHECKS, colours=True).splitlines()
+    lines = text(CHECKS, colours=True, whole=True).splitlines()
     assert [line[:5] for line in lines[:3]] == ["\x1b[32m", "\x1b[33m", "\x1b[31m"]
 
 

@@ -310,6 +310,8 @@ async def test_the_agent_is_available_and_a_missing_or_broken_one_says_why(
 ) -> None:
     assert await claude.available(rig.command[:1], rig.environment) is None
     missing = await claude.available(("no-such-agent",), rig.environment)
-    assert missing == "`no-such-agent` is no program on PATH"  # what to do is said once, with it
+    assert (
+        missing == "`no-such-agent` is no program on the PATH that the daemon was started with"
+    )  # what to do is said once, with it
     broken = await claude.available(("false",), rig.environment)
     assert broken is not None and "status 1" in broken

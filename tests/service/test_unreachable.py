@@ -52,6 +52,7 @@ def test_install_changes_nothing_and_says_so(
     done = somebody.podium("service", "install")
 
     assert up.returncode == 0, up.stderr
+    assert up.stdout.splitlines()[2].startswith("No agent is ready yet: ")
     assert (done.returncode, done.stdout) == (1, "")
     assert "systemd's user manager cannot be reached (" in done.stderr
     assert "nothing was changed. 'podium up' runs the daemon without a service." in done.stderr

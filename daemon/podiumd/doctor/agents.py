@@ -12,6 +12,7 @@ from typing import Final
 import trio
 
 from podiumd.config import NativeSettings, VoiceSettings
+from podiumd.doctor.login import KEYS, Login, by_environment, by_its_word, was_started
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 from podiumd.drivers.claude_args import ENVIRONMENT
@@ -21,10 +22,12 @@ from podiumd.drivers.script import ScriptError, load_script
 from podiumd.speech import openai, wyoming
 from podiumd.speech.models import Models
 from podiumd.tools.environment import child_environment
+from podiumd.tools.git_settings import git_environment
 from podiumd.tools.sandbox import Probe
 
 _ANSWER_SECONDS: Final = 10.0
 _MOST_SAID: Final = 200
+NOT_LOGGED_IN: Final = "claude is not logged in"
 
 
 def claude(subject: Subject) -> list[Check]:
@@ -33,7 +36,7 @@ def claude(subject: Subject) -> list[Check]:
     Where it is missing and the native agent can be used, nothing is broken.
     """
     name, command = "agent claude", subject.config.agents.claude.command
-    theirs, ours = _environment(subject, subject.daemon_environ), _environment(subject)
+    theirs, ours = environment(subject, subject.daemon_environ), environment(subject)
     program = shutil.which(command, path=theirs.get("PATH"))
     if program is None:
         elsewhere = shutil.which(command, path=ours.get("PATH"))
@@ -50,7 +53,33 @@ def claude(subject: Subject) -> list[Check]:
     if fault:
         fix = "run it yourself to see why, or install it anew"
         return [broken(name, f"{program} {fault}", fix)]
-    return [ok(name, f"{said} at {program}")]
+    login = _login(program, theirs)
+    if login.there is False:
+        return [_not_logged_in(subject, f"{said} at {program}", theirs, ours)]
+    how = f", {login.how}" if login.how else ""
+    return [ok(name, f"{said} at {program}{how}")]
+
+
+def _login(program: str, environment: Mapping[str, str]) -> Login:
+    """By its own word, but never so that it makes files in a home where there are none."""
+    if not was_started(environment):
+        return by_environment(environment)
+    status, words, _ = _answer(
+        program, ["auth", "status", "--json"], {**environment, **ENVIRONMENT}
+    )
+    return Login(there=None) if status is None else by_its_word(words)
+
+
+def _not_logged_in(
+    subject: Subject, found: str, theirs: Mapping[str, str], ours: Mapping[str, str]
+) -> Check:
+    """The key may be in the shell of whoever asks, and not with the daemon."""
+    keys = [name for name in KEYS if ours.get(name) and not theirs.get(name)]
+    if keys:
+        message = f"{NOT_LOGGED_IN}: {keys[0]} is set here and not in the daemon's environment"
+        return warn("agent claude", f"{message} ({found})", f"{_anew(subject)} from this shell")
+    fix = f"run 'claude' in a terminal and log in, or export {KEYS[0]} and then {_anew(subject)}"
+    return warn("agent claude", f"{NOT_LOGGED_IN} ({found})", fix)
 
 
 def _missing(subject: Subject, message: str, fix: str) -> Check:
@@ -66,6 +95,9 @@ def native(subject: Subject) -> list[Check]:
     reason = problem(settings, subject.daemon_environ)
     if reason is not None and settings == NativeSettings():
         return [ok(name, f"not set up, and nothing else needs it ({reason})")]
+    if reason is not None and problem(settings, subject.environ) is None:
+        message = "its key is set here and not in the daemon's environment"
+        return [broken(name, message, f"{_anew(subject)} from this shell")]
     if reason is not None:
         fix = "set what is missing; 'podium config show' tells what is set"
         return [broken(name, reason, fix)]
@@ -123,8 +155,39 @@ def git(subject: Subject) -> list[Check]:
     return [ok("git", f"{said.removeprefix('git version ')} at {program}")]
 
 
+def identity(subject: Subject) -> list[Check]:
+    """Who git says makes the commits, by its settings or the environment."""
+    name, program = "git identity", shutil.which("git", path=subject.daemon_environ.get("PATH"))
+    if program is None:
+        return [ok(name, "not looked at: there is no git")]
+    said = ""
+    for wanted in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+        said, fault = ask(program, ["var", wanted], git_environment(subject.daemon_environ))
+        if fault:
+            message = "git does not know who you are: what agents change cannot be committed"
+            fix = (
+                "git config --global user.name 'Your Name' and git config --global user.email "
+                "you@example.org"
+            )
+            return [warn(name, message, fix)]
+    return [ok(name, said.rpartition(">")[0] + ">")]
+
+
 def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
     """The first line that a program says, or what is wrong with it."""
+    status, said, fault = _answer(program, options, environment)
+    words = said.partition("\n")[0]
+    if fault:
+        return "", fault
+    if status != 0:
+        return "", f"{' '.join(options)} ended with status {status}: {words[:_MOST_SAID]}"
+    return words[:_MOST_SAID] or "no version told", ""
+
+
+def _answer(
+    program: str, options: Sequence[str], environment: Mapping[str, str]
+) -> tuple[int | None, str, str]:
+    """Status and words of a program, or why there are none."""
     try:
         done = subprocess.run(
             [program, *options],
@@ -136,13 +199,10 @@ def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) ->
             check=False,
         )
     except OSError as error:
-        return "", f"cannot be run: {error.strerror}"
+        return None, "", f"cannot be run: {error.strerror}"
     except subprocess.TimeoutExpired:
-        return "", f"{' '.join(options)} did not answer within {_ANSWER_SECONDS:g} s"
-    words = (done.stdout or done.stderr).decode(errors="replace").strip().partition("\n")[0]
-    if done.returncode != 0:
-        return "", f"{' '.join(options)} ended with status {done.returncode}: {words[:_MOST_SAID]}"
-    return words[:_MOST_SAID] or "no version told", ""
+        return None, "", f"{' '.join(options)} did not answer within {_ANSWER_SECONDS:g} s"
+    return done.returncode, (done.stdout or done.stderr).decode(errors="replace").strip(), ""
 
 
 def _anew(subject: Subject) -> str:
@@ -151,16 +211,17 @@ def _anew(subject: Subject) -> str:
     return "'podium service install'" if served else subject.restart
 
 
-def _environment(subject: Subject, base: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(subject: Subject, base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What Claude Code is given where ``base``, else our own environment, is the daemon's."""
     settings = subject.config.agents.claude
-    environment = child_environment(
+    given = child_environment(
         subject.environ if base is None else base,
         agent="claude",
         pass_env=settings.pass_env,
         extra_env=settings.env,
         marker="",
     )
-    return {name: value for name, value in environment.items() if not name.startswith("PODIUM_")}
+    return {name: value for name, value in given.items() if not name.startswith("PODIUM_")}
 
 
 def voice(subject: Subject) -> list[Check]:

@@ -47,11 +47,13 @@ def is_broken(checks: Sequence[Check]) -> bool:
     return any(one.state == "broken" for one in checks)
 
 
-def text(checks: Sequence[Check], *, colours: bool) -> str:
-    """One line a check, each that is not well with its fix, and a last line that sums them up."""
-    width = max((len(one.check) for one in checks), default=0)
-    lines = [_line(one, width, colours=colours) for one in checks]
-    return "\n".join([*lines, _sum(checks)]) + "\n"
+def text(checks: Sequence[Check], *, colours: bool, whole: bool) -> str:
+    """One line a check that is not well, with its fix, and a last line that sums all up; with
+    ``whole`` a line for the others too."""
+    shown = [one for one in checks if whole or one.state != "ok"]
+    width = max((len(one.check) for one in shown), default=0)
+    lines = [_line(one, width, colours=colours) for one in shown]
+    return "\n".join([*lines, _sum(checks, whole=whole)]) + "\n"
 
 
 def _line(one: Check, width: int, *, colours: bool) -> str:
@@ -62,12 +64,15 @@ def _line(one: Check, width: int, *, colours: bool) -> str:
     return f"{state}  {one.check:<{width}}  {escape(one.message + fix)}"
 
 
-def _sum(checks: Sequence[Check]) -> str:
+def _sum(checks: Sequence[Check], *, whole: bool) -> str:
     bad = sum(one.state == "broken" for one in checks)
     doubtful = sum(one.state == "warn" for one in checks)
+    more = "" if whole else " ('podium doctor --all' lists them)"
     if not bad and not doubtful:
-        return f"All {len(checks)} checks are well."
-    return f"{len(checks)} checks: {bad} broken, {doubtful} to look at. Nothing was changed."
+        return f"All {len(checks)} checks are well{more}."
+    well = len(checks) - bad - doubtful
+    counted = f"{bad} broken, {doubtful} to look at, {well} well{more}"
+    return f"{len(checks)} checks: {counted}. Nothing was changed."
 
 
 def document(checks: Sequence[Check]) -> dict[str, Any]:

@@ -11,7 +11,18 @@ from typing import Final
 
 from podiumd.config import Config
 from podiumd.config_load import ConfigError, load
-from podiumd.doctor import agents, disk, gateway, leftovers, machine, places, service, settings
+from podiumd.doctor import (
+    agents,
+    disk,
+    gateway,
+    leftovers,
+    machine,
+    places,
+    provider,
+    ready,
+    service,
+    settings,
+)
 from podiumd.doctor.report import Check, broken
 from podiumd.doctor.subject import Subject, environment_of, find_daemon
 from podiumd.paths import Places, resolve
@@ -21,9 +32,11 @@ Look = Callable[[Subject], list[Check]]
 CHECKS: Final[tuple[tuple[str, Look], ...]] = (
     ("python", machine.python),
     ("git", agents.git),
+    ("git identity", agents.identity),
     ("agent claude", agents.claude),
     ("agent native", agents.native),
     ("agent scripted", agents.scripted),
+    ("provider", provider.provider),
     ("voice", agents.voice),
     ("configuration", settings.configuration),
     ("directories", places.directories),
@@ -55,6 +68,15 @@ def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = No
     subject = _subject(config, found, environ, home)
     checks = [(name, look) for name, look in CHECKS if not unusable or name != "configuration"]
     return [*unusable, *look_at(subject, checks)]
+
+
+def unready(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> str:
+    """Why no agent can work, in a sentence; nothing where one can.
+
+    Raises ``ConfigError`` and ``PlaceError``.
+    """
+    loaded = load(environ, sys.platform, home, config_flag)
+    return ready.unready(_subject(loaded.config, loaded.places, environ, home))
 
 
 def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Path) -> Subject:

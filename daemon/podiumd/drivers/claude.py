@@ -167,7 +167,7 @@ class ClaudeDriver:
         """
         program = shutil.which(command[0], path=environment.get("PATH"))
         if program is None:
-            return f"`{command[0]}` is no program on PATH"
+            return f"`{command[0]}` is no program on the PATH that the daemon was started with"
         try:
             with trio.fail_after(VERSION_SECONDS):
                 done = await trio.run_process(
