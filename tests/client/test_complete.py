@@ -69,7 +69,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["run", "fix-it", "--on-question", ""], ["ask", "wait", "fail"]),
         (["run", "fix-it", "--cwd", ""], [":directories"]),
         (["run", "-p", "a=b", "-"], ["-p", "--param", "--worktree", "--detach", "--agent",
-                                     "--session", "--cwd", "--on-question", "--json"]),
+                                     "--session", "--cwd", "--on-question", "--anyway", "--json"]),
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
         (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),
         (["help", "sta"], ["status"]),
