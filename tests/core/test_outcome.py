@@ -342,8 +342,9 @@ def test_a_hostile_text_costs_some_lines_for_each_of_its_characters(name: str) -
         assert isinstance(from_text(HOSTILE[name], ALLOWED), OutcomeError)
 
 
-def test_an_answer_after_hostile_text_is_still_found() -> None:
-    assert from_text(HOSTILE["keys"] + "\n" + YES, ALLOWED) == Outcome("no-issues")
+@pytest.mark.parametrize("name", ["keys", "comments"])
+def test_an_answer_after_hostile_text_is_still_found(name: str) -> None:
+    assert from_text(HOSTILE[name] + "\n" + YES, ALLOWED) == Outcome("no-issues")
 
 
 @given(st.text(alphabet='{}[]":,\\/*`outcome no-issues\n', max_size=120))

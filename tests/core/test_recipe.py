@@ -76,3 +76,11 @@ def test_no_to_a_gate_step_is_declining() -> None:
     assert declined.edge("no") == Edge(to="work")
     no = msgspec.structs.replace(ASK, on={"no": Edge(to="make")})
     assert no.edge("no") == Edge(to="make")
+
+
+def test_a_recipe_commits_where_a_step_of_it_does() -> None:
+    committing = msgspec.structs.replace(TURN, commits=True)
+    recipe = _recipe()
+    assert not recipe.commits
+    steps = {**recipe.steps, "work": committing}
+    assert msgspec.structs.replace(recipe, steps=steps).commits

@@ -98,6 +98,13 @@ def test_a_plain_prompt_is_a_run_without_recipe_and_limits() -> None:
     )
 
 
+def test_a_conversation_is_called_like_its_run() -> None:
+    play = Play(a_recipe())
+
+    view = views.talk_view(play.state)
+    assert view == {"run_id": RUN, "name": "Sample", "session_id": SESSION}
+
+
 def test_an_open_question_stands_in_its_run() -> None:
     play = Play(a_recipe()).begin()
     play.approve(description="List files")

@@ -293,6 +293,21 @@ def test_an_allow_for_the_session_writes_nothing_into_the_project() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rule", "sent_rule"),
+    [
+        ("Bash(git diff:*)", {"toolName": "Bash", "ruleContent": "git diff:*"}),
+        ("mcp__a__b", {"toolName": "mcp__a__b"}),
+        ("Bash(git", {"toolName": "Bash(git"}),
+    ],
+)
+def test_an_allow_for_the_session_may_be_of_certain_calls(
+    rule: str, sent_rule: dict[str, str]
+) -> None:
+    answer = sent(allow("r", None, [rule]))["response"]["response"]
+    assert answer["updatedPermissions"][0]["rules"] == [sent_rule]
+
+
 def test_a_denial_says_why_and_may_end_the_turn() -> None:
     answer = sent(deny("r", "no"))["response"]["response"]
     assert answer == {"behavior": "deny", "message": "no"}
