@@ -18,6 +18,7 @@ from podiumd.core.conversation import (
     Message,
     PastTurn,
     compose,
+    least_tokens,
     prompt_tokens,
     size_of,
 )
@@ -213,6 +214,12 @@ def test_a_prompt_leaves_room_for_the_reply_and_has_a_bound() -> None:
     assert prompt_tokens(10_000, 2_000) == 7_600
     assert prompt_tokens(10_000_000, 32_000) == MOST_TOKENS
     assert prompt_tokens(1_000, 2_000) == 0
+
+
+def test_fewer_tokens_than_a_gauge_ever_believes_no_text_has() -> None:
+    assert least_tokens(300_000) == 37_500
+    assert Gauge().learned(8_000, least_tokens(8_000)) != Gauge(), "as many are still believed"
+    assert Gauge().learned(8_000, least_tokens(8_000) - 1) == Gauge()
 
 
 def test_the_gauge_learns_from_what_a_server_counts() -> None:

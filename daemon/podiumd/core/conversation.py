@@ -108,6 +108,11 @@ class Composed(msgspec.Struct, frozen=True):
     fits: bool
 
 
+def least_tokens(size: int) -> int:
+    """So many tokens at least are so many bytes, whatever they say."""
+    return int(size / _MOST_BYTES)
+
+
 def prompt_tokens(window: int, reply_tokens: int) -> int:
     """How many tokens system text and messages may have together."""
     return max(0, min(int((window - reply_tokens) * 0.95), MOST_TOKENS))

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.report import TurnReport
+from podiumd.drivers.base import Output
+from podiumd.drivers.native.scripted_model import ScriptedModel
 from tests.drivers.native.bench import Bench, act
 from tests.drivers.rig import play
 from tests.tools.git_repository import commit, run_git
@@ -93,3 +95,64 @@ async def test_a_model_that_says_nothing_at_all_is_a_clear_error(tmp_path: Path)
     assert (report.kind, report.reason) == ("stopped", "orchestration-error")
     assert report.detail.startswith("the reply holds no text")
     assert bench.ledger.loop.iterations == 3
+
+
+@pytest.mark.parametrize("certain", [True, False])
+async def test_a_prompt_that_cannot_fit_is_refused_with_numbers_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, certain: bool
+) -> None:
+    """Where it is only assumed how much the model takes in, the server has the word."""
+    monkeypatch.setattr(ScriptedModel, "window", 16_000)
+    monkeypatch.setattr(ScriptedModel, "certain", certain)
+    bench = Bench(tmp_path, "Done.")
+
+    turn, _ = await play(bench.driver, bench.request("word " * 60_000))
+
+    report = turn.report
+    if not certain:
+        assert report.kind == "done"
+        return
+    assert (report.kind, bench.ledger.loop.iterations) == ("failed", 0)
+    assert "too long for the model 'scripted': with its 300,000 characters" in report.detail
+    assert "takes in 16,000" in report.detail
+    assert "Nothing was sent. Put what is long into a file" in report.detail
+
+
+async def test_a_prompt_that_may_fit_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many tokens it is only the server can tell."""
+    monkeypatch.setattr(ScriptedModel, "window", 16_000)
+    bench = Bench(tmp_path, "Done.")
+
+    turn, _ = await play(bench.driver, bench.request("word " * 15_000))
+
+    assert turn.report.kind == "done"
+
+
+async def test_what_the_model_says_at_its_end_stands_in_the_commit(tmp_path: Path) -> None:
+    done = {"action": "done", "summary": "A file for x.\n\nIt holds x.\x1b"}
+    bench = Bench(tmp_path, act(WRITES, done))
+    refusing(bench).parent.joinpath("work/.git/hooks/pre-commit").unlink()
+
+    report = await ended(bench)
+
+    assert report.commit is not None
+    assert run_git(bench.rig.work, "log", "-1", "--format=%B").splitlines()[:6] == [
+        "AI: created a.txt",
+        "",
+        "- created a.txt",
+        "",
+        "A file for x.",
+        "",
+    ]
+
+
+async def test_what_a_command_prints_reaches_people_line_by_line(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, act({"action": "run_command", "command": "echo hello,; echo world"}))
+
+    _, events = await play(bench.driver, bench.request())
+
+    shown = [e.delta for e in events if isinstance(e, Output) and e.kind == "tool_result"]
+    assert "".join(shown[:-1]) == "hello,\nworld\n"
+    assert shown[-1].startswith("exit code 0")

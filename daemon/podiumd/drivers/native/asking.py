@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from podiumd.core.conversation import Composed, Gauge, PastTurn, prompt_tokens, size_of
+from podiumd.core.conversation import (
+    Composed,
+    Gauge,
+    PastTurn,
+    least_tokens,
+    prompt_tokens,
+    size_of,
+)
 from podiumd.core.loop_state import LoopState
 from podiumd.drivers.native.context import next_request
 from podiumd.drivers.native.model import Model, ModelReply
@@ -46,6 +53,21 @@ class Asking:
             opening=self._opening,
             past=self._past,
             room=room,
+        )
+
+    def too_large(self, model: Model, composed: Composed) -> str:
+        """Why a request cannot be sent, although nothing more of it can be left out; empty where
+        it can, or nobody knows how much the model takes in."""
+        size = composed.size + size_of(self.system)
+        if composed.fits or not model.certain or least_tokens(size) <= model.window:
+            return ""
+        goal, least = len(self._goal), least_tokens(size)
+        return (
+            f"the prompt is too long for the model '{model.name}': with its {goal:,} characters the"
+            f" request is {size:,} bytes, which are {least:,} tokens at the very least, and the"
+            f" model takes in {model.window:,}, its reply included. Nothing was sent. Put"
+            " what is long into a file and name that, shorten the prompt, or set model in"
+            " [agents.native] to one that takes in more"
         )
 
     def learn(self, composed: Composed, reply: ModelReply) -> None:

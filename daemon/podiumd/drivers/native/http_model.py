@@ -74,11 +74,13 @@ class HttpModel:
         tell: Tell,
         *,
         window: int,
+        certain: bool,
         reply_tokens: int,
         policy: RetryPolicy,
         timing: Timing,
     ) -> None:
         self.window = window
+        self.certain = certain
         self.reply_tokens = reply_tokens
         self._dialect = dialect
         self._client = client

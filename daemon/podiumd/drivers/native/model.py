@@ -122,8 +122,9 @@ class ModelError(Exception):
 class Model(Protocol):
     """A model that can be asked.
 
-    ``name`` is what the server calls it; ``window`` (tokens) how much it takes in, reply included;
-    ``reply_tokens`` how many of them a reply may have.
+    ``name`` is what the server calls it; ``window`` (tokens) how much it takes in, reply included,
+    ``certain`` where that is known and not assumed; ``reply_tokens`` how many of them a reply may
+    have.
     """
 
     @property
@@ -131,6 +132,9 @@ class Model(Protocol):
 
     @property
     def window(self) -> int: ...
+
+    @property
+    def certain(self) -> bool: ...
 
     @property
     def reply_tokens(self) -> int: ...

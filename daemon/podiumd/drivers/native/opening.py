@@ -71,12 +71,14 @@ async def open_model(
         else:
             dialect, window = await _openai(endpoint, wanted, client, tell, policy)
         found = known(dialect.model)
-        window = window or (found.window if found else _WINDOW[settings.provider])
+        told = window or (found.window if found else None)
+        window = told or _WINDOW[settings.provider]
         yield HttpModel(
             dialect,
             client,
             tell,
             window=window,
+            certain=told is not None,
             reply_tokens=_reply_tokens(dialect.model, window),
             policy=policy,
             timing=timing,
@@ -107,6 +109,7 @@ async def _openai(
         client,
         tell,
         window=0,
+        certain=False,
         reply_tokens=0,
         policy=policy,
         timing=Timing(idle=_ASK_SECONDS, reply=2 * _ASK_SECONDS),

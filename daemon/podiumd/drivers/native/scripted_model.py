@@ -60,6 +60,7 @@ class ScriptedModel:
 
     name = "scripted"
     window = 200_000
+    certain = True
     reply_tokens = 8_192
 
     def __init__(self, replies: Sequence[ScriptedReply], tell: Tell) -> None:

@@ -45,6 +45,9 @@ WIND_UP_SECONDS: Final = 20.0
 ROOM_SECONDS: Final = 2.0
 """How long to wait before a row is written again that a full disk refused."""
 
+MOST_OF_SUMMARY: Final = 2000
+"""Characters of what the model says at its end that stand in the message of the commit."""
+
 CHECKPOINT: Final = "A checkpoint: the turn did not come to its own end."
 
 MOST_SMALLER: Final = 3
@@ -197,6 +200,9 @@ class Work:
 
     async def _listened(self, model: Model, window: int | None) -> ModelReply:
         composed = await self._asking.compose(model, self._ledger.loop, window)
+        too_large = self._asking.too_large(model, composed)
+        if too_large:
+            raise ModelError("setup", too_large)
         if composed.notices != self._notices:
             self._notices = composed.notices
             await self._people.show("status", "; ".join(composed.notices))
@@ -228,7 +234,7 @@ class Work:
         made = await self._toolbox.commit(
             self._ledger.loop.changes,
             run_id=self._request.run_id,
-            note=CHECKPOINT if checkpoint else "",
+            note=CHECKPOINT if checkpoint else summary(self._ledger.loop)[:MOST_OF_SUMMARY],
         )
         failpoint("commit.after-make")
         over = lc.CommitOver(state=made.state, sha=made.sha, detail=made.detail)
