@@ -12,11 +12,12 @@ from podium.commands_table_runs import RUNS
 from podium.commands_table_service import INSTALLED
 from podium.commands_table_sessions import SESSIONS
 from podium.commands_table_voice import VOICE
+from podium.commands_table_worktrees import WORKTREES
 
 __all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("every day", (*RUNS, *CHAT, *SESSIONS)),
+    ("every day", (*RUNS, *WORKTREES, *CHAT, *SESSIONS)),
     ("recipes", RECIPES),
     ("phone", (*GATEWAY, *PHONE)),
     ("voice", VOICE),

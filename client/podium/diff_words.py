@@ -62,3 +62,9 @@ def some(left: Json) -> str:
     more = len(paths[NAMED:]) + int(left.get("more") or 0)
     names = ", ".join(paths[:NAMED])
     return f"{names} and {more} more" if more else names
+
+
+def worktree_commands(run: Json) -> str:
+    """How the work comes out of a run's worktree, and how that goes away."""
+    named = text.short(run.get("run_id"))
+    return f"take its work: podium worktree merge {named}; podium worktree remove {named}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium import text
+from podium.diff_words import worktree_commands
 from podium.history import History
 from podium.narrate import ANSWERED_BY, again_command
 from podium.phase import say_command, waits_for_words
@@ -111,5 +112,7 @@ def advice(run: Json, history: History) -> list[str]:
     if tree:
         place, branch = text.fold(tree.get("directory")), text.fold(tree.get("branch"))
         lines.append(f"Its worktree: {place}, branch {branch}")
+        words = worktree_commands(run)
+        lines.append(words[:1].upper() + words[1:])
     again = again_command(history.start, run) if history.start and kind != "completed" else ""
     return [*lines, f"Run it again: {text.clean(again)}"] if again else lines

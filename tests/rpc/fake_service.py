@@ -41,11 +41,31 @@ class Feed:
             await self._service.grown.park()
 
 
+class FakeWorktrees:
+    """Worktrees of no run at all."""
+
+    def __init__(self, calls: list[tuple[str, Any]]) -> None:
+        self._calls = calls
+
+    async def list(self) -> Sequence[Json]:
+        self._calls.append(("worktrees", None))
+        return []
+
+    async def merge(self, run_id: str) -> Json:
+        self._calls.append(("merge", run_id))
+        return {"merged": True}
+
+    async def remove(self, run_id: str, *, force: bool) -> Json:
+        self._calls.append(("remove", (run_id, force)))
+        return {"lost": None}
+
+
 class FakeService:
     """Runs are named; every command is written down in ``calls``."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
+        self.worktrees = FakeWorktrees(self.calls)
         self.runs: dict[str, Json] = {"run-1": {"run_id": "run-1", "status": "running"}}
         self.events: list[Json] = []
         self.grown = trio.lowlevel.ParkingLot()

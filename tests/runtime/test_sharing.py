@@ -46,12 +46,13 @@ async def test_a_worktree_of_its_own_lets_a_second_recipe_work(machine: Machine,
         await daemon.until(second, lambda state: state.turn is not None)
         turns = [await daemon.turn(), await daemon.turn()]
         [own] = [t for t in turns if t.request.run_id == second]
-        directory = str(machine.state / "worktrees" / second)
+        name = f"one-{second[:8]}"
+        directory = str(machine.state / "worktrees" / name)
         assert own.request.working_directory == directory
-        assert run_git(Path(directory), "branch", "--show-current") == f"podium/{second}"
+        assert run_git(Path(directory), "branch", "--show-current") == f"podium/{name}"
         own.complete()
         run = await daemon.ended(second)
-        assert run["worktree"]["branch"] == f"podium/{second}"
+        assert run["worktree"]["branch"] == f"podium/{name}"
         assert Path(directory).is_dir()
         with pytest.raises(InvalidParameter, match="not in a git repository"):
             await daemon.start(one, working_directory=machine.directory("other"), worktree=True)

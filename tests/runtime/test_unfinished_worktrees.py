@@ -44,7 +44,7 @@ def deadly(repository: Path, home: Path) -> Path:
 
 
 def place(machine: Machine, run_id: str) -> Path:
-    return machine.state / "worktrees" / run_id
+    return machine.state / "worktrees" / f"one-{run_id[:8]}"
 
 
 def branches(repository: Path) -> list[str]:
@@ -65,7 +65,7 @@ async def over(daemon: Daemon, recipe: str, repository: Path) -> str:
 def leave_half_made(machine: Machine, run_id: str, repository: Path) -> Path:
     """What a git leaves that is killed while it makes the worktree of a run."""
     directory = place(machine, run_id)
-    where = ["-b", f"podium/{run_id}", str(directory)]
+    where = ["-b", f"podium/{directory.name}", str(directory)]
     add = ["git", "-C", str(repository), "worktree", "add", *where]
     done = subprocess.run(add, capture_output=True, start_new_session=True, check=False)
     assert done.returncode == -9 and (directory / "a.txt").exists()
@@ -144,7 +144,7 @@ async def test_a_half_made_worktree_of_a_run_that_goes_on_is_made_anew_but_not_o
     set_for_person(home, "filter.slow.smudge", "kill -9 0")
     for run_id in runs:
         subprocess.run(
-            ["git", "-C", str(repository), "branch", "-D", f"podium/{run_id}"],
+            ["git", "-C", str(repository), "branch", "-D", f"podium/one-{run_id[:8]}"],
             capture_output=True,
             check=True,
         )
@@ -189,7 +189,7 @@ async def test_a_store_that_cannot_be_read_leaves_it_for_the_next_start(
         async def unreadable(*_: object) -> None:
             raise StoreError(Path("facts.db"), "no")
 
-        monkeypatch.setattr(unfinished_worktrees, "load", unreadable)
+        monkeypatch.setattr(unfinished_worktrees, "run_of", unreadable)
         await unfinished_worktrees.clear_earlier(daemon.context, ())
         assert directory.exists()
 

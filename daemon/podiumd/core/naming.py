@@ -18,11 +18,12 @@ def run_name(recipe: Recipe | None, params: Mapping[str, Any], text: str | None)
     """
     if recipe is None:
         return cut(text or "")
-    task = _task(recipe.params, params)
+    task = task_of(recipe.params, params)
     return cut(f"{recipe.id}: {task}" if task else recipe.label or recipe.id)
 
 
-def _task(declared: Mapping[str, Param], given: Mapping[str, Any]) -> str:
+def task_of(declared: Mapping[str, Param], given: Mapping[str, Any]) -> str:
+    """Tell what a run is to do, in the words that it was started with; maybe nothing."""
     for name, param in declared.items():
         value = given.get(name)
         own = param.type == "string" and value != param.default

@@ -16,6 +16,7 @@ from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
 from podiumd.runtime.unfinished_worktrees import marker_of
+from podiumd.runtime.worktree_list import SHORT
 from podiumd.store.connection import FACTS_NAME
 from podiumd.tools.process import MARKER, command_line
 
@@ -129,7 +130,12 @@ def _spools(subject: Subject, known: Known) -> Iterable[Check]:
 
 def _worktrees(subject: Subject, known: Known) -> Iterable[Check]:
     place = subject.places.state / "worktrees"
-    found = [path for path in _inside(place) if path.name not in known.runs]
+    beginnings = {run[:SHORT] for run in known.runs}
+    found = [
+        path
+        for path in _inside(place)
+        if not (path.name in known.runs or path.name[-SHORT:] in beginnings)
+    ]
     if found:
         message = f"working trees of no run: {_listed(map(str, found))}"
         yield warn("orphans", message, "look at them; 'git worktree remove PATH' removes one")

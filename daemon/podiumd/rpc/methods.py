@@ -5,6 +5,7 @@ Handlers are thin: they pass checked parameters to the service and its answer ba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -240,6 +241,18 @@ async def _sessions_unsubscribe(context: Ctx, params: p.OneSession) -> Json:
     return {}
 
 
+async def _worktrees_list(context: Ctx, params: p.Nothing) -> Sequence[Json]:
+    return await context.service.worktrees.list()
+
+
+async def _worktrees_merge(context: Ctx, params: p.OneRun) -> Json:
+    return await context.service.worktrees.merge(params.run_id)
+
+
+async def _worktrees_remove(context: Ctx, params: p.RemoveWorktree) -> Json:
+    return await context.service.worktrees.remove(params.run_id, force=params.force)
+
+
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("daemon.configuration", p.Nothing, _configuration, "The settings in force."),
     Method("daemon.configure", p.Configure, _configure, "Switch recipes on or off."),
@@ -305,4 +318,13 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
         "Follow a session no more.",
     ),
     *voice_methods.VOICE_METHODS,
+    Method("worktrees.list", p.Nothing, _worktrees_list, "The worktrees of runs.", "waiting"),
+    Method("worktrees.merge", p.OneRun, _worktrees_merge, "Merge a run's worktree.", "waiting"),
+    Method(
+        "worktrees.remove",
+        p.RemoveWorktree,
+        _worktrees_remove,
+        "Remove a run's worktree.",
+        "waiting",
+    ),
 )

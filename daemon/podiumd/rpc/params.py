@@ -172,6 +172,13 @@ class OneRun(_Params):
     run_id: Id
 
 
+class RemoveWorktree(_Params):
+    """``worktrees.remove``; with ``force`` also what would be lost."""
+
+    run_id: Id
+    force: bool = False
+
+
 class ListRuns(_Params):
     """``runs.list``."""
 

@@ -121,8 +121,27 @@ class GatewayControl(Protocol):
         ...
 
 
+class Worktrees(Protocol):
+    """The worktrees of runs, as the edges see them."""
+
+    async def list(self) -> Sequence[Json]:
+        """All of them, with what is in each."""
+        ...
+
+    async def merge(self, run_id: str) -> Json:
+        """Merge the branch of one into what is checked out where it came from."""
+        ...
+
+    async def remove(self, run_id: str, *, force: bool) -> Json:
+        """Remove one; without ``force`` only where no work would be lost."""
+        ...
+
+
 class Service(Protocol):
     """The running daemon, as its edges see it."""
+
+    @property
+    def worktrees(self) -> Worktrees: ...
 
     async def status(self) -> Json:
         """``sessions``, ``runs_active``, ``questions_open``, ``talks_waiting``, ``orchestration``,

@@ -43,6 +43,7 @@ from podiumd.runtime.session_list import SessionList
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter
 from podiumd.runtime.tokens import Tokens
+from podiumd.runtime.worktree_care import WorktreeCare
 from podiumd.sessions.feed import MessageFeed
 from podiumd.sessions.news import Listener
 from podiumd.sessions.transcripts import Transcripts
@@ -85,6 +86,7 @@ class DaemonService:
         self._session_list = SessionList(context, transcripts, sessions, runs)
         self._starter = Starter(context, desk, catalogue, sessions, default_agent)
         self._following = Following(context, runs)
+        self.worktrees = WorktreeCare(context, desk, runs)
         self._prompting = Prompting(context, desk, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
@@ -108,6 +110,8 @@ class DaemonService:
         if stored is not None:
             self._enabled = bool(msgspec.json.decode(stored))
         await self._runs.recover()
+        with suppress(StoreError):
+            await self.worktrees.recover()
         await tidy(self._context, self._runs.in_use)
         with suppress(StoreError):  # a full disk is no reason not to start
             await self._end_recipes_if_off()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from contextlib import suppress
 
+import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core.check_agents import check_agents
 from podiumd.core.facts import Worktree
 from podiumd.core.findings import TooManyFindings
+from podiumd.core.naming import task_of
 from podiumd.core.params import ParamError, bind_params
 from podiumd.core.recipe import Recipe
 from podiumd.runtime.api import StartRun
@@ -26,6 +29,7 @@ from podiumd.runtime.holder import busy
 from podiumd.runtime.places import check_place
 from podiumd.runtime.requested import refused, runnable, trusted_entry, workplace
 from podiumd.runtime.sessions import Sessions
+from podiumd.runtime.worktree_list import short_name
 from podiumd.tools import git
 
 
@@ -67,7 +71,8 @@ class Starter:
         run_id = str(uuid.uuid4())
         top = await _checkout(where)
         check_place(recipe, where, top, anyway=request.anyway or request.worktree)
-        worktree = self._worktree(run_id, where, top) if request.worktree else None
+        about = task_of(recipe.params, params) or entry.id
+        worktree = await self._worktree(run_id, where, top, about) if request.worktree else None
         self._hold(run_id, session_id, top or where, worktree)
         return c.Start(
             at=self._context.clock.now(),
@@ -111,11 +116,20 @@ class Starter:
             steps[name] = replace(step, agent=agent, permission_mode=mode)
         return replace(recipe, steps=steps)
 
-    def _worktree(self, run_id: str, where: str, top: str | None) -> Worktree:
+    async def _worktree(self, run_id: str, where: str, top: str | None, about: str) -> Worktree:
+        """A plan for one, called by what the run is about; by the whole id where that name is
+        taken."""
         if top is None:
             raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
-        place = self._context.state / "worktrees" / run_id
-        return Worktree(repository=top, directory=str(place), branch=f"podium/{run_id}")
+        name = short_name(about, run_id)
+        places = self._context.state / "worktrees"
+        try:
+            taken = await git.branch_exists(top, f"podium/{name}")
+        except git.GitError as error:
+            raise InvalidParameter("worktree", str(error)) from error
+        if taken or await trio.to_thread.run_sync(os.path.lexists, places / name):
+            name = run_id
+        return Worktree(repository=top, directory=str(places / name), branch=f"podium/{name}")
 
     def _hold(self, run_id: str, session_id: str, tree: str, worktree: Worktree | None) -> None:
         tree = worktree.directory if worktree is not None else tree

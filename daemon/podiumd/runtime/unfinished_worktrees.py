@@ -15,7 +15,8 @@ import trio
 
 from podiumd.core import facts as f
 from podiumd.runtime.context import Context
-from podiumd.runtime.loading import facts_of, load
+from podiumd.runtime.loading import facts_of
+from podiumd.runtime.worktree_list import places, run_of
 from podiumd.store.errors import StoreError
 from podiumd.tools.git import GitError
 from podiumd.tools.process import sweep
@@ -58,16 +59,13 @@ async def clear_after(context: Context, run_id: str, plan: f.Worktree) -> None:
 
 async def clear_earlier(context: Context, open_runs: Collection[str]) -> None:
     """The same for every run that ended before this daemon began; those named are open."""
-    for run_id in await trio.to_thread.run_sync(_unfinished, context.state / "worktrees"):
-        if run_id in open_runs:
-            continue
+    for place in await trio.to_thread.run_sync(_unfinished, context.state):
         try:
-            loaded = await load(context.store, run_id)
+            known = await run_of(context, place)
         except StoreError:  # the next start looks again
             return
-        if loaded is None or loaded.state.exit is None or loaded.state.start.worktree is None:
-            continue
-        await clear_after(context, run_id, loaded.state.start.worktree)
+        if known is not None and known[0].ended_at is not None and known[0].run_id not in open_runs:
+            await clear_after(context, known[0].run_id, known[1])
 
 
 async def _was_made(context: Context, run_id: str) -> bool:
@@ -77,8 +75,5 @@ async def _was_made(context: Context, run_id: str) -> bool:
     )
 
 
-def _unfinished(place: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in place.iterdir() if is_unfinished(str(path)))
-    except OSError:
-        return []
+def _unfinished(state: Path) -> list[Path]:
+    return [place for place in places(state) if is_unfinished(str(place))]

@@ -37,7 +37,8 @@ from podiumd.tools.process import MARKER
 
 __all__ = [
     "GitError", "add_worktree", "branch_exists", "commits_since", "dirty", "entries", "head",
-    "listed_files", "remove_worktree", "top_level", "tree_digest", "uncommitted", "worktree_exists",
+    "is_worktree", "listed_files", "remove_worktree", "top_level", "tree_digest", "uncommitted",
+    "worktree_exists",
 ]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -193,14 +194,26 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
 
 async def worktree_exists(repo: str, directory: str, branch: str) -> bool:
     """Whether ``directory`` is a complete worktree of ``repo`` with ``branch`` checked out."""
+    if not await is_worktree(repo, directory):
+        return False
+    result = await _git(directory, "symbolic-ref", "--quiet", "HEAD")
+    return result.returncode == 0 and _line(result.stdout) == os.fsencode(f"refs/heads/{branch}")
+
+
+async def is_worktree(repo: str, directory: str) -> bool:
+    """Whether ``directory`` is a complete worktree of ``repo``, whatever is checked out there."""
     if _state(directory) != "complete":
         return False
     if await top_level(directory) != _real(directory):
         return False
-    if await _common_directory(directory) != await _common_directory(repo):
+    own = os.fsdecode(_line(_checked(await _git(directory, "rev-parse", "--git-dir")).stdout))
+    try:
+        known = await trio.Path(directory, own, "gitdir").read_bytes()  # only a worktree's has it
+    except OSError:
         return False
-    result = await _git(directory, "symbolic-ref", "--quiet", "HEAD")
-    return result.returncode == 0 and _line(result.stdout) == os.fsencode(f"refs/heads/{branch}")
+    if _real(os.fsdecode(_line(known))) != _real(Path(directory, ".git")):
+        return False
+    return await _common_directory(directory) == await _common_directory(repo)
 
 
 async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = "") -> None:

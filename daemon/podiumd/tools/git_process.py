@@ -71,6 +71,11 @@ async def command_line(
     return [*command, *told, *arguments]
 
 
+async def programs_named_in(path: str) -> dict[str, str]:
+    """The settings of the repository around ``path`` that name programs, with what they name."""
+    return await _named(["git", "-C", path, "config"])
+
+
 async def _named(config: list[str]) -> dict[str, str]:
     """The programs that the settings of a repository name, and those of one worktree alone."""
     environment = git_environment(os.environ)

@@ -1,0 +1,303 @@
+"""Takes the work out of a run's worktree, and takes the worktree away: both when a person says so.
+
+What is about to be done is stored first. Of what a crash cut off the next start finds out how it
+went: a merge is done, or not begun, or stands there unfinished, and then it is told; a worktree
+that has its new name is removed to the end, one that has not is as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import trio
+
+from podiumd.core.facts import Worktree
+from podiumd.core.views import Json
+from podiumd.runtime.catalogue import shown
+from podiumd.runtime.context import Context
+from podiumd.runtime.desk import Desk
+from podiumd.runtime.errors import NotFound, PodiumError, Refused
+from podiumd.runtime.holder import busy
+from podiumd.runtime.runs import Runs
+from podiumd.runtime.worktree_list import (
+    LOOK_SECONDS,
+    MOST_NAMED,
+    REMOVED,
+    Inside,
+    listed,
+    look_inside,
+)
+from podiumd.tools import git
+from podiumd.tools.failpoints import failpoint
+from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import GitError
+from podiumd.tools.process import carriers, wait_gone
+from podiumd.tools.worktree_merge import NotMerged, commit_of, merge, prepare, unfinished
+
+NAMED = 5
+"""Files that a refusal names."""
+
+GONE_SECONDS = 60.0
+"""How long a git of the daemon before is waited for."""
+
+REMOVE_SECONDS = 300.0
+
+_INTENDED = "worktrees.intended"
+
+
+class Intended(msgspec.Struct, frozen=True, kw_only=True):
+    """What is about to be done to a worktree. ``commit`` is that of its branch."""
+
+    what: Literal["merge", "remove"]
+    plan: Worktree
+    commit: str | None = None
+
+
+class WorktreeCare:
+    """Merges and removes worktrees, one after the other."""
+
+    def __init__(self, context: Context, desk: Desk, runs: Runs) -> None:
+        self._context = context
+        self._desk = desk
+        self._runs = runs
+        self._one = trio.Lock()
+
+    async def list(self) -> list[Json]:
+        """Every worktree of a run, with what is in it."""
+        return await listed(self._context)
+
+    async def merge(self, run_id: str) -> Json:
+        """Merge the branch of a run's worktree into what is checked out where it came from.
+
+        Raises ``PodiumError``; all is as it was then, or the message says how it is.
+        """
+        async with self._one:
+            run_id, plan = await self._of_run(run_id)
+            self._hold(plan.repository, run_id)
+            try:
+                return await self._merge(run_id, plan)
+            except NotMerged as error:
+                raise Refused(str(error), files=list(error.files)) from error
+            except GitError as error:
+                raise PodiumError(str(error)) from error
+            finally:
+                self._desk.give_back(run_id)
+
+    async def _merge(self, run_id: str, plan: Worktree) -> Json:
+        planned = await prepare(plan.repository, plan.branch)
+        told = {"branch": plan.branch, "into": planned.into, "repository": plan.repository}
+        if planned.contained:
+            return {**told, "commit": planned.head, "merged": False}
+        await self._store(run_id, Intended(what="merge", plan=plan, commit=planned.commit))
+        try:
+            failpoint("merge.before-make")
+            made = await merge(plan.repository, planned, _marker(run_id))
+            failpoint("merge.after-make")
+        finally:  # whatever it came to, it is told
+            with trio.CancelScope(shield=True):
+                await self._forget(run_id)
+        left: list[str] = []
+        with suppress(GitError):
+            left = [shown(path) for path in await git.dirty(plan.directory)]
+        said = {"paths": left[:MOST_NAMED], "more": len(left[MOST_NAMED:])}
+        return {**told, "commit": made, "merged": True, "left": said}
+
+    async def remove(self, run_id: str, *, force: bool) -> Json:
+        """Remove a run's worktree and its branch. Without ``force`` nothing is lost by it: what
+        would be is named, and nothing is done. Raises ``PodiumError``.
+        """
+        async with self._one:
+            run_id, plan = await self._of_run(run_id)
+            self._require_empty(plan)
+            self._hold(plan.directory, run_id)
+            try:
+                lost = await self._lost(run_id, plan, force)
+                commit = await commit_of(GitCall(plan.repository), f"refs/heads/{plan.branch}")
+                kept = await self._remove(run_id, Intended(what="remove", plan=plan, commit=commit))
+            except (GitError, OSError) as error:
+                raise PodiumError(f"The worktree was not removed: {error}") from error
+            finally:
+                self._desk.give_back(run_id)
+        return {
+            "directory": plan.directory,
+            "branch": plan.branch,
+            "commit": commit,
+            "branch_kept": kept,
+            "lost": lost,
+        }
+
+    async def _remove(self, run_id: str, intended: Intended) -> bool:
+        """Remove it; returns whether its branch was kept. What fails after it has got another name
+        is for the next start to end."""
+        await self._store(run_id, intended)
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + REMOVE_SECONDS):
+            failpoint("remove.before-make")
+            failed = await trio.to_thread.run_sync(_renamed, intended.plan.directory)
+            if failed is not None:
+                await self._forget(run_id)
+                raise failed
+            failpoint("remove.after-make")
+            kept = await _finish(intended)
+            await self._forget(run_id)
+            return kept
+        raise GitError(
+            f"git did not end within {REMOVE_SECONDS:g} s: the next start goes on with it"
+        )
+
+    async def recover(self) -> None:
+        """Find out what became of what the daemon before was about to do, and end it."""
+        async with self._one:
+            for run_id, intended in (await self._stored()).items():
+                try:
+                    await self._settle(run_id, intended)
+                except (GitError, OSError) as error:  # the next start looks again
+                    fields = {"directory": intended.plan.directory, "reason": str(error)}
+                    self._context.log("Worktree not settled", "warning", run_id=run_id, **fields)
+                    continue
+                await self._forget(run_id)
+
+    async def _settle(self, run_id: str, intended: Intended) -> None:
+        plan, log = intended.plan, partial(self._context.log, run_id=run_id)
+        if intended.what == "remove":
+            if await trio.to_thread.run_sync(os.path.lexists, _gone(plan.directory)) or not (
+                await trio.to_thread.run_sync(os.path.lexists, plan.directory)
+            ):
+                await _finish(intended)
+                log("Worktree removed", directory=plan.directory)
+            return
+        with trio.move_on_after(GONE_SECONDS):
+            for one in await trio.to_thread.run_sync(carriers, _marker(run_id)):
+                await wait_gone(one)
+        if intended.commit is not None and await unfinished(plan.repository, intended.commit):
+            fix = "'git merge --continue' there, or 'git merge --abort'"
+            where = {"repository": plan.repository, "branch": plan.branch, "fix": fix}
+            log("Merge unfinished", "warning", **where)
+
+    # -- helpers -----------------------------------------------------------------------------
+
+    async def _of_run(self, run_id: str) -> tuple[str, Worktree]:
+        """The worktree of a run that has ended."""
+        run_id = await self._runs.resolve(run_id)
+        row = await self._context.store.run(run_id)
+        if self._runs.get(run_id) is not None:
+            words = f"Run {run_id[:8]} has not ended, and works in its worktree: cancel it first."
+            raise Refused(words)
+        view: Json = msgspec.json.decode(row.summary) if row is not None and row.intact else {}
+        if view.get("worktree") is None:
+            words = f"Run {run_id[:8]} has no worktree: it was not started with '--worktree'."
+            raise NotFound("worktree", run_id, words)
+        plan = msgspec.convert(view["worktree"], Worktree)
+        if not await trio.Path(plan.directory).is_dir():
+            words = f"The worktree of run {run_id[:8]} is gone: '{plan.directory}' is not there."
+            raise NotFound("worktree", run_id, words)
+        return run_id, plan
+
+    def _hold(self, tree: str, run_id: str) -> None:
+        holder = self._desk.take_tree(tree, run_id)
+        if holder is not None:
+            raise busy(holder, working_directory=tree)
+
+    def _require_empty(self, plan: Worktree) -> None:
+        """Whoever works in it holds a session, though not the tree."""
+        for actor in self._runs.live:
+            where = Path(actor.state.start.working_directory)
+            if where.is_relative_to(plan.directory):
+                raise Refused(f"'{plan.directory}' is in use by run {actor.run_id[:8]}.")
+
+    async def _lost(self, run_id: str, plan: Worktree, force: bool) -> str | None:
+        """What goes with the worktree, in words. Raises ``Refused`` without ``force``."""
+        inside: Inside | None = None
+        lost: str | None = f"git did not say within {LOOK_SECONDS:g} s what is in it"
+        with trio.move_on_after(LOOK_SECONDS):
+            try:
+                inside = await look_inside(plan)
+            except GitError as error:
+                lost = f"what is in it cannot be told: {error}"
+        if inside is not None:
+            lost = _would_be_lost(inside)
+        if lost is not None and not force:
+            raise Refused(
+                f"Removing the worktree of run {run_id[:8]} would lose work: {lost}. "
+                f"'podium worktree merge {run_id[:8]}' takes what is committed; "
+                f"'podium worktree remove {run_id[:8]} --force' throws all of it away."
+            )
+        return lost
+
+    async def _stored(self) -> dict[str, Intended]:
+        stored = await self._context.store.setting(_INTENDED)
+        return msgspec.json.decode(stored or b"{}", type=dict[str, Intended])
+
+    async def _store(self, run_id: str, intended: Intended) -> None:
+        known = await self._stored() | {run_id: intended}
+        await self._context.store.set_setting(_INTENDED, msgspec.json.encode(known))
+
+    async def _forget(self, run_id: str) -> None:
+        known = await self._stored()
+        known.pop(run_id, None)
+        await self._context.store.set_setting(_INTENDED, msgspec.json.encode(known))
+
+
+def _marker(run_id: str) -> str:
+    """What the git carries that merges the worktree of a run."""
+    return f"merge-{run_id}"
+
+
+def _gone(directory: str) -> str:
+    """The name of a worktree from when it is being removed."""
+    place = Path(directory)
+    return str(place.with_name(REMOVED + place.name))
+
+
+def _renamed(directory: str) -> OSError | None:
+    """Give a worktree the name under which it is removed; returns what keeps it from that."""
+    try:
+        Path(directory).rename(_gone(directory))
+    except OSError as error:
+        return error
+    return None
+
+
+async def _finish(intended: Intended) -> bool:
+    """Remove what a worktree was, git's record of it and its branch; again is harmless.
+
+    Returns whether the branch was kept: it is checked out elsewhere, or has moved meanwhile.
+    """
+    plan, origin = intended.plan, GitCall(intended.plan.repository)
+    if not await trio.to_thread.run_sync(os.path.lexists, plan.directory):
+        await origin.run("worktree", "remove", "--force", "--force", "--", plan.directory)
+    await trio.to_thread.run_sync(_delete, _gone(plan.directory))
+    name = f"refs/heads/{plan.branch}"
+    if (
+        intended.commit is None
+        or await origin.out("for-each-ref", "--format=%(worktreepath)", name) != b"\n"
+    ):
+        return intended.commit is not None and await commit_of(origin, name) is not None
+    # Deletes it only while it has that value: a commit made in between is not lost.
+    return (await origin.run("update-ref", "-d", name, intended.commit)).returncode != 0
+
+
+def _delete(directory: str) -> None:
+    """Delete a directory with all that is in it, whatever its modes. Blocks."""
+    shutil.rmtree(directory, ignore_errors=True)
+    if os.path.lexists(directory):
+        for where, _, _ in os.walk(directory):
+            Path(where).chmod(0o700)
+        shutil.rmtree(directory)
+
+
+def _would_be_lost(inside: Inside) -> str | None:
+    lost = []
+    if inside.uncommitted:
+        names = ", ".join(inside.uncommitted[:NAMED])
+        more = len(inside.uncommitted[NAMED:])
+        lost.append(f"what is not committed ({names}{f' and {more} more' if more else ''})")
+    if inside.commits:
+        count = f"{inside.commits} commit{'s' if inside.commits > 1 else ''}"
+        lost.append(f"{count} that no other branch has")
+    return " and ".join(lost) or None

@@ -1,0 +1,163 @@
+"""The worktrees that runs were given: which there are, and what is in them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+import trio
+
+from podiumd.core.facts import Worktree
+from podiumd.core.views import Json
+from podiumd.projects.worktrees import branch_name
+from podiumd.runtime.catalogue import shown
+from podiumd.runtime.context import Context
+from podiumd.runtime.loading import summary
+from podiumd.store.records import RunRow
+from podiumd.tools import git
+from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import GitError
+from podiumd.tools.worktree_merge import commit_of, unfinished
+
+LOOK_SECONDS = 10.0
+"""How long git may take over one worktree."""
+
+MOST_NAMED = 20
+MOST_COUNTED = 200_000
+"""Files whose sizes are added up."""
+
+LONGEST_SLUG = 32
+SHORT = 8
+_PREFIXES = 50
+REMOVED = ".removed-"
+"""What the name of a worktree begins with that is being removed."""
+
+
+class Inside(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be lost with a worktree: files that are not committed, commits that no other
+    branch has. ``head`` is the commit of the branch; ``merged``: the branch that is checked out in
+    the repository has it."""
+
+    head: str | None
+    uncommitted: list[str]
+    commits: int
+    merged: bool
+
+
+def short_name(words: str, run_id: str) -> str:
+    """A name for a run's worktree and branch: what it is about, and the beginning of its id."""
+    slug = branch_name(words)[:LONGEST_SLUG].rstrip("-_")
+    return f"{slug}-{run_id[:SHORT]}" if slug else run_id[:SHORT]
+
+
+def places(state: Path) -> list[Path]:
+    """The directories of worktrees, in the order of their names. Blocks."""
+    try:
+        found = sorted((state / "worktrees").iterdir())
+    except OSError:
+        return []
+    return [one for one in found if not one.name.startswith(REMOVED) and one.is_dir()]
+
+
+async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | None:
+    """The run that a worktree was made for; ``None`` where none is known, as of one forgotten.
+
+    Older ones are called by the whole id, others end in its beginning.
+    """
+    for prefix in (place.name, place.name[-SHORT:]):
+        for row in await context.store.runs_with_prefix(prefix, _PREFIXES) if prefix else ():
+            view = await summary(context.store, row) or {}
+            plan = view.get("worktree")
+            if plan is not None and plan["directory"] == str(place):
+                return row, msgspec.convert(plan, Worktree)
+    return None
+
+
+async def listed(context: Context) -> list[Json]:
+    """Every worktree, with what is in it."""
+    found = []
+    for place in await trio.to_thread.run_sync(places, context.state):
+        size = await trio.to_thread.run_sync(size_of, place)
+        known = await run_of(context, place)
+        row: Json = {"directory": str(place), "bytes": size}
+        if known is None:
+            row |= {"run_id": None, "problem": "its run was forgotten"}
+            found.append(row)
+            continue
+        run, plan = known
+        view = await summary(context.store, run) or {}
+        row |= {
+            "run_id": run.run_id,
+            "recipe": view.get("recipe"),
+            "params": view.get("params"),
+            "status": run.status,
+            "started_at": run.started_at,
+            "repository": plan.repository,
+            "branch": plan.branch,
+        }
+        found.append(row | await _described(plan))
+    return found
+
+
+async def _described(plan: Worktree) -> Json:
+    """What a row says of the branch and the files of a worktree, or why it does not."""
+    problem = f"git did not answer within {LOOK_SECONDS:g} s"
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            inside = await look_inside(plan)
+            return {
+                "head": inside.head,
+                "uncommitted": inside.uncommitted[:MOST_NAMED],
+                "more": len(inside.uncommitted[MOST_NAMED:]),
+                "commits": inside.commits,
+                "merged": inside.merged,
+                "merging": inside.head is not None
+                and await unfinished(plan.repository, inside.head),
+                "problem": None,
+            }
+        except (GitError, OSError) as error:
+            problem = str(error)
+    return {"problem": problem}
+
+
+async def look_inside(plan: Worktree) -> Inside:
+    """Look at what is in a worktree. Raises ``GitError`` where nobody can say."""
+    if not await git.is_worktree(plan.repository, plan.directory):
+        raise GitError(f"'{plan.directory}' is no worktree of '{plan.repository}' any more")
+    paths = await git.dirty(plan.directory)
+    there = GitCall(plan.directory, {"GIT_OPTIONAL_LOCKS": "0"})
+    origin = GitCall(plan.repository, {"GIT_OPTIONAL_LOCKS": "0"})
+    head = await commit_of(origin, f"refs/heads/{plan.branch}")
+    out = await commit_of(there, "HEAD")
+    current = await commit_of(origin, "HEAD")
+    wanted = [one for one in dict.fromkeys((head, out)) if one is not None]
+    commits = 0
+    if wanted:
+        others = [f"--exclude={plan.branch}", "--branches", "--tags", "--remotes"]
+        others += [current] if current is not None else []
+        commits = int(await origin.line("rev-list", "--count", *wanted, "--not", *others))
+    merged = False
+    if head is not None and current is not None:
+        told = await origin.run("merge-base", "--is-ancestor", head, current)
+        merged = told.returncode == 0
+    return Inside(
+        head=head, uncommitted=[shown(path) for path in paths], commits=commits, merged=merged
+    )
+
+
+def size_of(place: Path) -> int | None:
+    """What the files in a directory take; ``None`` where there are too many to count. Blocks."""
+    total = count = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            count += 1
+            if count > MOST_COUNTED:
+                return None
+            try:
+                found = Path(directory, name).lstat()
+            except OSError:
+                continue
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total
