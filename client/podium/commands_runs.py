@@ -8,6 +8,7 @@ from typing import Any
 from podium import follow, text
 from podium.commands_start import given_text
 from podium.connection import Connection, call
+from podium.diff_words import left_words
 from podium.errors import Failure
 from podium.fetch import pages
 from podium.history import History
@@ -132,6 +133,8 @@ def control(verb: str, run_id: str, json: bool) -> int:
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     status = text.fold(run.get("status"))
     text.emit(f"{DONE[verb]} {what} {text.short(run.get('run_id'))}{step}: now {status}.\n")
+    if said := left_words(run):
+        text.emit(f"{said}\n")
     return 0
 
 

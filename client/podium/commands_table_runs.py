@@ -101,6 +101,16 @@ RUNS = (
         ),
     ),
     Command(
+        ("diff",),
+        "what a run has changed",
+        "The commits and files of a run since it began, and their patch, also while it goes on. "
+        "What was changed before the run, and is as it was, is not among it. Into a pipe or file "
+        "goes the patch alone, as 'git apply' takes it.",
+        "podium diff 1a2b3c4d --stat",
+        "commands_diff:diff",
+        (RUN, option("--stat", "the files and the number of lines only"), JSON),
+    ),
+    Command(
         ("attach",),
         "follow a run from its beginning to its end",
         "What happened so far, then what happens, like 'podium run': a conversation goes on here. "

@@ -53,7 +53,9 @@ def left_words(run: Json) -> str:
     left = run.get("left") or {}
     if left.get("problem"):
         return f"What it left uncommitted is not known: {text.fold(left['problem'])}"
-    return f"Left uncommitted: {some(left)}" if left.get("paths") else ""
+    if not (left.get("paths") or left.get("more")):
+        return ""
+    return f"Left uncommitted: {some(left)} (podium diff {text.short(run.get('run_id'))})"
 
 
 def some(left: Json) -> str:
@@ -64,7 +66,19 @@ def some(left: Json) -> str:
     return f"{names} and {more} more" if more else names
 
 
-def worktree_commands(run: Json) -> str:
-    """How the work comes out of a run's worktree, and how that goes away."""
-    named = text.short(run.get("run_id"))
-    return f"take its work: podium worktree merge {named}; podium worktree remove {named}"
+def end_notes(run: Json) -> list[str]:
+    """What is said at a run's end of the work that it leaves."""
+    left = left_words(run)
+    return [*([f"{left[:1].lower()}{left[1:]}"] if left else []), *worktree_notes(run)]
+
+
+def worktree_notes(run: Json) -> list[str]:
+    """Where a run's worktree is, how its work comes out of it, and how it goes away."""
+    tree, named = run.get("worktree"), text.short(run.get("run_id"))
+    if not tree:
+        return []
+    where, branch = text.fold(tree.get("directory")), text.fold(tree.get("branch"))
+    return [
+        f"its worktree stays: {where}, branch {branch}",
+        f"take its work: podium worktree merge {named}; podium worktree remove {named}",
+    ]

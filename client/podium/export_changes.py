@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from podium import text
-from podium.diff_words import counts, left_words, named, notes
+from podium.diff_words import counts, named, notes
 from podium.markup import esc, tag
 
 Json = dict[str, Any]
 
 
-def changes(diff: Json | None, run: Json) -> str:
+def changes(diff: Json | None) -> str:
     """The section; ``diff`` is what ``runs.diff`` told, or why it did not under ``problem``."""
     if diff is None:
         return ""
@@ -24,9 +24,6 @@ def changes(diff: Json | None, run: Json) -> str:
         part = diff.get(name) or {}
         if part.get("files"):
             parts.append(tag("h3", heading) + _files(part) + _patch(part))
-    left = left_words(run)
-    if left:
-        parts.append(tag("p", esc(left), class_="warn"))
     inside = "".join(parts) or tag("p", "Nothing.", class_="soft")
     return tag("h2", "What it changed") + tag("div", inside, class_="card changes")
 

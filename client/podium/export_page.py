@@ -40,7 +40,7 @@ def page(run: Json, history: History, now: float, diff: Json | None = None) -> s
     until = history.until(now)
     label = str(history.start.get("label") or run.get("recipe") or "Prompt")
     parts = [_head(run, history, label, until), _picture(run, history, until)]
-    parts += [changes(diff, run), _way(run, history), _sums(history, until)]
+    parts += [changes(diff), _way(run, history), _sums(history, until)]
     if history.steps:
         parts.append(tag("h2", "Visits"))
     parts += [section(step, history.steps, run, until) for step in history.steps]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium import phase_words, text
-from podium.diff_words import worktree_commands
+from podium.diff_words import end_notes
 from podium.phase import say_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, answer_words, heading, listed
 from podium.screen import Screen
@@ -321,9 +321,8 @@ class Narrator:
         run = data.get("run") or {}
         for undelivered in data.get("undelivered") or []:
             self._note(f"not delivered: {undelivered}", "yellow")
-        if tree := run.get("worktree"):
-            self._note(f"its worktree stays: {tree.get('directory')}, branch {tree.get('branch')}")
-            self._note(worktree_commands(run))
+        for note in end_notes(run):
+            self._note(note)
         self._screen.line()
         self._screen.line(end_line(run, self._style))
         ended = run.get("exit") or {}

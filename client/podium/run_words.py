@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium import text
-from podium.diff_words import worktree_commands
+from podium.diff_words import left_words, worktree_notes
 from podium.history import History
 from podium.narrate import ANSWERED_BY, again_command
 from podium.phase import say_command, waits_for_words
@@ -108,11 +108,8 @@ def advice(run: Json, history: History) -> list[str]:
         lines.append(f"Look closer: podium runs log {run_id}")
     if kind == "guardrail":
         lines.append("A limit ended it: what is there stays, and a new run counts anew.")
-    tree = run.get("worktree") or {}
-    if tree:
-        place, branch = text.fold(tree.get("directory")), text.fold(tree.get("branch"))
-        lines.append(f"Its worktree: {place}, branch {branch}")
-        words = worktree_commands(run)
-        lines.append(words[:1].upper() + words[1:])
+    if said := left_words(run):
+        lines.append(said)
+    lines += [f"{note[:1].upper()}{note[1:]}" for note in worktree_notes(run)]
     again = again_command(history.start, run) if history.start and kind != "completed" else ""
     return [*lines, f"Run it again: {text.clean(again)}"] if again else lines

@@ -85,8 +85,7 @@ def test_the_end_of_a_run_in_a_worktree_says_where_its_work_is(daemon: FakeDaemo
 
     lines = podium(daemon, "run", "fix-it", "--worktree").stdout.splitlines()
 
-    assert lines[-4] == "  its worktree stays: /w/1a, branch podium/1a"
-    assert "worktree merge 1a2b3c4d; podium worktree remove 1a2b3c4d" in lines[-3]
+    assert "/w/1a, branch podium/1a" in lines[-4] and "worktree merge 1a2b3c4d;" in lines[-3]
     assert lines[-1].startswith("✓ ")
 
 

@@ -50,6 +50,8 @@ def test_a_run_that_has_just_begun() -> None:
         "seconds": 0.0,
         "restarts": 0,
         "parked_until": None,
+        "base": None,
+        "left": None,
         "worktree": {
             "repository": WORKTREE.repository,
             "directory": WORKTREE.directory,

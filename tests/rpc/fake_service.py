@@ -184,6 +184,9 @@ class FakeService:
     async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
         return self._run("get_run", run_id)
 
+    async def run_diff(self, run_id: str, patch: bool) -> Json:
+        return self._run("run_diff", run_id)
+
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
         self._note("list_runs", (active, limit))
         return list(self.runs.values())[:limit]

@@ -9,9 +9,12 @@ start lets it stay.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from podiumd.core.tree_facts import TreeLook
+
+TOLD: Final = 50
+"""Paths that whoever asks for a run is told."""
 
 SHOWN: Final = 10
 """Paths that the agent is told; of the others only how many there are."""
@@ -41,6 +44,19 @@ def left_over(before: TreeLook, now: TreeLook) -> list[str]:
     return sorted(
         path for path, digest in now.uncommitted.items() if before.uncommitted.get(path) != digest
     )
+
+
+def left_uncommitted(before: TreeLook | None, now: TreeLook | None) -> dict[str, Any] | None:
+    """Tell what a run has left uncommitted at its end; ``None`` where nobody looked."""
+    if before is None or now is None:
+        return None
+    paths = left_over(before, now)
+    return {
+        "head": now.head,
+        "paths": paths[:TOLD],
+        "more": len(paths[TOLD:]) + (now.more if not before.more else 0),
+        "problem": now.problem or None,
+    }
 
 
 def listed(paths: list[str], more: int = 0) -> str:

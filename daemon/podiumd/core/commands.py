@@ -17,10 +17,11 @@ from podiumd.core.report import TurnReport
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all commands."""
+    """Base of all commands. ``parting`` is the working tree, where the run ends by the command."""
 
     at: str
     mono: float = 0.0
+    parting: TreeLook | None = None
 
 
 class Start(Command, frozen=True):

@@ -114,8 +114,10 @@ def _claim_made(_state: RunState, fact: tf.ClaimMade, _at: str) -> dict[str, Any
     return {"claim": claim}
 
 
-def _tree_seen(_state: RunState, fact: tf.TreeSeen, _at: str) -> dict[str, Any]:
-    return {"base": fact.look} if fact.why == "start" else {"next": None}
+def _tree_seen(state: RunState, fact: tf.TreeSeen, _at: str) -> dict[str, Any]:
+    if fact.why == "start":
+        return {"base": fact.look, "found": state.found or fact.look}
+    return {"next": None} if fact.why == "claim" else {"parted": fact.look}
 
 
 def _check_ended(state: RunState, fact: f.CheckEnded, _at: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import phase_ask
+from podiumd.core import tree_facts as tf
 from podiumd.core.exits import Exit, classify
 from podiumd.core.fold import evolve
 from podiumd.core.ids import derive
@@ -43,6 +44,7 @@ class Decision:
         self.state = state
         self.at = command.at
         self.mono = command.mono
+        self.parting = command.parting
         self.facts: list[f.AnyFact] = []
 
     def emit(self, fact: f.AnyFact) -> None:
@@ -133,6 +135,8 @@ class Decision:
         """End the run; whatever is open is closed first, so that ``run.ended`` is the last."""
         self.close_all("expired", self.state.open_questions)
         undelivered = tuple(steer.text for steer in self.state.steers)
+        if self.parting is not None:
+            self.emit(tf.TreeSeen(why="end", look=self.parting))
         self.emit(
             f.RunEnded(exit=replace(exit, detail=detail or exit.detail), undelivered=undelivered)
         )

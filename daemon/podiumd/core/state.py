@@ -163,7 +163,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     prompts of the present visit, ``breaks`` those of them that were cut off, ``attempts`` the
     replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
     working tree that the last turn or command left; ``base`` how it was before the first step,
-    or before that of the last restart; ``standings`` are where the visits of each
+    or before that of the last restart, ``found`` before the very first, ``parted`` at the end of
+    the run; ``standings`` are where the visits of each
     step left the work, since the last restart.
 
     ``heard`` are the uuids of all that people said, to a turn or in a conversation. In
@@ -208,6 +209,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, str] = {}
     tree: f.TreeMark | None = None
     base: f.TreeLook | None = None
+    found: f.TreeLook | None = None
+    parted: f.TreeLook | None = None
     standings: dict[str, tuple[Standing, ...]] = {}
     ctx: dict[str, Any] = {}
     heard: frozenset[str] = frozenset()

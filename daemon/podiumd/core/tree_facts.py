@@ -22,7 +22,7 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
     were not there when the run began (none counted before). ``uncommitted`` are the paths that
     differ from ``head``, from the tree's top, each with a digest of its content; ``more`` are
-    those that were not looked at.
+    those that were not looked at. ``problem`` says why nobody could look.
     """
 
     repository: bool = True
@@ -30,12 +30,14 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     commits: int = 0
     uncommitted: dict[str, str] = {}
     more: int = 0
+    problem: str = ""
 
 
 class TreeSeen(Fact, frozen=True, kw_only=True, tag="tree.seen"):
-    """The working tree was looked at: before the run's first step, or because of a claim."""
+    """The working tree was looked at: before the run's first step, because of a claim, or where
+    the run ends."""
 
-    why: Literal["start", "claim"]
+    why: Literal["start", "claim", "end"]
     look: TreeLook
 
 

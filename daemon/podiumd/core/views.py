@@ -11,6 +11,7 @@ from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
 from podiumd.core import prompts
 from podiumd.core import tree_facts as tf
+from podiumd.core.claims import left_uncommitted
 from podiumd.core.fold import evolve
 from podiumd.core.naming import run_name
 from podiumd.core.recipe import Recipe
@@ -45,6 +46,8 @@ def run_view(state: RunState) -> Json:
         "cost_usd": round(state.cost_usd, 6),
         "seconds": round(state.seconds, 3),
         "restarts": state.restart,
+        "base": state.found.head if state.found is not None else None,
+        "left": left_uncommitted(state.found, state.parted),
         "parked_until": state.parked_until,
         "worktree": msgspec.to_builtins(start.worktree) if start.worktree is not None else None,
         "started_at": state.started_at,

@@ -146,6 +146,10 @@ async def _runs_cancel(context: Ctx, params: p.OneRun) -> Json:
     return await context.service.cancel(params.run_id)
 
 
+async def _runs_diff(context: Ctx, params: p.DiffRun) -> Json:
+    return await context.service.run_diff(params.run_id, params.patch)
+
+
 async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
     service, told = context.service, None
     if params.follow and not params.after_seq:
@@ -277,6 +281,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     Method("recipes.simulate", p.Simulate, _recipes_simulate, "Walk a recipe without an agent."),
     Method("recipes.trust", p.TrustRecipes, _recipes_trust, "Trust a project's recipes."),
     Method("runs.cancel", p.OneRun, _runs_cancel, "End a run and its agent.", "waiting"),
+    Method("runs.diff", p.DiffRun, _runs_diff, "What a run has changed.", "waiting"),
     Method("runs.events", p.RunEvents, _runs_events, "Events of a run, and follow them."),
     Method("runs.get", p.OneRun, _runs_get, "One run."),
     Method("runs.interrupt", p.OneRun, _runs_interrupt, "Stop the turn and pause.", "waiting"),

@@ -172,6 +172,13 @@ class OneRun(_Params):
     run_id: Id
 
 
+class DiffRun(_Params):
+    """``runs.diff``; with ``patch`` also line by line."""
+
+    run_id: Id
+    patch: bool = True
+
+
 class RemoveWorktree(_Params):
     """``worktrees.remove``; with ``force`` also what would be lost."""
 

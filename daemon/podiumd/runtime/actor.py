@@ -24,6 +24,7 @@ from podiumd.core.workflow import decide
 from podiumd.runtime import fact_log, snapshots
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
+from podiumd.runtime.run_tree import look_in_time
 from podiumd.store.errors import StoreError
 from podiumd.store.records import NewFact, RunRow
 from podiumd.tools.disk import is_full
@@ -117,6 +118,16 @@ class RunActor:
         """
         async with self._lock:
             facts = decide(self.state, command)
+            found = self.state.found
+            if (
+                facts
+                and isinstance(facts[-1], f.RunEnded)
+                and found is not None
+                and found.repository
+            ):
+                # Decided once more it comes to the same, and has with it what the run leaves.
+                command = msgspec.structs.replace(command, parting=await look_in_time(self.state))
+                facts = decide(self.state, command)
             if facts:
                 self.state = await store_facts(
                     self.context, self.state, facts, command.at, mark=mark, token=token

@@ -186,6 +186,10 @@ class Service(Protocol):
         """``settled``: with all that has been told of it, if the disk takes its time too."""
         ...
 
+    async def run_diff(self, run_id: str, patch: bool) -> Json:
+        """What a run has changed since it began; with ``patch`` line by line."""
+        ...
+
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]: ...
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         """A page of stored events and the next ``after_seq``."""

@@ -82,6 +82,15 @@ class Runs:
             raise NotFound("run", run_id, words)
         raise NotFound("run", run_id)
 
+    async def state(self, run_id: str) -> RunState:
+        """The state of a run, alive or over. Raises ``NotFound``."""
+        run_id = await self.resolve(run_id)
+        actor = self._actors.get(run_id)
+        loaded = None if actor is not None else await load(self._context.store, run_id)
+        if actor is None and loaded is None:
+            raise NotFound("run", run_id)
+        return actor.state if actor is not None else loaded.state  # type: ignore[union-attr]
+
     async def start(self, command: c.Start, token: tuple[str, str, str] | None = None) -> RunActor:
         """Store a new run and set it going. Raises ``Overloaded`` where too many wait already."""
         with self.queue.place(command.run_id):

@@ -38,6 +38,7 @@ from podiumd.runtime.questions import find_question, open_questions
 from podiumd.runtime.queueing import AGAIN_MS
 from podiumd.runtime.recipe_tools import RecipeTools
 from podiumd.runtime.recipes import Recipes
+from podiumd.runtime.run_diff import run_diff
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.session_list import SessionList
 from podiumd.runtime.sessions import Sessions
@@ -212,6 +213,9 @@ class DaemonService:
         if found is None:
             raise NotFound("run", run_id)
         return found
+
+    async def run_diff(self, run_id: str, patch: bool) -> Json:
+        return await run_diff(await self._runs.state(run_id), patch)
 
     async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
         rows = await self._context.store.runs(active=active, limit=limit, kind="recipe")

@@ -11,7 +11,7 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core import progress
-from podiumd.core.facts import RunStarted, TreeLook, TreeMark
+from podiumd.core.facts import RunStarted, TreeMark
 from podiumd.core.state import RunState
 from podiumd.formats.claude_transcript import foreign_user_rows
 from podiumd.runtime.actor import RunActor
@@ -20,6 +20,7 @@ from podiumd.runtime.context import Agent
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.run_tree import look_in_time, tree_look
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
 
@@ -94,24 +95,14 @@ async def _cleanness(state: RunState) -> dict[str, Any]:
 
 
 async def _look_before(state: RunState) -> dict[str, Any]:
-    """The working tree that the first step of a recipe that commits begins in, or does again."""
-    if state.recipe is None or state.step_count or not state.recipe.commits:
+    """The working tree that the first step of a recipe begins in, or does again. One that commits
+    does not begin before it is known."""
+    if state.recipe is None or state.step_count:
         return {}
-    return {"look": await tree_look(state)}
-
-
-async def tree_look(state: RunState) -> TreeLook:
-    """The working tree as it is, against how it was when the run began."""
-    where = state.start.working_directory
-    if await git.top_level(where) is None:
-        return TreeLook(repository=False)
-    head = await git.head(where)
-    commits = 0
-    if state.base is not None and head is not None:
-        commits = await git.commits_since(where, head, state.base.head)
-    digests, more = await git.uncommitted(where)
-    uncommitted = {shown(path): digest for path, digest in digests.items()}
-    return TreeLook(head=head, commits=commits, uncommitted=uncommitted, more=more)
+    if state.recipe.commits:
+        return {"look": await tree_look(state)}
+    look = await look_in_time(state)
+    return {} if look.problem or not look.repository else {"look": look}
 
 
 async def _tree_before(state: RunState) -> TreeMark | None:

@@ -50,19 +50,27 @@ def name_of(path: bytes) -> str:
 
 
 def files_of(output: bytes) -> list[tuple[bytes, ChangedFile]]:
-    """The files in what ``diff --raw --numstat -z`` prints, with their paths as git knows them."""
+    """The files in what ``diff --raw --numstat -z`` prints, with their paths as git knows them.
+
+    Of a file whose times alone have changed there are no numbers: it is none of them.
+    """
     words = iter(output.removesuffix(b"\0").split(b"\0")) if output else iter(())
     found: dict[bytes, ChangedFile] = {}
+    counted: set[bytes] = set()
     for word in words:
         if word.startswith(b":"):
             path, one = _raw(word, words)
-            if path not in found or one.change == "conflict":
-                found[path] = one
+            found.setdefault(path, one)
         else:
             path, counts = _numbers(word, words)
+            counted.add(path)
             if path in found:
                 found[path] = msgspec.structs.replace(found[path], **counts)
-    return list(found.items())
+    return [
+        (path, one)
+        for path, one in found.items()
+        if path in counted or one.mode or one.change != "modified"
+    ]
 
 
 def _raw(word: bytes, words: Iterator[bytes]) -> tuple[bytes, ChangedFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from podiumd.tools.git_process import GitError, Result, run_git
+from podiumd.tools.git_process import GitError, Result, run_beginning, run_git
 from podiumd.tools.git_settings import HOOKS_PATH, SETTINGS, Confine
 
 _WITH_HOOKS = tuple(one for one in SETTINGS if one != HOOKS_PATH)
@@ -39,6 +39,11 @@ class GitCall:
             settings=_WITH_HOOKS if hooks else SETTINGS,
             confine=self._confine,
         )
+
+    async def beginning(self, most: int, *arguments: str) -> tuple[bytes, bool]:
+        """The first bytes that it prints, and whether those are all. Raises ``GitError``."""
+        variables = {"GIT_LITERAL_PATHSPECS": "1", **self._extra}
+        return await run_beginning(self.top, *arguments, most=most, variables=variables)
 
     async def out(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """What it prints. Raises ``GitError`` where it fails, with its words."""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -114,6 +115,40 @@ async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes 
         )
     except OSError as error:
         raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+
+
+async def run_beginning(
+    path: str, *arguments: str, most: int, variables: Mapping[str, str] | None = None
+) -> tuple[bytes, bool]:
+    """Run git for the first ``most`` bytes that it prints, and whether those are all.
+
+    Raises ``GitError``, also where it fails before.
+    """
+    command = await command_line(path, *arguments)
+    said = bytearray()
+    run = partial(
+        trio.run_process,
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        env=git_environment(os.environ) | dict(variables or {}),
+        start_new_session=True,
+        deliver_cancel=end_group,
+    )
+    async with trio.open_nursery() as nursery:
+        try:
+            process = await nursery.start(run)
+        except OSError as error:
+            raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+        async for piece in process.stdout:
+            said += piece
+            if len(said) > most:  # what it would still say may be any amount
+                nursery.cancel_scope.cancel()
+    if len(said) <= most and process.returncode != 0:
+        raise GitError(f"git {asked_of(command)} failed with status {process.returncode}")
+    return bytes(said[:most]), len(said) <= most
 
 
 async def end_group(process: trio.Process) -> None:

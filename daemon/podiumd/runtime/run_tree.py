@@ -1,0 +1,40 @@
+"""The working tree of a run as it is just now, against how it was when the run began."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import trio
+
+from podiumd.core.facts import TreeLook
+from podiumd.core.state import RunState
+from podiumd.runtime.catalogue import shown
+from podiumd.tools import git
+
+LOOK_SECONDS: Final = 10.0
+"""How long a look that nothing depends on may hold up the beginning or the end of a run."""
+
+
+async def tree_look(state: RunState) -> TreeLook:
+    """Look at the working tree. Raises ``GitError``."""
+    where = state.start.working_directory
+    if await git.top_level(where) is None:
+        return TreeLook(repository=False)
+    head = await git.head(where)
+    commits = 0
+    if state.base is not None and head is not None:
+        commits = await git.commits_since(where, head, state.base.head)
+    digests, more = await git.uncommitted(where)
+    uncommitted = {shown(path): digest for path, digest in digests.items()}
+    return TreeLook(head=head, commits=commits, uncommitted=uncommitted, more=more)
+
+
+async def look_in_time(state: RunState) -> TreeLook:
+    """The same; where git fails or takes too long, what is told is why."""
+    problem = f"git did not answer within {LOOK_SECONDS:g} s"
+    with trio.move_on_after(LOOK_SECONDS):
+        try:
+            return await tree_look(state)
+        except (git.GitError, OSError) as error:
+            problem = str(error)
+    return TreeLook(problem=problem)

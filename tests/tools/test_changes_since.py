@@ -1,0 +1,265 @@
+"""What has changed since a commit: everything, bounded, and nothing of the repository's is run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from podiumd.tools import changes_since as module
+from podiumd.tools.changes_since import Changes, Part, changes_since
+from podiumd.tools.diff_listing import ChangedFile, as_added
+from podiumd.tools.git_process import GitError
+from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = make_repository(tmp_path / "repo")
+    (path / "a.txt").write_text("one\ntwo\nthree\n")
+    (path / "old.txt").write_text("".join(f"line {n}\n" for n in range(20)))
+    (path / "gone.txt").write_text("x\n")
+    (path / "run.sh").write_text("echo\n")
+    commit(path, "first")
+    return path
+
+
+def head(repository: Path) -> str:
+    return run_git(repository, "rev-parse", "HEAD")
+
+
+async def seen(repository: Path, base: str | None, **more: object) -> Changes:
+    return await changes_since(str(repository), base, head(repository), **more)  # type: ignore[arg-type]
+
+
+def told(part: Part) -> dict[str, tuple[object, ...]]:
+    return {one.path: (one.change, one.added, one.deleted) for one in part.files}
+
+
+async def test_commits_and_uncommitted_work_are_told_apart(repository: Path) -> None:
+    base = head(repository)
+    (repository / "a.txt").write_text("one\n2\nthree\n")
+    run_git(repository, "mv", "old.txt", "new.txt")
+    (repository / "gone.txt").unlink()
+    (repository / "logo.png").write_bytes(b"\0\1\2")
+    (repository / "run.sh").chmod(0o755)
+    commit(repository, "Do it")
+    (repository / "a.txt").write_text("one\n2\nthree\nfour\n")
+    (repository / "fresh.txt").write_text("a\nb")
+    (repository / "data.bin").write_bytes(b"\0")
+    (repository / "sub").mkdir()
+    (repository / "sub" / "staged.txt").write_text("x\n")
+    run_git(repository, "add", "sub/staged.txt")
+
+    changes = await seen(repository, base)
+
+    assert [one.subject for one in changes.commits] == ["Do it"]
+    assert (changes.base, changes.head, changes.rewritten) == (base, head(repository), False)
+    assert told(changes.committed) == {
+        "a.txt": ("modified", 1, 1),
+        "gone.txt": ("deleted", 0, 1),
+        "logo.png": ("added", None, None),
+        "new.txt": ("renamed", 0, 0),
+        "run.sh": ("modified", 0, 0),
+    }
+    [moved] = [one for one in changes.committed.files if one.path == "new.txt"]
+    [made] = [one for one in changes.committed.files if one.path == "run.sh"]
+    assert (moved.before, made.mode) == ("old.txt", "100755")
+    assert told(changes.uncommitted) == {
+        "a.txt": ("modified", 1, 0),
+        "data.bin": ("added", None, None),
+        "fresh.txt": ("added", 2, 0),
+        "sub/staged.txt": ("added", 1, 0),
+    }
+    assert (
+        "-two\n+2\n" in changes.committed.patch and "rename from old.txt" in changes.committed.patch
+    )
+    assert "+four\n" in changes.uncommitted.patch
+    assert "+a\n+b\n\\ No newline at end of file\n" in changes.uncommitted.patch
+
+
+async def test_the_patch_is_one_that_git_applies(repository: Path, tmp_path: Path) -> None:
+    base = head(repository)
+    (repository / "a.txt").write_text("one\nzwei\nthree\n")
+    (repository / 'na"me\n.txt').write_text("odd")
+    (repository / "empty").write_text("")
+    part = (await seen(repository, base)).uncommitted
+    run_git(repository, "stash", "-u")
+    subprocess.run(
+        ["git", "-C", str(repository), "apply", "-"], input=part.patch.encode(), check=True
+    )
+    assert (repository / "a.txt").read_text() == "one\nzwei\nthree\n"
+    assert (repository / 'na"me\n.txt').read_text() == "odd"
+    assert (repository / "empty").read_text() == ""
+
+
+async def test_a_branch_that_had_no_commit_and_one_that_was_rewritten(repository: Path) -> None:
+    changes = await seen(repository, None)
+    assert len(changes.committed.files) == 4 and not changes.rewritten
+    (repository / "a.txt").write_text("x")
+    base = commit(repository, "second")
+    run_git(repository, "reset", "-q", "--hard", "HEAD~1")
+    (repository / "b.txt").write_text("x")
+    commit(repository, "other")
+    changes = await seen(repository, base)
+    assert changes.rewritten and [one.subject for one in changes.commits] == ["other"]
+
+
+async def test_a_tree_without_any_commit_has_new_files_only(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "bare of commits")
+    (repository / "a.txt").write_text("x\n")
+    changes = await changes_since(str(repository), None, None)
+    assert told(changes.uncommitted) == {"a.txt": ("added", 1, 0)} and changes.commits == []
+
+
+async def test_names_may_be_anything(repository: Path) -> None:
+    base = head(repository)
+    for name in HOSTILE:
+        (repository / os.fsdecode(name)).write_text("x\n")
+    (repository / os.fsdecode(HOSTILE[0])).write_text("tracked\n")
+    run_git(repository, "add", "--", os.fsdecode(HOSTILE[0]), os.fsdecode(HOSTILE[1]))
+    changes = await seen(repository, base)
+    named = {name.decode("utf-8", "backslashreplace") for name in HOSTILE}
+    assert {one.path for one in changes.uncommitted.files} == named
+
+
+async def test_only_what_counts_is_told(repository: Path) -> None:
+    base = head(repository)
+    for name in ("a.txt", "old.txt", "mine", "theirs"):
+        (repository / name).write_text("changed\n")
+    changes = await seen(
+        repository, base, counts=lambda paths: [p for p in paths if p in ("a.txt", "theirs")]
+    )
+    assert list(told(changes.uncommitted)) == ["a.txt", "theirs"]
+    assert "old.txt" not in changes.uncommitted.patch and "mine" not in changes.uncommitted.patch
+
+
+async def test_a_touched_file_has_not_changed(repository: Path) -> None:
+    base = head(repository)
+    os.utime(repository / "a.txt", (1, 1))
+    assert (await seen(repository, base)).uncommitted == Part()
+
+
+async def test_links_pipes_and_long_files_are_named_and_not_read(repository: Path) -> None:
+    base = head(repository)
+    secret = repository.parent / "secret"
+    secret.write_text("do not tell")
+    (repository / "link").symlink_to(secret)
+    os.mkfifo(repository / "pipe")
+    (repository / "long").write_bytes(b"x" * (module._FILE_BYTES + 1))
+    part = (await seen(repository, base)).uncommitted
+    assert {"link", "long"} <= {one.path for one in part.files}
+    assert "do not tell" not in part.patch and part.cut
+
+
+async def test_all_of_it_is_bounded(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = head(repository)
+    for bound, most in (("MOST_COMMITS", 2), ("MOST_FILES", 3), ("MOST_PATCH_BYTES", 400)):
+        monkeypatch.setattr(module, bound, most)
+    for number in range(4):
+        (repository / f"f{number}").write_text("line\n" * 100)
+        commit(repository, f"number {number}")
+        (repository / f"u{number}").write_text("line\n" * 100)
+        run_git(repository, "reset", "-q")
+    (repository / "a.txt").write_text("x\n" * 1000)
+    changes = await seen(repository, base)
+    assert (len(changes.commits), changes.more_commits) == (2, 2)
+    assert changes.commits[0].subject == "number 3"
+    assert (len(changes.committed.files), changes.committed.cut) == (3, True)
+    assert changes.committed.more >= 1 and len(changes.committed.patch) <= 400
+    assert (len(changes.uncommitted.files), changes.uncommitted.cut) <= (3, True)
+    assert len(changes.uncommitted.patch) <= 800
+    monkeypatch.setattr(module, "_LISTING_BYTES", 10)
+    with pytest.raises(GitError, match="more has changed than can be listed"):
+        await seen(repository, base)
+
+
+async def test_a_git_that_does_not_answer_in_time_is_given_up(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LIMIT_SECONDS", 0.0)
+    with pytest.raises(GitError, match="did not tell within"):
+        await seen(repository, head(repository))
+
+
+async def test_without_patches_there_are_names_and_numbers(repository: Path) -> None:
+    base = head(repository)
+    (repository / "a.txt").write_text("x")
+    commit(repository, "second")
+    (repository / "a.txt").write_text("y")
+    changes = await seen(repository, base, patch=False)
+    assert (changes.committed.patch, changes.uncommitted.patch) == ("", "")
+    assert told(changes.committed) and told(changes.uncommitted)
+    changes = await seen(repository, base, uncommitted=False)
+    assert changes.uncommitted == Part()
+
+
+async def test_a_conflict_is_one_file(repository: Path) -> None:
+    run_git(repository, "checkout", "-q", "-b", "other")
+    (repository / "a.txt").write_text("theirs\n")
+    commit(repository, "theirs")
+    run_git(repository, "checkout", "-q", "main")
+    (repository / "a.txt").write_text("ours\n")
+    commit(repository, "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        run_git(repository, "merge", "other")
+    changes = await seen(repository, head(repository))
+    assert [(one.path, one.change) for one in changes.uncommitted.files] == [("a.txt", "conflict")]
+
+
+PROGRAMS = (
+    "filter.x.clean", "filter.x.process", "diff.x.command", "diff.x.textconv", "diff.external",
+    "core.fsmonitor", "core.pager", "pager.diff-index", "core.sshCommand",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", PROGRAMS)
+async def test_no_program_of_the_repository_runs(
+    repository: Path, tmp_path: Path, setting: str
+) -> None:
+    canary = tmp_path / "canary"
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\ntouch {canary}\ncat\n")
+    script.chmod(0o755)
+    base = head(repository)
+    (repository / "a.txt").write_text("committed\n")
+    commit(repository, "second")
+    (repository / "a.txt").write_text("x\n")
+    (repository / "new.txt").write_text("x\n")
+    (repository / ".gitattributes").write_text("* filter=x diff=x\n")
+    run_git(repository, "config", setting, str(script))
+    run_git(repository, "config", "log.showSignature", "true")
+    changes = await seen(repository, base)
+    assert "-committed\n+x\n" in changes.uncommitted.patch
+    assert "-two" in changes.committed.patch
+    assert not canary.exists()
+
+
+async def test_what_is_not_there_is_fetched_from_nowhere(repository: Path, tmp_path: Path) -> None:
+    """A repository that is a part of another says where the rest is, and by which program."""
+    canary = tmp_path / "canary"
+    base = head(repository)
+    (repository / "a.txt").write_text("x\n")
+    commit(repository, "second")
+    blob = run_git(repository, "rev-parse", f"{base}:a.txt")
+    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for key, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::sh -c touch% {canary}",
+        "protocol.ext.allow": "always",
+    }.items():
+        run_git(repository, "config", key, value)
+    with pytest.raises(GitError):
+        await seen(repository, base)
+    assert not canary.exists()
+
+
+def test_a_new_file_s_patch_has_its_lines() -> None:
+    one, patch = as_added(b"a b", b"x\ny\n")
+    assert one == ChangedFile(path="a b", change="added", added=2, deleted=0)
+    assert patch.endswith(b"--- /dev/null\n+++ b/a b\n@@ -0,0 +1,2 @@\n+x\n+y\n")
+    assert as_added(b"z", b"\0")[1].endswith(b"Binary files /dev/null and b/z differ\n")
