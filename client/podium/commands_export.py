@@ -13,13 +13,16 @@ from podium.connection import Connection
 from podium.errors import UNKNOWN_METHOD, USAGE, Failure, Refusal
 from podium.fetch import fetched
 from podium.history import as_json, told
+from podium.latest import run_meant
 
 STANDARD_OUTPUT = "-"
 
 Json = dict[str, Any]
 
 
-def export(run_id: str, format: str | None, output: str | None, open: bool, json: bool) -> int:
+def export(
+    run_id: str | None, format: str | None, output: str | None, open: bool, json: bool
+) -> int:
     """``podium runs export``.
 
     Raises:
@@ -30,7 +33,7 @@ def export(run_id: str, format: str | None, output: str | None, open: bool, json
     if open and output == STANDARD_OUTPUT:
         raise Failure("'--open' needs a file: leave '--output -' out.", USAGE)
     kind = "json" if json else format or "html"
-    written = _written(run_id, kind)
+    written = _written(run_meant(run_id), kind)
     if output is None and not open and not text.is_terminal(sys.stdout):
         output = STANDARD_OUTPUT
     if output == STANDARD_OUTPUT:

@@ -40,8 +40,12 @@ def _row(recipe: Json) -> tuple[str, ...]:
         str(recipe.get("id")),
         str(recipe.get("label")),
         ", ".join(marks),
-        str(recipe.get("description") or ""),
+        str(recipe.get("description") or _why_broken(recipe)),
     )
+
+
+def _why_broken(recipe: Json) -> str:
+    return f"'podium recipe check {recipe.get('id')}' says why" if _broken(recipe) else ""
 
 
 def _trust(recipe: Json) -> list[str]:
@@ -125,8 +129,10 @@ def read_text(file: str) -> str:
         raise Failure(f"{file} is not valid UTF-8: convert it first.", USAGE) from error
 
 
-def orchestration(state: str, json: bool) -> int:
-    """``podium orchestration on|off``."""
+def orchestration(state: str | None, json: bool) -> int:
+    """``podium orchestration [on|off]``."""
+    if state is None:
+        return _switch(call("daemon.status").get("orchestration") or {}, json)
     answer: Json = call("daemon.configure", {"orchestration_enabled": state == "on"})
     if json:
         text.emit_json(answer)
@@ -134,6 +140,16 @@ def orchestration(state: str, json: bool) -> int:
         text.emit("Recipes are on.\n")
     else:
         text.emit("Recipes are off; active runs finish their turn and end.\n")
+    return OK
+
+
+def _switch(found: Json, json: bool) -> int:
+    if json:
+        text.emit_json(found)
+    elif found.get("enabled", True):
+        text.emit("Recipes are on ('podium orchestration off' switches them off).\n")
+    else:
+        text.emit("Recipes are off ('podium orchestration on' switches them on).\n")
     return OK
 
 

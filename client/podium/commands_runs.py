@@ -12,6 +12,7 @@ from podium.diff_words import left_words
 from podium.errors import Failure
 from podium.fetch import pages
 from podium.history import History
+from podium.latest import run_meant
 from podium.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
 from podium.visits import Step
 
@@ -20,8 +21,9 @@ Json = dict[str, Any]
 DONE = {"pause": "Pausing", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
 
 
-def log(run_id: str, follow_on: bool, json: bool) -> int:
+def log(run_id: str | None, follow_on: bool, json: bool) -> int:
     """``podium runs log``: one line an event."""
+    run_id = run_meant(run_id)
     connection = Connection()
     view = follow.JsonView() if json else LogView()
     if follow_on:

@@ -9,6 +9,7 @@ from typing import Any
 from podium import text
 from podium.fetch import fetched
 from podium.history import STALLED, History, as_json, told
+from podium.latest import run_meant
 from podium.narrate import end_line
 from podium.phase_words import context
 from podium.question import LISTED_LINES, answer_command, heading, listed
@@ -31,9 +32,9 @@ HEADINGS = (
 )
 
 
-def show(run_id: str, json: bool) -> int:
+def show(run_id: str | None, json: bool) -> int:
     """``podium runs show``."""
-    run, events = fetched(run_id)
+    run, events = fetched(run_meant(run_id))
     history, now = told(events), time.time()
     if json:
         text.emit_json({**run, "steps": as_json(history, now)})

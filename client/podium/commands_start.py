@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def run(
-    recipe: str,
+    recipe: str | None,
     params: list[str],
     worktree: bool,
     detach: bool,
@@ -32,6 +32,8 @@ def run(
     json: bool,
 ) -> int:
     """``podium run``."""
+    if recipe is None:
+        return _which_recipe(cwd)
     directory = os.path.abspath(cwd or os.getcwd())
     person = at_terminal() and not json
     request: Json = {
@@ -71,8 +73,19 @@ def _started(request: Json, person: bool) -> tuple[Connection, Json]:
     return follow.start("runs.start", request)
 
 
-def attach(run_id: str, json: bool) -> int:
+def _which_recipe(cwd: str | None) -> int:
+    """No recipe was named: the list of them, and that one is needed."""
+    from podium.commands_recipes import list_recipes
+
+    list_recipes(cwd, json=False)
+    raise Failure("'podium run' needs one of these: 'podium run RECIPE'.", USAGE)
+
+
+def attach(run_id: str | None, json: bool) -> int:
     """``podium attach``: what happened so far, then live to the end."""
+    from podium.latest import run_meant
+
+    run_id = run_meant(run_id)
     return _follow_run(Connection(), run_id, json, "", at_terminal() and not json)
 
 

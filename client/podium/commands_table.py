@@ -70,4 +70,11 @@ AGENT = option(
 )
 DETACH = option("--detach", "start it, print the run's id and do not follow")
 RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
+RUN_OR_LATEST = positional(
+    "RUN",
+    "run_id",
+    "a run's id, or its beginning (default: the active run, else the latest)",
+    values="runs",
+    optional=True,
+)
 TEXT = positional("TEXT", "words", "the message; '-' reads standard input")

@@ -152,9 +152,10 @@ RECIPES = (
     Command(
         ("orchestration",),
         "switch recipes on or off",
-        "Off: no recipe starts, and active runs end after their turn. Kept over restarts.",
+        "Off: no recipe starts, and active runs end after their turn. Kept over restarts. Without "
+        "a word it says how they are.",
         "podium orchestration off",
         "commands_recipes:orchestration",
-        (positional("on|off", "state", "the switch", choices=("on", "off")), JSON),
+        (positional("on|off", "state", "the switch", choices=("on", "off"), optional=True), JSON),
     ),
 )

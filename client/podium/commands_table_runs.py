@@ -7,6 +7,7 @@ from podium.commands_table import (
     DETACH,
     JSON,
     RUN,
+    RUN_OR_LATEST,
     SESSION,
     TEXT,
     Argument,
@@ -27,7 +28,13 @@ RUNS = (
         "podium run implement-and-review --cwd ~/project -p task='Add a test'",
         "commands_start:run",
         (
-            positional("RECIPE", "recipe", "a recipe's id", values="recipes"),
+            positional(
+                "RECIPE",
+                "recipe",
+                "a recipe's id (without one the recipes are listed)",
+                values="recipes",
+                optional=True,
+            ),
             Argument(
                 ("-p", "--param"),
                 "a parameter of the recipe; may be repeated",
@@ -68,7 +75,7 @@ RUNS = (
         "with its 'steps'.",
         "podium runs show 1a2b3c4d",
         "commands_runs_show:show",
-        (RUN, JSON),
+        (RUN_OR_LATEST, JSON),
     ),
     Command(
         ("runs", "log"),
@@ -76,7 +83,7 @@ RUNS = (
         "Everything that was decided in a run, in order.",
         "podium runs log 1a2b3c4d --follow",
         "commands_runs:log",
-        (RUN, option("--follow", "go on until the run ends", dest="follow_on"), JSON),
+        (RUN_OR_LATEST, option("--follow", "go on until the run ends", dest="follow_on"), JSON),
     ),
     Command(
         ("runs", "export"),
@@ -88,7 +95,7 @@ RUNS = (
         "podium runs export 1a2b3c4d --output run.html",
         "commands_export:export",
         (
-            RUN,
+            RUN_OR_LATEST,
             option("--format", "what to write (default: html)", choices=("html", "json")),
             option(
                 "--output",
@@ -117,7 +124,7 @@ RUNS = (
         "Same exit codes.",
         "podium attach 1a2b3c4d",
         "commands_start:attach",
-        (RUN, JSON),
+        (RUN_OR_LATEST, JSON),
     ),
     Command(
         ("questions",),

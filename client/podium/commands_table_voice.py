@@ -79,7 +79,12 @@ VOICE = (
         "looked at, and left.",
         "podium voice install base",
         "commands_voice:install",
-        (positional("NAME", "model", "the model's name"), JSON),
+        (
+            positional(
+                "NAME", "model", "the model's name (default: the one that is set)", optional=True
+            ),
+            JSON,
+        ),
     ),
     Command(
         ("voice", "vocabulary"),

@@ -233,10 +233,17 @@ def _model(row: Json) -> tuple[str, ...]:
     )
 
 
-def install(model: str, json: bool) -> int:
-    """``podium voice install``."""
+def install(model: str | None, json: bool) -> int:
+    """``podium voice install``: the model that is named, else the one that is set."""
     from podium.listening import following
 
+    if model is None:
+        listed: list[Json] = call("voice.models")
+        chosen = [str(row.get("name")) for row in listed if row.get("configured")]
+        if not chosen:
+            words = "No model of 'podium voice models' is set: name one, or set voice.model."
+            raise Failure(words, USAGE)
+        (model,) = chosen
     answer = following("voice.install", {"name": model}, "voice.progress", _tell_progress)
     if json:
         text.emit_json(answer)

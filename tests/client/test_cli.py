@@ -125,7 +125,9 @@ def test_the_usage_of_run_begins_with_what_matters_most(
     cli.run(["help", "run"])
 
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("usage: podium run RECIPE [-p NAME=VALUE]... [--worktree] [--detach] ")
+    assert shown.startswith(
+        "usage: podium run [RECIPE] [-p NAME=VALUE]... [--worktree] [--detach] "
+    )
 
 
 def test_no_line_of_help_is_wider_than_the_terminal(

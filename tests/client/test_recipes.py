@@ -205,6 +205,20 @@ def test_a_reply_that_is_no_utf8_is_a_usage_error(daemon: FakeDaemon, tmp_path: 
 
 
 @pytest.mark.parametrize(("state", "enabled"), [("on", True), ("off", False)])
+def test_without_a_word_the_switch_tells_how_it_is(
+    daemon: FakeDaemon, state: str, enabled: bool
+) -> None:
+    daemon.answers["daemon.status"] = {"orchestration": {"enabled": enabled}}
+
+    done = podium(daemon, "orchestration")
+    as_json = podium(daemon, "orchestration", "--json")
+
+    assert done.stdout.startswith(f"Recipes are {state} ('podium orchestration ")
+    assert json.loads(as_json.stdout) == {"enabled": enabled}
+    assert "daemon.configure" not in [method for method, _ in daemon.calls]
+
+
+@pytest.mark.parametrize(("state", "enabled"), [("on", True), ("off", False)])
 def test_recipes_are_switched(daemon: FakeDaemon, state: str, enabled: bool) -> None:
     daemon.answers["daemon.configure"] = {"enabled": enabled}
 

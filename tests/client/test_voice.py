@@ -133,6 +133,19 @@ def test_an_installation_tells_how_far_it_is(daemon: FakeDaemon) -> None:
     assert podium(daemon, "voice", "install", "base", "--json").stdout.startswith('{"name"')
 
 
+def test_without_a_name_the_model_that_is_set_is_installed(daemon: FakeDaemon) -> None:
+    daemon.answers["voice.models"] = [{"name": "tiny"}, {"name": "base", "configured": True}]
+    daemon.answers["voice.install"] = {"name": "base"}
+
+    done = podium(daemon, "voice", "install")
+
+    assert done.stdout == "base is installed.\n"
+    assert daemon.params_of("voice.install") == [{"name": "base"}]
+    daemon.answers["voice.models"] = [{"name": "tiny"}]
+    none = podium(daemon, "voice", "install")
+    assert none.returncode == 2 and "name one, or set voice.model" in none.stderr
+
+
 def test_the_words_of_a_project_are_shown(daemon: FakeDaemon, tmp_path: Path) -> None:
     daemon.answers["voice.vocabulary"] = {
         "working_directory": "/p",
