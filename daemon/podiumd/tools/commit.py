@@ -23,6 +23,7 @@ import trio
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools import git as looking
 from podiumd.tools.changes import PLAIN_MODE, Snapshot, TreeWatch
+from podiumd.tools.commit_identity import NOBODY, identity_variables, is_somebody
 from podiumd.tools.commit_index import (
     Differences,
     Entries,
@@ -133,7 +134,7 @@ class _Maker:
         top = await looking.top_level(order.root)
         if top is None:
             raise _Nothing("nothing was committed: this is not a git repository")
-        maker = cls(order, GitCall(top), originals)
+        maker = cls(order, GitCall(top, identity_variables(os.environ)), originals)
         maker._prefix = await GitCall(order.root).line("rev-parse", "--show-prefix")
         directory = await maker._git.line("rev-parse", "--absolute-git-dir")
         maker._directory = directory
@@ -195,7 +196,8 @@ class _Maker:
         await self._own.out("read-tree", base)
         await write_entries(self._own, wanted)
         await self._written_tree(base)
-        await self._check_identity()
+        if not await is_somebody(self._git):
+            raise GitError(NOBODY)
         await self._hook("pre-commit")
         tree = await self._written_tree(base)
         differences = await tree_changes(self._git, base, tree)
@@ -275,14 +277,6 @@ class _Maker:
         mode = new.mode if new else PLAIN_MODE
         old_oid, new_oid = (entry.oid if entry else None for entry in (old, new))
         return await self._porter.merged(staged, old_oid, new_oid, mode)
-
-    async def _check_identity(self) -> None:
-        for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-            if (await self._git.run("var", name)).returncode != 0:
-                raise GitError(
-                    "git does not know who you are; tell it by: git config --global user.name "
-                    "'Your Name' and git config --global user.email you@example.org"
-                )
 
     async def _hook(self, name: str, *arguments: str) -> None:
         if self._hooks is not None and await self._hooks.has(name):

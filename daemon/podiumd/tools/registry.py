@@ -19,6 +19,7 @@ from podiumd.core.loop_facts import FileChange, Result
 from podiumd.tools import files
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.commit_identity import unknown_committer
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.sandbox import Enclosure, SandboxRefused
 from podiumd.tools.search import search
@@ -82,6 +83,10 @@ class Toolbox:
             root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
         )
         return await commit_changes(order, context.originals, hooks, context.committing)
+
+    async def unknown_committer(self) -> str:
+        """What keeps git from committing whatever this turn does; see ``unknown_committer``."""
+        return await unknown_committer(f"{self._context.workspace.root}")
 
     def _environment(self) -> dict[str, str]:
         context = self._context

@@ -156,3 +156,20 @@ async def test_what_a_command_prints_reaches_people_line_by_line(tmp_path: Path)
     shown = [e.delta for e in events if isinstance(e, Output) and e.kind == "tool_result"]
     assert "".join(shown[:-1]) == "hello,\nworld\n"
     assert shown[-1].startswith("exit code 0")
+
+
+async def test_that_git_does_not_know_the_person_is_said_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", f"{tmp_path}")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    bench = Bench(tmp_path, act(WRITES), "Done.")
+    refusing(bench)
+    for key in ("user.name", "user.email"):
+        run_git(bench.rig.work, "config", "--unset", key)
+    run_git(bench.rig.work, "config", "user.useConfigOnly", "true")
+
+    _, events = await play(bench.driver, bench.request(commits=True))
+
+    shown = [e.delta for e in events if isinstance(e, Output) and e.kind in ("status", "text")]
+    assert shown[0].startswith("what is done now will not be committed: git does not know who you")

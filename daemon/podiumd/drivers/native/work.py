@@ -48,6 +48,7 @@ ROOM_SECONDS: Final = 2.0
 MOST_OF_SUMMARY: Final = 2000
 """Characters of what the model says at its end that stand in the message of the commit."""
 
+UNCOMMITTED: Final = "what is done now will not be committed: {}"
 CHECKPOINT: Final = "A checkpoint: the turn did not come to its own end."
 
 MOST_SMALLER: Final = 3
@@ -131,6 +132,7 @@ class Work:
                 await self._hear()
             match self._ledger.loop.next:
                 case ls.Begin():
+                    await self._warn()
                     await self._ledger.record(lc.Begin(settings=self._settings))
                 case ls.Ask():
                     await self._ask(stack)
@@ -141,6 +143,12 @@ class Work:
                 case ls.Over(ending):
                     if not clean or self._people.hush():
                         return ending
+
+    async def _warn(self) -> None:
+        """Say before the work what would keep it from being committed."""
+        if self._settings.commit:
+            unknown = await self._toolbox.unknown_committer()
+            await self._people.show("status", unknown and UNCOMMITTED.format(unknown))
 
     async def _hear(self) -> None:
         """Take up what people have said meanwhile: the model is told with the next request."""

@@ -1,0 +1,85 @@
+"""Under whose name a turn's commit is made, and what is said before where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from podiumd.tools.commit_identity import NOBODY, identity_variables, unknown_committer
+from tests.tools.turn_repository import Turn
+
+BOTH = {
+    "GIT_AUTHOR_NAME": "An Author",
+    "GIT_AUTHOR_EMAIL": "author@example.org",
+    "GIT_COMMITTER_NAME": "A Committer",
+    "GIT_COMMITTER_EMAIL": "committer@example.org",
+}
+
+
+def put(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Turn:
+    """In the repository of a person who has told git nothing about themselves."""
+    monkeypatch.setenv("HOME", f"{tmp_path}")
+    for name in ("XDG_CONFIG_HOME", "EMAIL", *BOTH):
+        monkeypatch.delenv(name, raising=False)
+    turn = Turn(tmp_path)
+    turn.git("config", "--unset", "user.name")
+    turn.git("config", "--unset", "user.email")
+    turn.git("config", "user.useConfigOnly", "true")
+    turn.change("a.py", "x\n")
+    return turn
+
+
+async def test_who_commits_is_taken_from_the_environment_as_git_does(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(monkeypatch, BOTH)
+
+    assert await unknown_committer(f"{turn.root}") == ""
+    assert (await turn.commit()).state == "committed"
+
+    assert turn.git("log", "-1", "--format=%an <%ae> %cn <%ce>") == (
+        "An Author <author@example.org> A Committer <committer@example.org>"
+    )
+
+
+async def test_the_environment_goes_before_the_settings_as_in_git(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn.git("config", "user.name", "A Person")
+    turn.git("config", "user.email", "a@example.org")
+    put(monkeypatch, {"GIT_AUTHOR_NAME": "An Author"})
+
+    await turn.commit()
+
+    assert turn.git("log", "-1", "--format=%an <%ae> %cn") == "An Author <a@example.org> A Person"
+
+
+async def test_that_nobody_is_known_is_told_before_anything_is_done(turn: Turn) -> None:
+    assert await unknown_committer(f"{turn.root}") == NOBODY
+
+
+async def test_where_nothing_can_be_committed_nobody_needs_to_be_known(
+    turn: Turn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (tmp_path / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n")
+    assert await unknown_committer(f"{plain}") == ""
+
+    monkeypatch.setenv("PATH", f"{plain}")  # there is no git either: the commit says so
+    assert await unknown_committer(f"{turn.root}") == ""
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_INDEX_FILE"])
+def test_what_git_tells_a_hook_of_another_commit_says_nothing_about_ours(name: str) -> None:
+    """A daemon may have been started in one."""
+    assert identity_variables({**BOTH, "GIT_DIR_": "x", "HOME": "y"}) == BOTH
+    assert identity_variables({**BOTH, name: ".git"}) == {}
