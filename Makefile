@@ -36,17 +36,21 @@ test: $(VENV)/.dev ## run the tests; core and formats must be covered by their o
 .PHONY: environment
 environment: $(VENV)/.dev ## set up what the other targets need
 
+# How many examples a property is tried with: 'few' or 'all' (tests/examples.py).
+EXAMPLES ?= few
+
 # First and apart: quick, and their coverage may owe nothing to tests of other packages.
 .PHONY: test-pure
 test-pure: $(VENV)/.dev
 	@# A file of its own: one run would else count what another beside it has covered.
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && COVERAGE_FILE=$$data/coverage \
-		$(PY) -m pytest -n $(JOBS) tests/core tests/formats --cov=podiumd.core \
-		--cov=podiumd.formats --cov-branch --cov-fail-under=100
+		$(PY) -m pytest -n $(JOBS) --hypothesis-profile $(EXAMPLES) tests/core tests/formats \
+		--cov=podiumd.core --cov=podiumd.formats --cov-branch --cov-fail-under=100
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest $(SHARED) --ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
+	$(PY) -m pytest $(SHARED) --hypothesis-profile few \
+		--ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
 		--ignore=tests/user_manager \
 		$(addprefix --ignore=,$(LONG_TESTS))
 
@@ -60,7 +64,10 @@ LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
 .PHONY: test-long
-test-long: $(VENV)/.dev claude voice-assets ## the tests that take long, beside 'make test'
+test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
+	@$(MAKE) --no-print-directory test-pure EXAMPLES=all
+	$(PY) -m pytest $(SHARED) --hypothesis-profile all -m hypothesis --ignore=tests/core \
+		--ignore=tests/formats
 	$(PY) -m pytest $(SHARED) $(LONG_TESTS)
 
 .PHONY: voice

@@ -6,13 +6,12 @@ import gc
 import signal
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from tests import needs
+from tests.examples import ALL
 
-# How long an example takes says nothing on a machine that does other things as well.
-settings.register_profile("podium", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("podium")
+settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be
 # all that the tests start from there.

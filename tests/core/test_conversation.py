@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core.conversation import (
@@ -193,7 +193,6 @@ ROUNDS = st.lists(
 PAST = st.lists(st.builds(PastTurn, st.text(max_size=20), st.text(max_size=200)), max_size=4)
 
 
-@settings(deadline=None)
 @given(ROUNDS, PAST, st.integers(0, 20_000), st.text(max_size=50))
 def test_whatever_gives_way_the_prompt_stays_and_roles_alternate(
     rounds: list[tuple[str, list[Any]]], past: list[PastTurn], room: int, goal: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core import commands as c
@@ -20,6 +20,7 @@ from podiumd.core.outcome import outcome_block
 from podiumd.core.recipe import Edge, Limits, Recipe
 from podiumd.core.report import EndKind
 from tests.core.builders import TREE, WORKTREE, Play, a_check, a_recipe, a_step, leave, to
+from tests.examples import examples
 
 T = TypeVar("T")
 
@@ -29,7 +30,6 @@ ENDS: tuple[EndKind, ...] = (
     *(("done",) * 14),
     *("broken", "broken", "interrupted", "usage_limit", "timeout", "budget", "api_error"),
 )
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 RESET = "2026-01-02T05:00:00.000Z"
 # What ends a run comes seldom, or stories would be short.
 LAST_WORDS: tuple[tuple[Any, dict[str, Any]], ...] = (
@@ -201,7 +201,7 @@ def live(play: Play, number: int) -> None:
         assert play.state == before
 
 
-@settings(CALM, max_examples=300)
+@examples(300)
 @given(
     recipe=st.one_of(st.none(), recipes(), recipes(), recipes()),
     on_question=st.sampled_from(["wait", "wait", "wait", "fail"]),
@@ -217,7 +217,6 @@ def test_whatever_happens_in_whatever_order_a_run_stays_whole_and_within_its_lim
     within_limits(play)
 
 
-@settings(CALM, max_examples=100)
 @given(recipes(), st.data())
 def test_a_run_whose_every_prompt_and_question_is_answered_ends(
     recipe: Recipe, data: st.DataObject

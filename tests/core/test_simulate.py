@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -23,8 +23,7 @@ from podiumd.core.walk import SimulationError
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
 from tests.core.machines import entries_of, random_walk, sound_recipes
 from tests.core.talks import a_talk, phases
-
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from tests.examples import examples
 
 
 def outcomes_taken(trace: Trace) -> list[str]:
@@ -331,7 +330,7 @@ def test_gates_that_go_round_without_end_are_an_error() -> None:
 # What holds for every recipe.
 
 
-@settings(CALM, max_examples=200)
+@examples(200)
 @given(sound_recipes(), st.lists(st.integers(), min_size=20, max_size=20))
 def test_a_sound_recipe_ends_within_its_limits_whatever_the_outcomes(
     recipe: Recipe, seeds: list[int]
@@ -348,7 +347,6 @@ def test_a_sound_recipe_ends_within_its_limits_whatever_the_outcomes(
             assert sum(life.values()) <= (limits.max_total_steps or 10**9)
 
 
-@CALM
 @given(sound_recipes())
 def test_every_simple_path_ends_in_simulation_as_it_says(recipe: Recipe) -> None:
     unlimited = msgspec.structs.replace(recipe, limits=Limits())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podiumd.core import commands as c
@@ -23,8 +23,8 @@ from podiumd.core.report import EndKind
 from tests.core.builders import a_recipe, a_step, leave, to
 from tests.core.talks import CONTEXT, Talk, a_hook, a_talk
 from tests.core.test_properties import Pick
+from tests.examples import examples
 
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAMES = ("goal", "setup", "design", "work")
 WORDS = ("agreed", "back", "stop")
 TEXTS = (None, None, "Plain.", "About {{ctx.size}}", "For {{ctx.goal}}")
@@ -231,7 +231,7 @@ def only_what_the_recipe_says(talk: Talk) -> None:
     assert state == talk.state
 
 
-@settings(CALM, max_examples=400)
+@examples(400)
 @given(
     recipe=conversations(),
     on_question=st.sampled_from(["wait", "wait", "wait", "fail"]),
@@ -247,7 +247,7 @@ def test_whatever_happens_in_whatever_order_a_conversation_stays_whole(
     only_what_the_recipe_says(talk)
 
 
-@settings(CALM, max_examples=200)
+@examples(200)
 @given(
     recipe=conversations(),
     ways=st.lists(st.sampled_from([None, *WORDS]), max_size=20),

@@ -27,6 +27,7 @@ from tests.core.builders import (
     review_loop,
     to,
 )
+from tests.examples import examples
 
 ENDS = {"passed": leave("turn-complete"), "failed": leave("failed", "error")}
 
@@ -193,7 +194,7 @@ def walk(recipe: Recipe, chance: Random) -> Play:
     return play
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(examples(150), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(machines(), st.integers(0, 2**32))
 def test_a_recipe_without_errors_ends_within_its_worst_case(recipe: Recipe, seed: int) -> None:
     assume(not errors(recipe))

@@ -7,11 +7,12 @@ from typing import cast
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.gateway.form import File, Form, read_form
 from podiumd.gateway.http import Problem, Request, Response, TooLarge
+from tests.examples import examples
 from tests.gateway.harness import Apps, served, status, talk
 
 BOUNDARY = "----podium1234"
@@ -86,7 +87,7 @@ async def test_names_come_in_utf_8() -> None:
 
 
 @given(st.data(), st.binary(max_size=300))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_form_reads_the_same_however_it_is_cut(data: st.DataObject, sound: bytes) -> None:
     whole = part("file", sound, "a.wav") + part("language", b"en") + END
     if f"\r\n--{BOUNDARY}".encode() in sound:

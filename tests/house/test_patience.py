@@ -172,3 +172,8 @@ def test_no_test_measures_how_long_it_takes() -> None:
 def test_no_property_fails_because_its_examples_take_long() -> None:
     assert settings().deadline is None
     assert HealthCheck.too_slow in settings().suppress_health_check
+
+
+def test_how_many_examples_there_are_is_said_in_one_place() -> None:
+    own = {name_of(path) for path in modules("tests") if "max_" + "examples" in path.read_text()}
+    assert own == {"tests/examples.py"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Entry
 from podiumd.sessions.log import PAGE, Log
+from tests.examples import examples
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name, seqs
 
 RECORD = 33
@@ -106,7 +107,7 @@ def _in_file(numbers: list[int], start: int = 0) -> list[Entry]:
     return [entry(number, offset=line * 100) for line, number in enumerate(numbers, start)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(steps=STEPS)
 def test_whatever_happens_every_message_keeps_its_number(
     steps: list[tuple[str, list[int]]],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Cursor
@@ -254,7 +254,6 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-@settings(deadline=None)
 def test_whatever_is_done_to_a_file_the_row_tells_what_is_in_it(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[object, bytes, int]]
 ) -> None:

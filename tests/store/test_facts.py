@@ -10,12 +10,13 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.store.errors import FactDamaged, FactTooNew, StoreFailed, TokenTaken
 from podiumd.store.facts import open_store
 from podiumd.store.records import StoredFact, TokenRow
+from tests.examples import examples
 from tests.store.support import AT, a_fact, a_run, value_of
 
 
@@ -253,7 +254,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(steps=STEPS)
 def test_any_history_reads_back_like_a_plain_list(
     steps: list[tuple[str, str, int, str | None]],
