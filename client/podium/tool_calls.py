@@ -47,10 +47,16 @@ def _calls(connection: Connection, session_id: str) -> list[tuple[float, str]]:
         for message in page.get("messages") or []:
             at = text.epoch(message.get("timestamp"))
             for block in message.get("blocks") or []:
-                if at is not None and block.get("kind") == "tool_use":
-                    said = text.fold(f"{block.get('name')}: {telling(block)}", BRIEF)
+                name = str(block.get("name"))
+                if at is not None and block.get("kind") == "tool_use" and not _is_plumbing(name):
+                    said = text.fold(f"{name}: {telling(block)}", BRIEF)
                     found.append((at, said.removesuffix(": ")))
         if page.get("complete") or page.get("next_seq", 0) <= after:
             return found
         after = page["next_seq"]
     return found
+
+
+def _is_plumbing(name: str) -> bool:
+    """Whether a call is how an agent speaks to Podium, which is told in other words."""
+    return name == "StructuredOutput" or name.startswith("mcp__podium__")

@@ -10,6 +10,8 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.rpc_client import Json
 
+pytestmark = pytest.mark.claude
+
 COMMITTING = """
 initial = "work"
 
