@@ -99,6 +99,8 @@ def test_a_filter_is_left_out_to_look_and_refused_to_write_or_confined() -> None
         ("update-index --index-info", True),
         ("update-index --refresh", False),
         ("status", False),
+        ("diff-tree -r a b", True),
+        ("diff-tree -r -p a b", False),
         ("whatever-comes", False),
     ],
 )

@@ -270,7 +270,7 @@ async def test_a_command_in_a_sandbox_cannot_let_go_of_the_daemons_locks(
 
     held = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     os.set_inheritable(held, False)
-    box = make_toolbox(tmp_path, inherited=(held,))
+    box = make_toolbox(tmp_path, inherited=(held,), unasked=True)
     monkeypatch.setattr(Sandbox, "enclose", enclose)
     hook = tmp_path / "home/repo/.git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whether a directory is laid out as a git repository itself, without a ``.git``.
+"""Whether a directory is laid out as a git repository itself, without a ``.git``, or would be.
 
 Git takes such a directory for a repository, and what it names would run.
 """
@@ -20,3 +20,19 @@ def is_laid_out(directory: str | Path) -> bool:
     if os.path.lexists(there / "commondir"):
         return True
     return os.path.lexists(there / "objects") and os.path.lexists(there / "refs")
+
+
+def laid_out_by(root: Path, path: str) -> str | None:
+    """The directory that a file at ``path``, from ``root``, would complete to a repository, or that
+    is one already; as a path from there, ``None`` where there is none."""
+    *above, name = path.split("/")
+    for count in range(len(above) + 1):
+        directory = root.joinpath(*above[:count])
+        new = (above[count] if count < len(above) else name).casefold()
+
+        def has(known: str, there: Path = directory, new: str = new) -> bool:
+            return new == known.casefold() or os.path.lexists(there / known)
+
+        if has("HEAD") and (has("commondir") or (has("objects") and has("refs"))):
+            return "/".join(above[:count]) or "."
+    return None

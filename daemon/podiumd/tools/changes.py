@@ -21,6 +21,7 @@ import trio
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import Confines
 from podiumd.tools.originals import Originals
 
 MOST_CHANGES = 500
@@ -52,15 +53,20 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class TreeWatch:
-    """Takes snapshots of one working tree, keeping contents in ``originals``."""
+    """Takes snapshots of one working tree, keeping contents in ``originals``; ``confines`` runs
+    the filters that the repository names."""
 
-    def __init__(self, root: Path, originals: Originals) -> None:
+    def __init__(self, root: Path, originals: Originals, confines: Confines | None = None) -> None:
         self._root = root
-        self._git = GitCall(f"{root}", {"GIT_OPTIONAL_LOCKS": "0"})
+        self.confines = confines
         self._originals = originals
         self._known: dict[str, tuple[tuple[int, ...], Seen]] = {}
         self._room = MOST_KEPT_BYTES
         self._prefix: str | None = None
+
+    @property
+    def _git(self) -> GitCall:
+        return GitCall(f"{self._root}", {"GIT_OPTIONAL_LOCKS": "0"}, self.confines)
 
     async def snapshot(self) -> Snapshot | None:
         """How the tree is now; ``None`` outside git, and where git fails."""
@@ -164,11 +170,18 @@ class TreeWatch:
             oid, _, name = rest.partition(b"\t")
             if kind == b"blob":
                 path = os.fsdecode(name)
-                shown = await self._git.out(
-                    "cat-file", "--filters", f"--path={before.prefix}{path}", oid.decode()
-                )
-                found[path] = Seen(mode.decode(), self._kept(shown))
+                found[path] = Seen(mode.decode(), await self._shown(before.prefix + path, oid))
         return found
+
+    async def _shown(self, path: str, oid: bytes) -> str:
+        """The digest of a committed content as it stood in the tree; one that nobody knows where
+        its filter is not run, so that the file is left out of the commit."""
+        try:
+            return self._kept(
+                await self._git.out("cat-file", "--filters", f"--path={path}", oid.decode())
+            )
+        except GitError:
+            return hashlib.sha256(b"not known: " + oid).hexdigest()
 
 
 def _above(name: str) -> str:

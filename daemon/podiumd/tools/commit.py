@@ -57,6 +57,7 @@ from podiumd.tools.git_hooks import (
     write_message,
 )
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import Confines
 from podiumd.tools.index_lock import HeldIndex, held_index
 from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
@@ -87,17 +88,19 @@ async def commit_changes(
     originals: Originals,
     hooks: Hooks | None = None,
     committing: LineUp | None = None,
+    confines: Confines | None = None,
 ) -> Committed:
     """Make the commit of a turn, or find it where it was made before a crash.
 
     Parameters: ``originals`` hold the contents; ``hooks`` says how hooks are run, its ``top`` and
     ``directory`` are filled in here; ``None`` runs none. ``committing``: turns of one repository
-    that share it commit one after the other.
+    that share it commit one after the other. ``confines`` runs the filters that the repository
+    names; without it a file that needs one is left out.
     Never raises for what git or a hook says: that is a result. How long to wait is the caller's.
     """
     left_out: dict[str, str] = {}
     try:
-        maker = await _Maker.at(order, originals, hooks)
+        maker = await _Maker.at(order, originals, hooks, confines)
         line = LineUp() if committing is None else committing
         async with line.turn(await maker.repository()):
             for _ in range(_TRIES):
@@ -116,12 +119,14 @@ async def commit_changes(
 class _Maker:
     """Makes one commit."""
 
-    def __init__(self, order: CommitOrder, git: GitCall, originals: Originals) -> None:
+    def __init__(
+        self, order: CommitOrder, git: GitCall, originals: Originals, confines: Confines | None
+    ) -> None:
         self._order = order
         self._changes = order.changes
         self._git = git
         self._porter = Porter(git, originals)
-        self._watch = TreeWatch(Path(order.root), originals)
+        self._watch = TreeWatch(Path(order.root), originals, confines)
         self._before_hook: Snapshot | None = None
         self._hooks: Hooks | None = None
         self._prefix = ""
@@ -129,15 +134,21 @@ class _Maker:
         self._own = git
 
     @classmethod
-    async def at(cls, order: CommitOrder, originals: Originals, hooks: Hooks | None) -> _Maker:
+    async def at(
+        cls,
+        order: CommitOrder,
+        originals: Originals,
+        hooks: Hooks | None,
+        confines: Confines | None,
+    ) -> _Maker:
         """Raises ``_Nothing`` where this is no repository."""
         top = await looking.top_level(order.root)
         if top is None:
             raise _Nothing("nothing was committed: this is not a git repository")
-        maker = cls(order, GitCall(top, identity_variables(os.environ)), originals)
+        git = GitCall(top, identity_variables(os.environ), confines)
+        maker = cls(order, git, originals, confines)
         maker._prefix = await GitCall(order.root).line("rev-parse", "--show-prefix")
-        directory = await maker._git.line("rev-parse", "--absolute-git-dir")
-        maker._directory = directory
+        maker._directory = directory = await maker._git.line("rev-parse", "--absolute-git-dir")
         maker._index = f"{Path(directory, f'podium-index-{order.turn_id}')}"
         maker._message = f"{Path(directory, f'podium-message-{order.turn_id}')}"
         maker._own = maker._git.with_environment(GIT_INDEX_FILE=maker._index)
@@ -203,7 +214,7 @@ class _Maker:
         differences = await tree_changes(self._git, base, tree)
         sha, subject = await self._commit_tree(head, tree, differences)
         await self._move(head, sha, subject, differences)
-        with suppress(HookFailed):  # it can refuse nothing any more
+        with suppress(HookFailed, GitError):  # it can refuse nothing any more
             await self._hook("post-commit")
         return self._committed(sha, differences, left_out)
 

@@ -17,7 +17,7 @@ import trio
 
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.changes import LINK_MODE, PLAIN_MODE, PROGRAM_MODE
-from podiumd.tools.git import entries
+from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
 
@@ -29,6 +29,7 @@ class Entry(NamedTuple):
     oid: str
 
 
+_KINDS = ("clean", "process", "smudge")
 _FILES = (PLAIN_MODE, PROGRAM_MODE, LINK_MODE)
 
 
@@ -129,8 +130,41 @@ class Porter:
         data = await trio.to_thread.run_sync(self._originals.get, digest)
         if data is None:
             raise LeftOut("what it held before or after the change is not known any more")
-        filters = ["--no-filters"] if step.mode == LINK_MODE else [f"--path={path}"]
-        return await self._git.line("hash-object", "-w", "--stdin", *filters, stdin=data)
+        if step.mode == LINK_MODE:
+            return await self._git.line("hash-object", "-w", "--stdin", "--no-filters", stdin=data)
+        return await self._filtered(path, data)
+
+    async def _filtered(self, path: str, data: bytes) -> str:
+        """The blob of a content as the filter of its path makes it; never one without it."""
+        name = await filter_of(self._git, path)
+        settings = [] if name is None else [f"filter.{name}.required=true"]
+        done = await self._git.run(
+            "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, settings=settings
+        )
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        said = done.stderr.decode("utf-8", "replace").strip()
+        if name is None:
+            raise GitError(f"git hash-object failed with status {done.returncode}: {said}")
+        raise LeftOut(f"its filter {name} did not take it: {said.splitlines()[0][:300]}")
+
+
+async def filter_of(git: GitCall, path: str) -> str | None:
+    """The filter that attributes name for a path. Raises ``LeftOut`` where git has none of that
+    name: it would commit the file without."""
+    words = (await git.out("check-attr", "-z", "filter", "--", path)).split(b"\0")
+    name = os.fsdecode(words[2])
+    if name in ("", "unspecified", "unset", "set"):
+        return None
+    listed = await git.run(
+        "config", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\."
+    )
+    keys = {os.fsdecode(key) for key in entries(listed.stdout)}
+    if "=" in name or not keys & {f"filter.{name}.{kind}" for kind in _KINDS}:
+        raise LeftOut(
+            f"git has no filter {name} here, which .gitattributes names for it; set it up"
+        )
+    return name
 
 
 def parents_of(path: str) -> set[str]:

@@ -100,6 +100,7 @@ def plan_write(workspace: Workspace, path: str, content: str) -> FilePlan:
     if found and found.data.startswith(BOM):
         data = BOM + data.removeprefix(BOM)
     where = found.path if found else workspace.locate(path)
+    workspace.check_layout(where)
     return _plan(where, found, data, unified(where, found.data if found else None, data))
 
 
@@ -108,6 +109,7 @@ def plan_patch(
 ) -> FilePlan:
     """Change lines of a file. Raises ``Refused``, also for a patch that does not fit."""
     found = workspace.read(file)
+    workspace.check_layout(found.path)
     _refuse_binary(found, file, "patched")
     try:
         data = apply_patch(found.data, operations, base=base)

@@ -15,6 +15,7 @@ import msgspec
 import trio
 
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import GitError
 from podiumd.tools.sandbox import Enclosure
 from podiumd.tools.shell import run_arguments
 
@@ -30,7 +31,7 @@ class HookFailed(Exception):
 
 class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     """Runs the hooks of one repository. ``directory`` is where they are; the rest is what the
-    commands of the turn run with."""
+    commands of the turn run with. ``shut`` says why none is run, where none may be."""
 
     environment: Mapping[str, str]
     turn_id: str
@@ -38,6 +39,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     top: str = ""
     directory: str = ""
     pass_fds: Sequence[int] = ()
+    shut: str = ""
 
     async def has(self, name: str) -> bool:
         """Whether there is such a hook."""
@@ -46,8 +48,11 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     async def run(self, name: str, *arguments: str, index: str) -> None:
         """Run a hook; ``index`` is the index file that it sees.
 
-        Raises ``HookFailed`` where it ends with another status than 0, or not in time.
+        Raises ``HookFailed`` where it ends with another status than 0, or not in time; ``GitError``
+        where none may be run.
         """
+        if self.shut:
+            raise GitError(f"the hook {name} of this repository was not run: {self.shut}")
         hook = Path(self.directory, name)
         done = await run_arguments(
             # The sandbox begins in the tree's root, which may lie below the repository's top.

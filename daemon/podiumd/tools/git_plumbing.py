@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from podiumd.tools.git_process import GitError, Result, run_beginning, run_git
-from podiumd.tools.git_settings import HOOKS_PATH, SETTINGS, Confine
+from podiumd.tools.git_process import Confines, GitError, Result, run_beginning, run_git
+from podiumd.tools.git_settings import HOOKS_PATH, SETTINGS
 
 _WITH_HOOKS = tuple(one for one in SETTINGS if one != HOOKS_PATH)
 
 
 class GitCall:
-    """Calls git in the directory ``top``, with ``extra`` in its environment; ``confine`` runs the
+    """Calls git in the directory ``top``, with ``extra`` in its environment; ``confines`` runs the
     filters that the repository names (see ``git_settings``)."""
 
     def __init__(
-        self, top: str, extra: Mapping[str, str] | None = None, confine: Confine | None = None
+        self, top: str, extra: Mapping[str, str] | None = None, confines: Confines | None = None
     ) -> None:
         self.top = top
         self._extra = dict(extra or {})
-        self._confine = confine
+        self._confines = confines
 
     def with_environment(self, **extra: str) -> GitCall:
         """The same with more variables."""
-        return GitCall(self.top, {**self._extra, **extra}, self._confine)
+        return GitCall(self.top, {**self._extra, **extra}, self._confines)
 
-    async def run(self, *arguments: str, stdin: bytes = b"", hooks: bool = False) -> Result:
+    async def run(
+        self, *arguments: str, stdin: bytes = b"", hooks: bool = False, settings: Sequence[str] = ()
+    ) -> Result:
         """Run it to its end, whatever its status. Raises ``GitError`` where there is no git.
 
-        With ``hooks`` it sees where the repository keeps its hooks.
+        With ``hooks`` it sees where the repository keeps its hooks; ``settings`` are further ones.
         """
         return await run_git(
             self.top,
             *arguments,
             variables={"GIT_LITERAL_PATHSPECS": "1", **self._extra},  # names of files are names
             stdin=stdin,
-            settings=_WITH_HOOKS if hooks else SETTINGS,
-            confine=self._confine,
+            settings=(*(_WITH_HOOKS if hooks else SETTINGS), *settings),
+            confines=self._confines,
         )
 
     async def beginning(self, most: int, *arguments: str) -> tuple[bytes, bool]:

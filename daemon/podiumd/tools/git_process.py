@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
@@ -20,6 +21,7 @@ from podiumd.tools.git_settings import (
     git_environment,
     kept_from,
     named_programs,
+    names_filter,
     runs_nothing,
 )
 
@@ -34,42 +36,68 @@ class GitError(Exception):
     """Git could not do what was asked; the message says what and why."""
 
 
+class Confines(Protocol):
+    """What runs the filters that a repository names: see ``podiumd.tools.confined_filters``."""
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What the git has in its environment that runs them."""
+
+    def confine(self, command: str) -> str:
+        """The command of a filter, confined. Raises ``OSError``."""
+
+    def at_work(self) -> AbstractAsyncContextManager[None]:
+        """Have all ready for the time that the git runs."""
+
+
 async def run_git(
     path: str,
     *arguments: str,
     variables: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     settings: Sequence[str] = SETTINGS,
-    confine: Confine | None = None,
+    confines: Confines | None = None,
 ) -> Result:
     """Run git in the directory ``path`` to its end, whatever its status.
 
-    ``confine`` runs the filters that the repository names, which else are not run. Raises
-    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository.
+    ``confines`` runs the filters that the repository names, which else are not run. Raises
+    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository;
+    ``OSError`` where there is no room for ``confines``.
     """
-    command = await command_line(path, *arguments, settings=settings, confine=confine)
-    return await _run(command, git_environment(os.environ) | dict(variables or {}), stdin)
+    told, named = await _told(path, arguments, settings)
+    environment = git_environment(os.environ) | dict(variables or {})
+    if confines is None or not names_filter(named):
+        return await _run([*told, *_kept(named, arguments), *arguments], environment, stdin)
+    async with confines.at_work():
+        kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
+        return await _run([*told, *kept, *arguments], environment | dict(confines.variables), stdin)
 
 
-async def command_line(
-    path: str,
-    *arguments: str,
-    settings: Sequence[str] = SETTINGS,
-    confine: Confine | None = None,
-) -> list[str]:
+async def command_line(path: str, *arguments: str) -> list[str]:
     """The whole command line of a git that runs nothing which the repository names."""
+    told, named = await _told(path, arguments, SETTINGS)
+    return [*told, *_kept(named, arguments), *arguments]
+
+
+async def _told(
+    path: str, arguments: Sequence[str], settings: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """How a git begins that is told ``settings``, and what the repository names for it to run."""
     bare = bare_above(path)
     if bare is not None:
         raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
-    command = ["git", "-C", path]
-    told = [word for one in settings for word in ("-c", one)]
-    if not runs_nothing(arguments):
-        named = await _named([*command, *told, "config"])
-        odd = next((key for key in named if "=" in key), None)
-        if odd is not None:
-            raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
-        told += [word for one in kept_from(named, arguments, confine) for word in ("-c", one)]
-    return [*command, *told, *arguments]
+    told = ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
+    named = {} if runs_nothing(arguments) else await _named([*told, "config"])
+    odd = next((key for key in named if "=" in key), None)
+    if odd is not None:
+        raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
+    return told, named
+
+
+def _kept(
+    named: Mapping[str, str], arguments: Sequence[str], confine: Confine | None = None
+) -> list[str]:
+    return [word for one in kept_from(named, arguments, confine) for word in ("-c", one)]
 
 
 async def programs_named_in(path: str) -> dict[str, str]:

@@ -43,12 +43,12 @@ _VARIABLES: Final = {
 }
 # These run no program by any setting; all others are given what keeps them from it.
 _RUN_NOTHING: Final = frozenset(
-    ("check-attr", "check-ignore", "config", "diff-tree", "for-each-ref", "ls-tree", "merge-base",
+    ("check-attr", "check-ignore", "config", "for-each-ref", "ls-tree", "merge-base",
      "merge-file", "mktree", "read-tree", "rev-list", "rev-parse", "show-ref", "symbolic-ref",
      "update-ref", "var", "write-tree")
 )  # fmt: skip
 # These look and write nothing. A file that a filter would change back passes for another there.
-_LOOK: Final = frozenset(("diff-files", "diff-index", "ls-files", "status"))
+_LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
 _FILTER: Final = re.compile(r"(filter\..+)\.(clean|smudge|process)", re.DOTALL)
 _PROGRAM: Final = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
@@ -82,6 +82,8 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
         return not {"--filters", "--textconv"} & set(options)
     if name == "hash-object":
         return not any(option.startswith("--path") for option in options)
+    if name == "diff-tree":
+        return not {"-p", "-u", "--patch"} & set(options)
     if name == "ls-files":
         return "--modified" not in options
     return name in _RUN_NOTHING or (name == "update-index" and "--index-info" in options)
@@ -96,6 +98,11 @@ def named_programs(listing: bytes) -> dict[str, str]:
         if value.strip() and (_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key)):
             found[key] = value
     return found
+
+
+def names_filter(named: Mapping[str, str]) -> bool:
+    """Whether a filter is among the programs that a repository names."""
+    return any(_FILTER.fullmatch(key) for key in named)
 
 
 def kept_from(

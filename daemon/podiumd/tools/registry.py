@@ -20,6 +20,7 @@ from podiumd.tools import files
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit_identity import unknown_committer
+from podiumd.tools.confined_filters import ConfinedFilters
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.sandbox import Enclosure, SandboxRefused
 from podiumd.tools.search import search
@@ -32,6 +33,12 @@ __all__ = ["Done", "Plan", "Tool", "ToolContext", "Toolbox"]
 
 COMMAND_SECONDS, TEST_SECONDS, MOST_SECONDS = 120.0, 600.0, 3600.0
 """How long a command and a test run may take unless told, and at most."""
+
+NOT_ASKED = (
+    "an agent may have written what it runs, there is no sandbox for it here, and commands are "
+    "asked about; commit yourself, or set up the sandbox"
+)
+"""Why no hook of a repository is run; the name of one stands before it."""
 
 
 class Toolbox:
@@ -78,11 +85,20 @@ class Toolbox:
             turn_id=context.turn_id,
             enclosure=enclosure,
             pass_fds=self._leases(enclosure),
+            shut="" if enclosure is not None or context.unasked else NOT_ASKED,
         )
         order = CommitOrder(
             root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
         )
-        return await commit_changes(order, context.originals, hooks, context.committing)
+        return await commit_changes(
+            order, context.originals, hooks, context.committing, self._confines(enclosure)
+        )
+
+    def _confines(self, enclosure: Enclosure | None) -> ConfinedFilters | None:
+        context = self._context
+        if enclosure is None:
+            return None
+        return ConfinedFilters(enclosure, context.turn_id, context.scratch.with_name("filters"))
 
     async def unknown_committer(self) -> str:
         """What keeps git from committing whatever this turn does; see ``unknown_committer``."""
@@ -200,6 +216,7 @@ class Toolbox:
     ) -> Done:
         context = self._context
         enclosure, notice = await context.sandbox.enclose(context.workspace.root, context.scratch)
+        self._watch.confines = self._confines(enclosure)
         before = await self._watch.snapshot()
         done = await run_arguments(
             argv,

@@ -49,6 +49,7 @@ class ToolContext:
 
     ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
     names of further variables that hold keys; ``scratch`` is a directory of the turn's own;
+    ``unasked``: its commands may be run without a question;
     ``inherited`` are descriptors that commands outside of a sandbox keep open; ``test_command`` is
     the configured one. ``committing`` is where turns of one repository wait for each other.
     """
@@ -62,6 +63,7 @@ class ToolContext:
     test_command: str = ""
     hidden_names: tuple[str, ...] = ()
     inherited: tuple[int, ...] = ()
+    unasked: bool = False
     committing: LineUp = field(default_factory=LineUp)
 
 

@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from podiumd.tools.bare_layout import laid_out_by
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.workspace_names import checked_path, is_git, shown
 from podiumd.tools.workspace_walk import (
@@ -138,6 +139,7 @@ class Workspace:
         """
         self._check_size(len(data), path)
         with self._spot(path) as spot, on_disk(path):
+            self.check_layout(spot.path)
             found = self._seen(spot)
             if (found.digest if found else None) != before:
                 raise Changed(f"{shown(path)} was changed since it was read; read it again")
@@ -146,6 +148,16 @@ class Workspace:
             with _made(spot) as above:
                 draft = _draft(spot.name, digest or hashlib.sha256(data).hexdigest())
                 self._put(above, spot, data, found, draft)
+
+    def check_layout(self, path: str) -> None:
+        """Raises ``Refused`` where a file at ``path``, with links resolved, would lie in what git
+        takes for a repository: it would run what is named there."""
+        directory = laid_out_by(self.root, path)
+        if directory is not None:
+            raise Refused(
+                f"{shown(path)}: with it {shown(directory)} is laid out as a git repository (HEAD, "
+                "objects and refs together), where git would run what it names; use another name"
+            )
 
     def look(self, path: str, *, before: str | None, planned: str | None) -> Found:
         """After a crash: whether the file is as planned, as before, or something else.

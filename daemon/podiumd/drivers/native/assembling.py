@@ -61,7 +61,7 @@ async def assemble(
     # The runtime has checked the mode against those that the driver names.
     mode = cast("Mode", request.permission_mode or settings.mode)
     rules = Rules(mode, request.tools, request.allow)
-    context = await trio.to_thread.run_sync(_context, request, shop)
+    context = await trio.to_thread.run_sync(_context, request, shop, rules.commands_unasked)
     toolbox = Toolbox(context)
     commits = settings.commit and request.commits
     program, fault = await shop.probe.program() if settings.sandbox != "off" else (None, "")
@@ -112,7 +112,7 @@ async def assemble(
     )
 
 
-def _context(request: TurnRequest, shop: Workshop) -> ToolContext:
+def _context(request: TurnRequest, shop: Workshop, unasked: bool) -> ToolContext:
     """What tools work with. Blocks on files. Raises ``Refused``."""
     settings, directory = shop.settings, Path(request.directory)
     scratch = directory / SCRATCH
@@ -135,5 +135,6 @@ def _context(request: TurnRequest, shop: Workshop) -> ToolContext:
         test_command=settings.test_command,
         hidden_names=(settings.api_key_env,) if settings.api_key_env else (),
         inherited=request.inherited,
+        unasked=unasked,
         committing=shop.committing,
     )

@@ -33,6 +33,11 @@ class Rules:
         """Whether an action may be done, at once or after a person's word."""
         return not isinstance(self.judge(name, risk), policy.Deny)
 
+    @property
+    def commands_unasked(self) -> bool:
+        """Whether any command may be run without a word, as of now."""
+        return isinstance(self.judge("run_command", "exec", "any"), policy.Allow)
+
     def always(self, rule: str) -> None:
         """A person has allowed this for the rest of the run."""
         self._allow = (*self._allow, rule)
