@@ -103,6 +103,21 @@ def test_what_an_installation_left_behind_stands_in_nobodys_way(
     assert somebody.living() == []
 
 
+def test_a_service_that_runs_is_stopped_without_its_manager_and_may_come_back(
+    somebody: Person,
+) -> None:
+    somebody.podium("service", "install")
+    pid = somebody.status()["pid"]
+    broken(somebody)
+
+    down = somebody.podium("down")
+
+    assert down.returncode == 0, down.stderr
+    assert down.stdout.startswith(f"Podium has stopped (pid {pid}).\n")
+    assert "its service manager does not answer here, so it may start" in down.stdout.lower()
+    (somebody.home / ".stand-in" / "broken").unlink()
+
+
 def test_an_own_configuration_is_taken_where_no_service_can_be_started(somebody: Person) -> None:
     somebody.podium("service", "install")
     somebody.podium("down")

@@ -9,7 +9,7 @@ import pytest
 from podiumd.tools import git
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_settings import git_environment, kept_from, named_programs, runs_nothing
+from podiumd.tools.git_settings import kept_from, named_programs, runs_nothing
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -30,40 +30,6 @@ def repository(tmp_path: Path) -> Path:
     (path / "a.x").write_text("plain\n")
     commit(path, "first")
     return path
-
-
-def test_of_the_callers_git_variables_only_who_makes_commits_is_passed_on() -> None:
-    given = {
-        "GIT_AUTHOR_NAME": "Ada",
-        "GIT_COMMITTER_EMAIL": "ada@example.org",
-        "GIT_AUTHOR_EMAIL": "",
-        "GIT_DIR": "/elsewhere",
-        "GIT_EXTERNAL_DIFF": "evil",
-        "GIT_CONFIG_PARAMETERS": "'core.pager=evil'",
-    }
-
-    passed = git_environment(given)
-
-    assert passed["GIT_AUTHOR_NAME"] == "Ada"
-    assert passed["GIT_COMMITTER_EMAIL"] == "ada@example.org"
-    assert not passed.keys() & {
-        "GIT_AUTHOR_EMAIL",
-        "GIT_DIR",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_CONFIG_PARAMETERS",
-    }
-
-
-async def test_the_environment_says_who_makes_a_commit_as_git_has_it(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
-
-    said = await GitCall(str(repository)).line("var", "GIT_COMMITTER_IDENT")
-
-    assert said.startswith("Ada <ada@example.org> ")
 
 
 def test_settings_that_name_a_program_are_found_among_the_others() -> None:

@@ -21,6 +21,7 @@ from podiumd.drivers.native.endpoint import find_endpoint, problem
 from podiumd.drivers.script import ScriptError, load_script
 from podiumd.speech import openai, wyoming
 from podiumd.speech.models import Models
+from podiumd.tools.commit_identity import identity_variables
 from podiumd.tools.environment import child_environment
 from podiumd.tools.git_settings import git_environment
 from podiumd.tools.sandbox import Probe
@@ -160,9 +161,10 @@ def identity(subject: Subject) -> list[Check]:
     name, program = "git identity", shutil.which("git", path=subject.daemon_environ.get("PATH"))
     if program is None:
         return [ok(name, "not looked at: there is no git")]
-    said = ""
+    said, theirs = "", subject.daemon_environ
+    environ = git_environment(theirs) | identity_variables(theirs)
     for wanted in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
-        said, fault = ask(program, ["var", wanted], git_environment(subject.daemon_environ))
+        said, fault = ask(program, ["var", wanted], environ)
         if fault:
             message = "git does not know who you are: what agents change cannot be committed"
             fix = (

@@ -28,9 +28,6 @@ HOOKS_PATH: Final = "core.hooksPath=/dev/null"
 SAFE_SINCE: Final = (2, 38)
 """The first git that knows ``safe.bareRepository``."""
 
-_IDENTITY: Final = tuple(
-    f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-)
 _VARIABLES: Final = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": ":",
@@ -70,9 +67,8 @@ Confine = Callable[[str], str]
 
 
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a git of ours: of the caller's ``GIT_*`` only who makes commits."""
-    known = {name: environ[name] for name in _IDENTITY if environ.get(name)}
-    return plain_environment(environ) | known | _VARIABLES
+    """The variables of a git of ours: nothing of the caller's ``GIT_*`` is among them."""
+    return plain_environment(environ) | _VARIABLES
 
 
 def runs_nothing(arguments: Sequence[str]) -> bool:
