@@ -236,7 +236,7 @@ def test_a_closed_pipe_is_no_error(daemon: FakeDaemon) -> None:
 
 
 def test_a_locale_without_the_characters_costs_only_the_characters(daemon: FakeDaemon) -> None:
-    daemon.answers["questions.list"] = [{"text": "Grüße ✓"}]
+    daemon.answers |= {"questions.list": [{"text": "Grüße ✓"}], "daemon.status": {}}
 
     done = podium(daemon, "questions", PYTHONIOENCODING="ascii")
 

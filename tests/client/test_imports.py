@@ -54,7 +54,11 @@ def test_status_loads_only_these_modules(daemon: FakeDaemon) -> None:
 
 @pytest.mark.parametrize("command", ["runs", "questions", "locks", "sessions"])
 def test_the_lists_need_no_parser(daemon: FakeDaemon, command: str) -> None:
-    daemon.answers |= {"runs.list": [], "sessions.list": {"sessions": [row()], "total": 2}}
+    daemon.answers |= {
+        "runs.list": [],
+        "sessions.list": {"sessions": [row()], "total": 2},
+        "daemon.status": {},
+    }
 
     assert not loaded(daemon, command) & (HEAVY | {"argparse"})
 
