@@ -105,8 +105,9 @@ async def test_committed_is_believed_when_there_is_a_commit(
         commit(repository, "second")
         turn.complete("committed")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
-        start, end = await daemon.events(run_id, "tree.seen")
+        start, end, parting = await daemon.events(run_id, "tree.seen")
         assert (start["look"].get("commits", 0), end["look"]["commits"]) == (0, 1)
+        assert (parting["why"], parting["look"]) == ("end", end["look"])
 
 
 async def test_committed_without_a_commit_or_with_work_left_over_comes_back(
