@@ -87,7 +87,8 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
     if kind == "text":
         return text.clean(block.get("text") or "").strip("\n").split("\n")
     if kind == "thinking":
-        return [style("dim", text.fold(f"… thinking: {block.get('text') or ''}", width))]
+        thought = f": {block['text']}" if block.get("text") else ""
+        return [style("dim", text.fold(f"… thinking{thought}", width))]
     if kind == "tool_use":
         return [style("cyan", text.fold(f"⚙ {block.get('name')}: {telling(block)}", width))]
     if kind == "tool_result":
@@ -95,7 +96,7 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
     if kind == "image":
         said = f"▣ image, {block.get('media_type')}, {_size(block.get('size'))}"
         return [style("dim", text.fold(said, width))]
-    return [style("dim", text.fold(f"· {kind}", width))]
+    return [style("dim", text.fold(f"· {block.get('type') or kind}", width))]
 
 
 def telling(call: Json) -> str:

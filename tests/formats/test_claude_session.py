@@ -13,6 +13,7 @@ from podiumd.formats.message import (
     DEPTH_LIMIT,
     Image,
     Message,
+    Other,
     Text,
     Thinking,
     ToolResult,
@@ -151,6 +152,9 @@ def test_every_kind_of_block_is_canonical() -> None:
         {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a"}},
         {"type": "image", "source": source},
         {"type": "server_tool_use"},
+        {"type": "h" * 101},
+        {"type": ""},
+        {"type": 7},
         uuid="u",
         timestamp="soon",
     )
@@ -161,9 +165,13 @@ def test_every_kind_of_block_is_canonical() -> None:
         timestamp="soon",
         blocks=(
             Thinking("hm"),
+            Thinking(""),
+            Thinking(""),
             Text("so"),
             ToolUse("t", "Read", {"file_path": "a"}),
             Image("image/png", 3),
+            Other("server_tool_use"),
+            Other("h" * 100),
         ),
     )
 

@@ -226,7 +226,7 @@ class ClaudeDialect:
         match block:
             case Text(text) if own and (key, "text") not in self._streamed:
                 return [Output(message.uuid, "text", text)]
-            case Thinking(text) if own and (key, "thinking") not in self._streamed:
+            case Thinking(text) if own and text and (key, "thinking") not in self._streamed:
                 return [Output(message.uuid, "thinking", text)]
             case ToolUse() if block.name != STRUCTURED_OUTPUT:
                 return [Output(message.uuid, "tool", _tool_line(block))]

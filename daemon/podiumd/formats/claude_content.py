@@ -10,6 +10,7 @@ from podiumd.formats.claude_json import mapping, string
 from podiumd.formats.message import (
     Block,
     Image,
+    Other,
     Text,
     Thinking,
     ToolResult,
@@ -20,6 +21,9 @@ from podiumd.formats.message import (
     tool_result,
 )
 
+KIND_CHARACTERS: Final = 100
+"""Of the name of a kind of block."""
+
 VIEW_FIELDS: Final = ("stdout", "stderr", "content")
 """Where the agent's own view of a tool's result keeps its words."""
 
@@ -27,7 +31,7 @@ VIEW_FIELDS: Final = ("stdout", "stderr", "content")
 def blocks_of(content: object) -> tuple[Block, ...]:
     """Return the canonical blocks of a message's ``content`` (a string, or a list of blocks).
 
-    Kinds that are unknown, and anything of the wrong shape, are left out.
+    Anything of the wrong shape is left out; a kind that is unknown is named.
     """
     if isinstance(content, str):
         return (Text(content),)
@@ -70,9 +74,9 @@ def _block(block: dict[str, Any]) -> Block | None:
     match block.get("type"):
         case "text":
             return Text(string(block, "text"))
-        case "thinking":
+        case "thinking" | "redacted_thinking":
             # What the model thought may be withheld: then only its signature stands here.
-            return Thinking(words) if (words := string(block, "thinking")) else None
+            return Thinking(string(block, "thinking"))
         case "tool_use":
             arguments = bounded(mapping(block, "input"))
             return ToolUse(string(block, "id"), string(block, "name"), arguments)
@@ -82,6 +86,8 @@ def _block(block: dict[str, Any]) -> Block | None:
             return tool_result(string(block, "tool_use_id"), words, is_error=failed)
         case "image":
             return _image(block)
+        case str(kind) if kind:
+            return Other(kind[:KIND_CHARACTERS])
         case _:
             return None
 

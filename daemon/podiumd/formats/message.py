@@ -25,7 +25,7 @@ class Text(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
 
 
 class Thinking(msgspec.Struct, frozen=True, tag="thinking", tag_field="kind"):
-    """The model's reasoning, as far as the agent shows it."""
+    """The model's reasoning, as far as the agent shows it: it may be empty."""
 
     text: str
 
@@ -54,8 +54,14 @@ class Image(msgspec.Struct, frozen=True, tag="image", tag_field="kind"):
     size: int
 
 
+class Other(msgspec.Struct, frozen=True, tag="other", tag_field="kind"):
+    """A block of a kind that nobody here knows yet, by the name that the agent gives it."""
+
+    type: str
+
+
 Role = Literal["user", "assistant"]
-Block = Text | Thinking | ToolUse | ToolResult | Image
+Block = Text | Thinking | ToolUse | ToolResult | Image | Other
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from podiumd.store.errors import DATABASE_ERRORS
 INDEX_NAME = "index.db"
 
 # Another schema is another file: the index is made anew, never migrated.
-INDEX_SCHEMA = 3
+INDEX_SCHEMA = 4
 
 # What the columns mean is told where they are written: ``sessions/table.py``. A path that is not
 # UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.

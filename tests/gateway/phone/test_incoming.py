@@ -155,10 +155,11 @@ def test_an_upload_fails_by_how_its_error_begins() -> None:
     assert refused["message"].startswith("Failed to upload file: Invalid upload_file: storage_loc")
 
 
-@pytest.mark.parametrize("field", ["session_id", "resume_session_id"])
+@pytest.mark.parametrize("field", ["session_id", "resume_session_id", "new_session_id"])
 def test_a_refused_message_is_answered_with_the_session_that_it_names(field: str) -> None:
-    """P-1.11"""
+    """P-1.11, P-1.12"""
     assert _refused_request("prompt", text="", **{field: SESSION})["session_id"] == SESSION
+    assert _refused_request("prompt", text="", **{field: SESSION.upper()})["session_id"] == SESSION
     assert "session_id" not in _refused_request("prompt", text="", **{field: 7})
 
 

@@ -108,6 +108,20 @@ async def test_a_session_that_was_begun_before_the_daemon_ended_is_told_by_the_n
         assert (await line.hears("session_ready"))["session_id"] == mine
 
 
+async def test_a_prompt_that_no_agent_could_take_is_refused_with_its_session(
+    office: Office, machine: Machine
+) -> None:
+    """P-1.11"""
+    line = await office.connected()
+    mine = str(uuid.uuid4())
+    for field in ("new_session_id", "resume_session_id"):
+        for text in ("", "x" * 1_100_000):
+            where = {"working_directory": str(machine.project)}
+            line.say("prompt", text=text, **{field: mine.upper()}, **where)
+    await line.hears("error", 4)
+    assert [each["session_id"] for each in line.of("error")] == [mine] * 4
+
+
 async def test_an_id_that_the_app_believes_to_be_new_is_resumed_when_it_is_known(
     office: Office, machine: Machine
 ) -> None:

@@ -133,6 +133,9 @@ def test_the_session_of_connect_is_kept_as_it_came() -> None:
     connect = _decode("connect", session_id=UUID.upper())
 
     assert isinstance(connect, r.Connect) and connect.echo == UUID.upper()
+    for given, told in (("", ""), (None, None), (7, None)):
+        connect = _decode("connect", session_id=given)
+        assert isinstance(connect, r.Connect) and connect.echo == told
 
 
 @pytest.mark.parametrize(

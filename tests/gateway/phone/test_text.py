@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.formats.message import Block, Image, Text, Thinking, ToolResult, ToolUse
+from podiumd.formats.message import Block, Image, Other, Text, Thinking, ToolResult, ToolUse
 from podiumd.gateway.phone import history, text
 from tests.gateway.phone.samples import SESSION, UUID, a_log, read
 
@@ -88,6 +88,11 @@ def test_a_thought() -> None:
     assert text.text_of((Thinking("x" * 60),)) == f"[Thinking: {'x' * 50}...]"
     assert text.text_of((Thinking("a " * 600),)) == f"[Thinking: {'a ' * 25}...]"
     assert text.text_of((Thinking(" "),)) == "[Thinking]"
+
+
+def test_a_block_of_a_kind_that_is_new() -> None:
+    """P-8.10"""
+    assert text.text_of((Other("hologram"), Text("See"))) == "[hologram]\n\nSee"
 
 
 def test_a_picture() -> None:

@@ -294,31 +294,30 @@ class Phone:
             except incoming.Refusal as refusal:
                 self.send(refusal.frame)
             else:
-                await self.guarded(handle(self, message))
+                await self.guarded(handle(self, message), getattr(message, "about", None))
 
-    async def guarded(self, work: Awaitable[None]) -> None:
-        """What is refused is said; what goes wrong is logged, and the phone stays."""
+    async def guarded(self, work: Awaitable[None], session_id: str | None = None) -> None:
+        """What is refused is said; what goes wrong is logged, and the phone stays. ``session_id``:
+        the session that it is about."""
+        holder = None
         try:
             await work
+            return
         except PodiumError as refusal:
-            data = refusal.data
-            self.send(
-                outgoing.error(
-                    refusal.message, session_id=data.get("session_id"), holder=data.get("holder")
-                )
-            )
+            said, holder = refusal.message, refusal.data.get("holder")
+            session_id = refusal.data.get("session_id") or session_id
         except ProjectError as refusal:
-            self.send(outgoing.error(str(refusal)))
+            said = str(refusal)
         except StoreError as error:
             log("Phone's message failed", "error", exception=error)
-            self.send(outgoing.error(words.NOT_STORED))
+            said = words.NOT_STORED
         except Closed:
             raise
         except Exception as error:  # noqa: BLE001 - one message's fault is not the connection's
             number = uuid.uuid4().hex[:8]
             log("Phone's message failed", "error", exception=error, id=number)
             said = f"The daemon failed at this; its log tells more under the id {number}."
-            self.send(outgoing.error(said))
+        self.send(outgoing.error(said, session_id=session_id, holder=holder))
 
     def aside(self, work: Callable[[], Awaitable[None]], *, lasting: bool = False) -> None:
         """Do something that takes long beside the phone's messages; ``lasting``: also when the

@@ -50,7 +50,6 @@ TYPES: Final[dict[str, type[requests.Request]]] = {
 }
 
 _SUPERVISOR: Final = frozenset({"supervisor_message", "canvas_action"})
-_SESSION_IDS: Final = ("session_id", "new_session_id", "resume_session_id")
 _LENIENT: Final = frozenset({requests.Connect, requests.RefreshSessions})
 """A field of these that is not what it has to be counts as absent."""
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -118,14 +117,14 @@ def _typed(struct: type[requests.Request], message: Json) -> requests.Request:
         if field.required:
             if field.name not in message:
                 raise ValueError(f"{field.name} is missing: expected {expected(field.type)}")
-        elif value is None or value == "":
+        elif value is None or (value == "" and field.name not in getattr(struct, "ECHOED", ())):
             continue
         try:
             values[field.name] = convert(value, field.type)
         except ValueError as error:
             if struct not in _LENIENT:
                 raise ValueError(f"{field.name}: {error}") from None
-    for name in () if struct is requests.Connect else _SESSION_IDS:
+    for name in () if struct is requests.Connect else requests.SESSION_IDS:
         if _UUID.fullmatch(values.get(name) or ""):
             values[name] = values[name].lower()
     return struct(**values)
@@ -138,13 +137,16 @@ def _refusal(kind: str, message: Json, words: str) -> bytes:
     if refused is not None:
         return refused
     code = "invalid_subscribe" if kind == "subscribe" else None
-    named = (_text(message, name) for name in ("session_id", "resume_session_id"))
+    named = (_text(message, name) for name in requests.SESSION_IDS)
     return outgoing.error(words, code=code, session_id=next(filter(None, named), None))
 
 
 def _text(message: Json, name: str) -> str | None:
     value = message.get(name)
-    return value[:128] if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    session = name in requests.SESSION_IDS and _UUID.fullmatch(value)
+    return value.lower() if session else value[:128]
 
 
 def _infer(message: Json, words: str) -> bytes:

@@ -6,7 +6,7 @@ checked here, before they come near a path; paths are only checked for being tex
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -38,8 +38,21 @@ Count = Annotated[int, Meta(ge=0)]
 AudioFormat = Literal["pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf"]
 
 
+SESSION_IDS: Final = ("session_id", "resume_session_id", "new_session_id")
+"""The fields by which a message names a session."""
+
+
 class _Request(msgspec.Struct, kw_only=True):
-    """What all messages of phones have in common."""
+    """What all messages of phones have in common. ``ECHOED``: fields of which an empty text is not
+    the same as none."""
+
+    ECHOED: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def about(self) -> str | None:
+        """The session that it names."""
+        named = (getattr(self, name, None) for name in SESSION_IDS)
+        return next(filter(None, named), None)
 
 
 class Ping(_Request):
@@ -58,6 +71,8 @@ class _Recent(_Request):
 
 class Connect(_Recent):
     """The first message. Nothing in it is refused for its form: a wrong key is a wrong key."""
+
+    ECHOED = ("session_id",)
 
     api_key: Any = None
     protocol_version: Any = None

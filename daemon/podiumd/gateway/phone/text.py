@@ -10,6 +10,7 @@ import msgspec
 from podiumd.formats.message import (
     PARAGRAPH,
     Block,
+    Other,
     Role,
     Text,
     Thinking,
@@ -87,7 +88,9 @@ def _text(block: Block) -> str:
         return f"[Thinking: {_first(thought)}]" if thought else "[Thinking]"
     if isinstance(block, ToolUse):
         return _tool_use(block)
-    return _tool_result(block) if isinstance(block, ToolResult) else "[image]"
+    if isinstance(block, ToolResult):
+        return _tool_result(block)
+    return f"[{block.type}]" if isinstance(block, Other) else "[image]"
 
 
 def _tool_use(block: ToolUse) -> str:
