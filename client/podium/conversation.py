@@ -87,8 +87,7 @@ def _block(block: Json, style: text.Style, width: int) -> list[str]:
     if kind == "text":
         return text.clean(block.get("text") or "").strip("\n").split("\n")
     if kind == "thinking":
-        thought = f": {block['text']}" if block.get("text") else ""
-        return [style("dim", text.fold(f"… thinking{thought}", width))]
+        return [style("dim", text.fold(f"… thinking: {block.get('text') or ''}", width))]
     if kind == "tool_use":
         return [style("cyan", text.fold(f"⚙ {block.get('name')}: {telling(block)}", width))]
     if kind == "tool_result":

@@ -12,6 +12,7 @@ from podiumd.formats.message import (
     Block,
     Image,
     Message,
+    Other,
     Text,
     Thinking,
     ToolResult,
@@ -63,7 +64,10 @@ def test_blocks_name_their_kind_on_the_wire() -> None:
             (Image("image/png", 3),),
         ),
         ([{"type": "image"}], (Image("unknown", 0),)),
-        ([{"type": "server_tool_use"}, "stray", {"type": "text", "text": "x"}], (Text("x"),)),
+        (
+            [{"type": "server_tool_use"}, "stray", {"type": "text", "text": "x"}],
+            (Other("server_tool_use"), Text("x")),
+        ),
     ],
 )
 def test_every_kind_of_content_is_read(content: object, blocks: tuple[Block, ...]) -> None:

@@ -87,24 +87,6 @@ def test_other_names_are_nobodys(root: Root, project: Path, name: str) -> None:
     assert look([root], str(project / name)) is None
 
 
-def test_what_another_program_had_named_is_nobodys(root: Root, projects: Path) -> None:
-    for name in ("-tmp-voice-code-name-inference-7", "-home-voice-code"):
-        (projects / name / A / "subagents").mkdir(parents=True)
-        (projects / name / A / "subagents" / "agent-1.jsonl").touch()
-        (projects / name / f"{A}.jsonl").touch()
-    shown = projects / "-home-voice-code"
-    found = walk([root])
-    assert [each.path for each in found.sessions] == [str(shown / f"{A}.jsonl")]
-    assert [each.path for each in found.companions] == [
-        str(shown / A / "subagents" / "agent-1.jsonl")
-    ]
-    hidden = projects / "-tmp-voice-code-name-inference-7" / f"{A}.jsonl"
-    assert look([root], str(hidden)) is None
-    assert look([root], str(shown / f"{A}.jsonl")) is not None
-    inodes = {each.stat().st_ino for each in (projects, shown, hidden.parent)}
-    assert inodes <= set(found.directories)  # all are watched
-
-
 def test_files_beside_a_session_belong_to_it(root: Root, project: Path) -> None:
     expected = []
     files: tuple[tuple[str, str, Kind], ...] = (

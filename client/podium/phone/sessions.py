@@ -110,11 +110,13 @@ class Session:
         self, history: History, wanted: int, first: int, faults: list[Fault]
     ) -> None:
         """Complain of numbers that leave a hole: no app ever asks for what is behind its cursor.
-        A session that was never read (``wanted`` is ``first``) may begin anywhere."""
+        A session that was never read (``wanted`` is ``first``) may begin anywhere, and lack what
+        is gone."""
         numbers = [message.number for message in history.messages]
+        fresh = not self.rows and self.boundary is None and history.complete
         expected = wanted if wanted > first else min(numbers, default=wanted)
         for number in numbers:
-            if number > expected:
+            if number > expected and not fresh:
                 reason = f"goes on at {number} where {expected} was to come"
                 faults.append(Fault("session_history", "messages", reason, "hole"))
             expected = max(expected, number + 1)

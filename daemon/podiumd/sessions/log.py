@@ -37,6 +37,7 @@ _LEDGER_ENTRY = Struct("<17s")
 
 _ASSISTANT, _GONE, _FORK = 1, 2, 4
 _MAKE_GONE = bytes(flags | _GONE for flags in range(256))
+_IS_GONE = bytes(bool(flags & _GONE) for flags in range(256))
 
 # Up to so many entries are looked up one by one; for more a dictionary of the log is quicker.
 _FEW = 64
@@ -108,6 +109,14 @@ class Log:
     def last_seq(self) -> int:
         """The newest message's seq; 0 for an empty log."""
         return len(self._packed) // _RECORD.size
+
+    @property
+    def gone(self) -> int:
+        """How many messages are gone; none of a log that was never rewritten."""
+        if self.generation == 1:
+            return 0
+        flags = self._packed[_FLAGS_AT :: _RECORD.size]
+        return sum(flags.translate(_IS_GONE))
 
     def append(self, entries: Sequence[Entry]) -> list[int]:
         """Give each message that is new the next seq; returns those, in order.

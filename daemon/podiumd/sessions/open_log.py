@@ -36,8 +36,8 @@ class LogState(msgspec.Struct):
 class OpenLog:
     """The log of one session; changed only by the service, under the session's lock.
 
-    ``last_seq`` and ``generation`` are of what is stored: nobody is told of more, though ``log``
-    may be ahead of them.
+    ``last_seq``, ``generation`` and ``gone`` are of what is stored: nobody is told of more, though
+    ``log`` may be ahead of them.
     """
 
     def __init__(self, log: Log, format: SessionFormat, path: str, state: LogState) -> None:
@@ -47,6 +47,7 @@ class OpenLog:
         self.state = state
         self.last_seq = log.last_seq
         self.generation = log.generation
+        self.gone = log.gone
         self.users = 0
         self.reading = trio.Lock()
         self.grown = trio.Event()
@@ -89,6 +90,8 @@ class OpenLog:
 
     def settle(self, log: Log, state: LogState, path: str) -> None:
         """Note that a log, this one or what takes its place, is stored as it is now."""
+        if log is not self.log or log.generation != self.generation:
+            self.gone = log.gone
         if log is not self.log:
             self.log = log
             self.forget()
@@ -127,8 +130,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     ``first_seq`` and ``last_seq`` are those of the whole log (0: it is empty), ``first_uuid`` is
     that of message 1, which tells one log from another: a session that was forgotten and comes
-    again has a new one, and its numbers mean other messages. ``next_seq`` is the cursor for what
-    follows; ``complete``: nothing follows yet.
+    again has a new one, and its numbers mean other messages. ``gone`` counts the messages whose
+    lines are no longer in the transcript. ``next_seq`` is the cursor for what follows;
+    ``complete``: nothing follows yet.
     """
 
     session_id: str
@@ -137,6 +141,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     last_seq: int
     next_seq: int
     generation: int
+    gone: int
     first_uuid: str | None
 
     @property
@@ -153,6 +158,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             "next_seq": self.next_seq,
             "complete": self.complete,
             "generation": self.generation,
+            "gone": self.gone,
         }
 
     def notification(self) -> Json:
@@ -160,9 +166,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "session_id": self.session_id,
             "messages": self.messages,
+            "first_uuid": self.first_uuid,
             "last_seq": self.last_seq,
             "next_seq": self.next_seq,
             "generation": self.generation,
+            "gone": self.gone,
         }
 
 

@@ -166,7 +166,7 @@ class Transcripts:
     async def page(self, opened: OpenLog, after: int | None, limit: int) -> Page:
         """See ``Reader``. Raises ``Unsettled``."""
         for _ in range(_ATTEMPTS):
-            generation, last = opened.generation, opened.last_seq
+            generation, last, gone = opened.generation, opened.last_seq, opened.gone
             seen = opened.state.seen
             start = max(0, last - limit) if after is None else min(after, last)
             try:
@@ -187,6 +187,7 @@ class Transcripts:
                 last_seq=last,
                 next_seq=found[-1].seq if found else start,
                 generation=generation,
+                gone=gone,
                 first_uuid=uuid_of(opened.log.place(1).identity) if last else None,
             )
         raise Unsettled(opened.log.session_id)

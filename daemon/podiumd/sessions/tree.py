@@ -42,8 +42,7 @@ _CODEX_DEPTH: Final = 3  # year, month, day
 Kind = Literal["subagent", "subagent_meta", "tool_result"]
 _FOLDERS: Final = ("subagents", "tool-results")
 
-_NOBODYS_PROJECT: Final = "voice-code-name-inference"
-"""In the name of a project's directory: another program had names found there, a session each."""
+_NOBODYS: Final = "voice-code-name-inference"  # in such a project a program had names found
 
 
 class Root(msgspec.Struct, frozen=True):
@@ -186,7 +185,7 @@ def _look_own(root: Root, path: str, parts: list[str]) -> Found | None:
 
 
 def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
-    status = None if _NOBODYS_PROJECT in parts[0] else _regular(path)
+    status = None if _NOBODYS in parts[0] else _regular(path)
     if status is None:
         return None
     if len(parts) == 2:
@@ -273,11 +272,8 @@ def _is_directory(tree: Tree, entry: os.DirEntry[str]) -> bool:
 
 def _projects(tree: Tree, root: str) -> Iterator[str]:
     """The directories in the root, each once."""
-    directories = [
-        entry
-        for entry in _scan(tree, root)
-        if _is_directory(tree, entry) and _NOBODYS_PROJECT not in entry.name
-    ]
+    directories = [entry for entry in _scan(tree, root) if _is_directory(tree, entry)]
+    directories = [entry for entry in directories if _NOBODYS not in entry.name]
     if not any(entry.is_symlink() for entry in directories):
         yield from (entry.path for entry in directories)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from podium.phone.model import PhoneModel
 from podium.phone.variants import VARIANTS
@@ -47,6 +48,13 @@ class App:
             self.turn()
             await self.line.hears("pong", len(self.line.of("pong")) + 1)
             self.turn()
+
+    async def shows(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so, taking whatever comes."""
+        while not condition():
+            await self.line.until(lambda: self._taken < len(self.line.sent))
+            self.turn()
+        await self.settled()
 
     async def up(self) -> None:
         """Wait until it was let in and has all it needs."""

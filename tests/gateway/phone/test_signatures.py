@@ -12,6 +12,24 @@ from tests.gateway.phone.samples import SESSION, a_log, messages, read
 KB = 1024
 
 
+def word(first_uuid: str | None, last: int = 5, generation: int = 1, gone: int = 0) -> str:
+    """The signature of a log."""
+    page = {"last_seq": last, "generation": generation, "gone": gone}
+    return history.signature({**page, "first_uuid": first_uuid})
+
+
+def test_a_rewrite_that_took_messages_out_is_another_log_to_phones() -> None:
+    """P-6.8"""
+    uuid = "0ba82fac-b61d-4d50-88f2-000000000001"
+    plain = word(uuid)
+    assert word(uuid, generation=2) == plain  # every message was found again
+    rewritten = word(uuid, generation=2, gone=3)
+    assert rewritten != plain
+    assert word(uuid, last=9, generation=2, gone=3) == rewritten  # it grew
+    assert word(uuid, generation=3, gone=3) not in (plain, rewritten)
+    assert word(uuid, last=5, generation=2, gone=5) == plain  # its transcript is not there
+
+
 def test_a_session_that_grows_keeps_its_signature() -> None:
     """P-6.8"""
     signatures = {
@@ -60,11 +78,9 @@ def test_to_an_older_app_another_log_is_as_one_that_it_is_ahead_of(version: str)
 def test_a_log_is_known_by_its_first_message_and_an_empty_one_is_foreign_to_nobody() -> None:
     """P-6.8, P-6.18"""
     uuid = "0ba82fac-b61d-4d50-88f2-000000000001"
-    empty = Subscribe(
-        session_id=SESSION, from_offset=2, file_signature_seen=history.signature(None)
-    )
+    empty = Subscribe(session_id=SESSION, from_offset=2, file_signature_seen=word(None))
 
-    assert history.signature(uuid) == history.signature(uuid.upper())
-    assert history.signature("msg_1") == history.signature(uuid_of(identity_of("msg_1")))
-    assert len({history.signature(each) for each in (None, uuid, "msg_1", "msg_2")}) == 4
+    assert word(uuid) == word(uuid.upper())
+    assert word("msg_1") == word(uuid_of(identity_of("msg_1")))
+    assert len({word(each) for each in (None, uuid, "msg_1", "msg_2")}) == 4
     assert history.plan(empty, "0.5.0", a_log(3)) == ("delta", 2, None)

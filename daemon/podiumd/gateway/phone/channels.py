@@ -103,8 +103,6 @@ class Channel:
     def deliver(self, messages: list[Message], frame: Callable[[bytes], bytes]) -> None:
         """Send what the feed brought to whoever stands just before it."""
         first, last = messages[0].seq, messages[-1].seq
-        if first == 1:
-            self.signature = history.signature(messages[0].uuid)
         self.last = max(self.last, last)
         made: dict[int, _Made] = {}
         for each in self.subscriptions:
@@ -202,7 +200,7 @@ class Channels:
             while True:
                 try:
                     await self._follow(channel)
-                    # It was forgotten, or the daemon stops.
+                    # It was forgotten or rewritten, or the daemon stops.
                     return self._end(channel, NotFound("session", channel.session_id))
                 except NotFound as refusal:
                     return self._end(channel, refusal)
@@ -233,9 +231,9 @@ class Channels:
             row = await self._service.sessions_get(channel.session_id)
             channel.agent, channel.directory = row["agent"], row["working_directory"]
         async with self._service.follow_session(channel.session_id, None, 1) as feed:
-            signature = history.signature(feed.answer["first_uuid"])
+            signature = history.signature(feed.answer)
             if channel.signature not in (history.EMPTY, signature):
-                return  # while there was no feed it was forgotten, and has come again
+                return  # while there was no feed it was rewritten, or forgotten, and came again
             channel.signature = signature
             channel.last = max(channel.last, feed.start)
             channel.ready.set()
@@ -244,5 +242,9 @@ class Channels:
                     each.lag()  # what came while the feed was broken
             async for news in feed:
                 messages = await messages_of(news)
+                signature = history.signature(news)
+                if channel.signature not in (history.EMPTY, signature):
+                    return  # messages were taken out of it: whoever is live begins anew
+                channel.signature = signature
                 if messages:
                     channel.deliver(messages, self._frame)

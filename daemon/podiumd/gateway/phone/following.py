@@ -169,12 +169,16 @@ class Following:
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
         messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
-        signature = history.signature(newest["first_uuid"])
+        signature = history.signature(newest)
         session = channel.session(newest["last_seq"], signature)
         plan = history.plan(request, phone.version, session, hint)
         if plan.kind == "replaced":
             return history.replaced(session)
         if plan.kind == "window":
+            if any(each.gone for each in messages):  # behind them may be some that are not
+                newest = await service.sessions_messages(session_id, None, PAGE)
+                messages = await messages_of(newest)
+                session = channel.session(newest["last_seq"], signature)
             size = sum(len(each.text) for each in messages)
             return await made(
                 size, lambda: history.window(session, messages, phone.budget, plan.gap)

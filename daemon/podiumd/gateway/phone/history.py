@@ -35,7 +35,8 @@ _WINDOW_CUTS: Final = (budget.MESSAGE_BYTES, 6 * budget.KB, 2 * budget.KB)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A message as a phone shows it. ``typed``: a person's own words."""
+    """A message as a phone shows it. ``typed``: a person's own words; ``gone``: its line is no
+    longer in the transcript."""
 
     seq: int
     uuid: str
@@ -43,6 +44,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     text: str
     timestamp: str
     typed: bool = False
+    gone: bool = False
 
 
 class Session(NamedTuple):
@@ -78,13 +80,18 @@ class Plan(NamedTuple):
     gap: Json | None = None
 
 
-def signature(first_uuid: str | None) -> str:
-    """The word for the log that begins with this message (``None``: it is empty).
+def signature(page: Json) -> str:
+    """The word for a session's log, by what a page of it tells.
 
-    A log's first message keeps its number for ever, so the word outlives rewrites, restarts and
-    the index; a session that was forgotten and comes again begins with another one.
+    A log's first message keeps its number for ever, so the word outlives growth, restarts and the
+    index; a session that was forgotten and comes again begins with another one. So it is another
+    when a rewrite has taken messages out: phones have to forget them. Where all are gone the
+    transcript itself is, and may come back.
     """
-    return EMPTY if first_uuid is None else f"podium-{uuid_of(identity_of(first_uuid))}"
+    if page["first_uuid"] is None:
+        return EMPTY
+    word = f"podium-{uuid_of(identity_of(page['first_uuid']))}"
+    return f"{word}-{page['generation']}" if 0 < page["gone"] < page["last_seq"] else word
 
 
 def plan(subscribe: Subscribe, version: str, session: Session, hint: int | None = None) -> Plan:
@@ -113,10 +120,11 @@ def window(
 ) -> Reply:
     """Return the newest messages, as many as a phone keeps and the frame holds.
 
-    ``messages`` end with the session's newest; older ones may be missing at their front. The reply
-    is complete: nothing older is ever sent, for phones would drop it.
+    ``messages`` end with the session's newest; older ones may be missing at their front. Those that
+    are gone are left out. The reply is complete: nothing older is ever sent, for phones would drop
+    it.
     """
-    newest = _dated(messages[-WINDOW:])
+    newest = _dated([each for each in messages if not each.gone][-WINDOW:])
     room = frame_bytes - _envelope_bytes(session, newest, session.last_seq, gap)
     rows: list[_Row] = []
     for limit in _WINDOW_CUTS:

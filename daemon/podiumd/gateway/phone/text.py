@@ -69,6 +69,7 @@ def of_json(public: Json | msgspec.Raw) -> Message:
         text=GONE if row.gone else text_of(row.blocks, row.text),
         timestamp=row.timestamp,
         typed=typed and not row.gone,
+        gone=row.gone,
     )
 
 
