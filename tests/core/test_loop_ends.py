@@ -120,6 +120,17 @@ def test_an_open_approval_of_a_turn_that_is_entered_once_more_keeps_its_id() -> 
     assert [q.question_id for q in looped.play.state.undelivered_answers] == [question_id]
 
 
+def test_an_open_approval_of_a_turn_that_begins_anew_is_superseded() -> None:
+    """Not of the native agent: nothing tells what it will do then."""
+    play = Play(a_recipe()).begin()
+    play.approve("Bash", "r1")
+    (question,) = play.state.open_questions
+
+    assert gone(play) == ["question.closed"]
+
+    assert play.state.questions[question.question_id].closed == "superseded"
+
+
 def test_an_approval_of_something_else_takes_the_place_of_the_open_one() -> None:
     looped = Looped()
     looped.says(run())

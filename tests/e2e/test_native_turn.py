@@ -147,7 +147,7 @@ async def test_steps_of_a_recipe_are_given_to_the_native_agent(
     assert repo.subjects[0] == "AI: modified calc.py"
     refused = [one["result"] for one in feed.data("action.ended") if not one["result"]["success"]]
     assert [one["message"] for one in refused] == [
-        "unknown action type: write_file; there are read_file, search, done"
+        "unknown action type: write_file; there are read_file, search, done, report_outcome, notify"
     ]
     assert feed.data("question.opened") == []
 
