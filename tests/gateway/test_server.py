@@ -7,6 +7,8 @@ import struct
 
 import pytest
 import trio
+import trio.testing
+from trio.testing import MockClock
 
 from podiumd.gateway.http import Request, Response
 from podiumd.gateway.limits import GatewayLimits
@@ -111,13 +113,16 @@ async def test_an_idle_connection_is_ended_without_a_word() -> None:
         await stream.aclose()
 
 
-async def test_a_half_open_phone_is_told_from_one_that_is_there() -> None:
+async def test_a_half_open_phone_is_told_from_one_that_is_there(mock_clock: MockClock) -> None:
     """Of two silent phones, the one whose system does not answer pings is dropped."""
-    limits = GatewayLimits(ping_seconds=0.2, pong_seconds=0.2)
+    limits = GatewayLimits(ping_seconds=30, pong_seconds=20)
     async with served(limits=limits) as gateway:
         dead, alive = await phone(gateway), await phone(gateway)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(alive.closed)
+            for seconds in (limits.ping_seconds, limits.pong_seconds):
+                await trio.testing.wait_all_tasks_blocked(cushion=0.01)
+                mock_clock.jump(seconds)
             await wait_until(lambda: gateway.clients == 1)
 
             assert await dead.closed() is None

@@ -13,6 +13,7 @@ import trio
 from podiumd.projects.naming_agent import answer_in, arguments, infer_name
 from podiumd.tools.process import carriers, with_entry
 from tests.fakes.model_server import ModelServer
+from tests.patience import HANG_SECONDS
 
 MESSAGE = "Please fix the login bug.\nIt is old."
 HEURISTIC = "Fix the login bug"
@@ -51,7 +52,7 @@ def environment(marker: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "GIVEN": "1", "PODIUM_TURN": marker}
 
 
-async def named(command: list[str], message: str = MESSAGE, seconds: float = 8.0) -> str:
+async def named(command: list[str], message: str = MESSAGE, seconds: float = HANG_SECONDS) -> str:
     return await infer_name(
         message, command=command, environment=environment, limit_seconds=seconds
     )

@@ -14,6 +14,7 @@ from podiumd.speech.local import WorkerEngine, open_worker_engine
 from podiumd.speech.models import Models
 from podiumd.speech.scripted import ScriptedEngine
 from podiumd.speech.service import Speech, open_speech
+from tests.patience import HANG_SECONDS
 
 FAKE = Path(__file__).with_name("fake_worker.py")
 SECOND = bytes(32_000)
@@ -51,7 +52,7 @@ async def fake_worker(
     model = tmp_path / "model"
     if not model.exists():
         model_in(model)
-    chosen: dict[str, Any] = {"model": str(model), "timeout_seconds": 20.0} | settings
+    chosen: dict[str, Any] = {"model": str(model), "timeout_seconds": HANG_SECONDS} | settings
     voice = VoiceSettings(**chosen)
     command = [sys.executable, str(FAKE), how, *([str(tmp_path / "failed")] if once else [])]
     models = Models(tmp_path, {})

@@ -4,9 +4,12 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
+import trio.testing
+from trio.testing import MockClock
 
 from podiumd.speech import vocabulary as module
 from podiumd.speech.vocabulary import Vocabulary, vocabulary
@@ -20,7 +23,7 @@ async def of(directory: Path, **given: object) -> Vocabulary:
             str(directory),
             [("review-and-commit", ["code-review", "commit"])],
             environ=os.environ,
-            **{"seconds": 30.0, **given},  # type: ignore[arg-type]
+            **{"seconds": HANG_SECONDS, **given},  # type: ignore[arg-type]
         )
 
 
@@ -136,30 +139,49 @@ async def test_an_endless_diff_is_cut(project: Path, monkeypatch: pytest.MonkeyP
     assert "late_name" not in words
 
 
-async def test_what_is_not_known_in_time_is_done_without(project: Path, tmp_path: Path) -> None:
+async def test_what_is_not_known_in_time_is_done_without(
+    project: Path, tmp_path: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A git that never answers is ended, and what else there is counts."""
     programs = tmp_path / "bin"
     programs.mkdir()
     git = programs / "git"
     started = tmp_path / "started"
+    os.mkfifo(started)
+    dependencies, looked = module._dependencies, trio.Event()
+
+    async def look(*given: Any) -> None:
+        await dependencies(*given)
+        looked.set()
+
+    monkeypatch.setattr(module, "_dependencies", look)
+    pids: list[int] = []
+
+    async def time_is_up() -> None:
+        pids.append(int(await trio.to_thread.run_sync(started.read_text)))
+        await looked.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        mock_clock.jump(module.SECONDS)
+
     git.write_text(
         f"#!{sys.executable}\nimport os, signal\n"
         f"open({str(started)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
     )
     git.chmod(stat.S_IRWXU)
-    with trio.fail_after(HANG_SECONDS):
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(time_is_up)
         found = await vocabulary(
-            str(project), [("own-recipe", [])], environ={"PATH": str(programs)}, seconds=3.0
+            str(project), [("own-recipe", [])], environ={"PATH": str(programs)}
         )
 
     assert not found.complete
     assert {"own-recipe", "pytest-trio"} <= set(found.words)
     with pytest.raises(ProcessLookupError):
-        os.kill(int(started.read_text()), 0)
+        os.kill(pids[0], 0)
 
 
 async def test_without_a_git_the_files_are_still_named(project: Path) -> None:
-    found = await vocabulary(str(project), environ={"PATH": "/nowhere"}, seconds=30.0)
+    found = await vocabulary(str(project), environ={"PATH": "/nowhere"}, seconds=HANG_SECONDS)
     assert "gateway.py" in found.words
 
 
