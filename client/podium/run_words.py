@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from podium import text
@@ -110,6 +111,7 @@ def advice(run: Json, history: History) -> list[str]:
         lines.append("A limit ended it: what is there stays, and a new run counts anew.")
     if said := left_words(run):
         lines.append(said)
-    lines += [f"{note[:1].upper()}{note[1:]}" for note in worktree_notes(run)]
+    if os.path.lexists((run.get("worktree") or {}).get("directory") or ""):
+        lines += [f"{note[:1].upper()}{note[1:]}" for note in worktree_notes(run)]
     again = again_command(history.start, run) if history.start and kind != "completed" else ""
     return [*lines, f"Run it again: {text.clean(again)}"] if again else lines

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
+from tests.client.stories import ended_run
 
 ROW = {
     "run_id": RUN_ID,
@@ -93,3 +95,15 @@ def test_a_refusal_is_one_sentence(daemon: FakeDaemon, verb: str) -> None:
     done = podium(daemon, "worktree", verb, "1a2b")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "podium: 'a' and 'b' conflict in a.txt. It was taken back.\n"
+
+
+def test_a_run_tells_of_its_worktree_for_as_long_as_it_is_there(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    plan = {"repository": "/pots", "directory": str(tmp_path / "w"), "branch": "podium/x"}
+    daemon.answers["runs.get"] = ended_run(worktree=plan)
+    assert "worktree" not in podium(daemon, "runs", "show", RUN_ID).stdout
+    (tmp_path / "w").mkdir()
+    shown = podium(daemon, "runs", "show", RUN_ID).stdout
+    assert f"Its worktree stays: {tmp_path / 'w'}, branch podium/x" in shown
+    assert "Take its work: podium worktree merge 1a2b3c4d" in shown
