@@ -70,6 +70,7 @@ from podiumd.store.facts import Store, open_store
 from podiumd.store.records import StoredFact
 from podiumd.tools.descriptors import raise_limit
 from podiumd.tools.disk import is_full
+from podiumd.tools.sandbox import AS_ROOT
 
 STOP_SECONDS = 8.0
 """How long turns may take to end before stopping goes on without them (the contract says 10)."""
@@ -245,6 +246,8 @@ class Daemon:
                 self._watch_over(context, runs, service, gateway, server, nursery)
                 nursery.start_soon(reload_on_signal, hangups, self._settings, stop.request)
                 log("Daemon ready", pid=os.getpid(), socket=str(self._socket))
+                if os.geteuid() == 0:
+                    log("Running as root", "warning", note=AS_ROOT)
                 ready()
                 self._manager.notifier.ready(f"Answering at {self._socket}")
                 nursery.start_soon(keep_fed, self._manager.notifier, _parts(context, transcripts))

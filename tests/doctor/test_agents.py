@@ -154,6 +154,14 @@ def test_git_is_told_with_its_version_or_missed(tmp_path: Path) -> None:
     assert only(agents.git(patient)).state == "broken"
     place = program(tmp_path, "git", "echo git version 2.40.1")
     assert only(agents.git(patient)).message == f"2.40.1 at {place}"
+    program(tmp_path, "git", "echo git version 2.34.1")
+    old = only(agents.git(patient))
+    assert old.state == "warn" and "from 2.38 on it can be told not to" in old.message
+    program(tmp_path, "bwrap", "exit 0")
+    named = with_settings(
+        patient, agents__native__provider="scripted", agents__native__sandbox="required"
+    )
+    assert "no command can run: git 2.34" in only(agents.native(named)).message
     program(tmp_path, "git", "exit 1")
     assert only(agents.git(patient)).state == "broken"
 

@@ -24,6 +24,12 @@ def test_python_must_be_new_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert only(machine.python(subject(tmp_path))).state == "broken"
 
 
+def test_that_it_is_root_is_told_and_nothing_broken(tmp_path: Path) -> None:
+    assert only(machine.user(replace(subject(tmp_path), uid=1000))).state == "ok"
+    found = only(machine.user(replace(subject(tmp_path), uid=0)))
+    assert found.state == "warn" and found.message.startswith("Podium runs as root")
+
+
 async def test_a_clock_that_was_set_back_is_told(tmp_path: Path) -> None:
     patient = subject(tmp_path)
     assert only(machine.clock(patient)).message == "2026-06-01T12:00:00.000Z"

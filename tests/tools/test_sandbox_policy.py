@@ -33,6 +33,31 @@ async def test_a_sandbox_that_does_not_work_counts_as_missing(
         await sandbox.enclose(tmp_path / "tree", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("version", "refused"), [("2.34.1", True), ("2.38.0", False), ("3.0", False), ("odd", False)]
+)
+async def test_a_git_that_believes_any_layout_is_too_old_for_a_required_sandbox(
+    tmp_path: Path, version: str, refused: bool
+) -> None:
+    for name, said in (("bwrap", ""), ("git", f"git version {version}")):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{said}'\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "tree").mkdir()
+    probe = Probe(path=f"{tmp_path}")
+    required, auto = (
+        Sandbox(policy, home=tmp_path / "home", environ={}, probe=probe)
+        for policy in ("required", "auto")
+    )
+
+    if refused:
+        with pytest.raises(SandboxRefused, match=r"git 2\.34 takes any directory .* newer git"):
+            await required.enclose(tmp_path / "tree", tmp_path)
+    else:
+        assert (await required.enclose(tmp_path / "tree", tmp_path))[0] is not None
+
+    assert (await auto.enclose(tmp_path / "tree", tmp_path))[0] is not None
+
+
 async def test_by_auto_a_missing_sandbox_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

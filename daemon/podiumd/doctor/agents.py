@@ -23,7 +23,7 @@ from podiumd.speech import openai, wyoming
 from podiumd.speech.models import Models
 from podiumd.tools.commit_identity import identity_variables
 from podiumd.tools.environment import child_environment
-from podiumd.tools.git_settings import git_environment
+from podiumd.tools.git_settings import git_environment, too_old
 from podiumd.tools.sandbox import Probe
 
 _ANSWER_SECONDS: Final = 10.0
@@ -123,7 +123,10 @@ def _confined(name: str, words: str, policy: str, path: str) -> Check:
     """The finding, with what the sandbox is worth that is found on the daemon's ``path``."""
     if policy == "off":
         return ok(name, f"{words}; commands run without a sandbox (agents.native.sandbox)")
-    program, fault = trio.run(Probe(path=path).program)
+    probe = Probe(path=path)
+    program, fault = trio.run(probe.program)
+    if policy == "required" and (old := trio.run(probe.git_fault)):
+        return broken(name, f"{words}; no command can run: {old}", "install git 2.38 or newer")
     if program is not None:
         return ok(name, f"{words}; commands run in {program}")
     if policy == "required":
@@ -153,7 +156,11 @@ def git(subject: Subject) -> list[Check]:
     said, fault = ask(program, ["--version"], dict(subject.daemon_environ))
     if fault:
         return [broken("git", f"{program} {fault}", "install git anew")]
-    return [ok("git", f"{said.removeprefix('git version ')} at {program}")]
+    words = f"{said.removeprefix('git version ')} at {program}"
+    old = too_old(said)
+    return (
+        [warn("git", f"{words}: {old}", "install git 2.38 or newer")] if old else [ok("git", words)]
+    )
 
 
 def identity(subject: Subject) -> list[Check]:

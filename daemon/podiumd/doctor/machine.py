@@ -14,6 +14,7 @@ from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.store.connection import FACTS_NAME
+from podiumd.tools.sandbox import AS_ROOT
 
 OLDEST_PYTHON: Final = (3, 11)
 _RELEASED: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no honest clock stands before this
@@ -28,6 +29,13 @@ def python(subject: Subject) -> list[Check]:
     if sys.version_info < OLDEST_PYTHON:
         return [broken("python", words, "install Podium with Python 3.11 or newer")]
     return [ok("python", words)]
+
+
+def user(subject: Subject) -> list[Check]:
+    """Who the daemon is: as root it works, and so does all that an agent runs."""
+    if subject.uid != 0:
+        return [ok("user", f"not root (uid {subject.uid})")]
+    return [warn("user", AS_ROOT, "run it as a user of its own, where the machine has others")]
 
 
 def clock(subject: Subject) -> list[Check]:

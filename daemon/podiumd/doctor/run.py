@@ -31,6 +31,7 @@ Look = Callable[[Subject], list[Check]]
 
 CHECKS: Final[tuple[tuple[str, Look], ...]] = (
     ("python", machine.python),
+    ("user", machine.user),
     ("git", agents.git),
     ("git identity", agents.identity),
     ("agent claude", agents.claude),

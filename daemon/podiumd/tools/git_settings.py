@@ -62,6 +62,12 @@ _REFUSED: Final = (
     "({}); what your own settings name (git config --global) runs' >&2; exit 1"
 )
 
+_VERSION: Final = re.compile(r"git version (\d+)\.(\d+)")
+TOO_OLD: Final = (
+    "git {} takes any directory with HEAD, objects and refs for a repository, and runs what it "
+    "names; from 2.38 on it can be told not to"
+)
+
 Confine = Callable[[str], str]
 """Makes of a filter's command one that runs it in a sandbox."""
 
@@ -69,6 +75,15 @@ Confine = Callable[[str], str]
 def git_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The variables of a git of ours: nothing of the caller's ``GIT_*`` is among them."""
     return plain_environment(environ) | _VARIABLES
+
+
+def too_old(version: str) -> str:
+    """Why this git is too old for what an agent may lay out, by what it says of its version; empty
+    where it is not, or says nothing that is known."""
+    found = _VERSION.match(version)
+    if found is None or (int(found[1]), int(found[2])) >= SAFE_SINCE:
+        return ""
+    return TOO_OLD.format(f"{found[1]}.{found[2]}")
 
 
 def runs_nothing(arguments: Sequence[str]) -> bool:

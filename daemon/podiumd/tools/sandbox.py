@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -30,6 +31,7 @@ from podiumd.tools.boundary import (
     write_down,
 )
 from podiumd.tools.bubblewrap import BASE, bubblewrap_arguments
+from podiumd.tools.git_settings import too_old
 from podiumd.tools.nested_repositories import MOST_DIRECTORIES, Repositories, RepositoryLook
 from podiumd.tools.sandbox_places import Places, places_for
 from podiumd.tools.seatbelt import profile
@@ -38,6 +40,10 @@ Policy = Literal["off", "auto", "required"]
 PROBE_SECONDS = 10.0
 UNCONFINED = "no sandbox: commands run unconfined ({})"
 """What people are told where a machine has no sandbox; why stands in it."""
+AS_ROOT = (
+    "Podium runs as root: what an agent runs has all rights of this machine, but for what its "
+    "sandbox keeps from it"
+)
 TOO_LARGE = (
     f"this tree has more than {MOST_DIRECTORIES} directories: repositories beyond the nearer ones "
     "are not looked for, and a command may change their settings"
@@ -122,6 +128,7 @@ class Probe:
         self._lock = trio.Lock()
         self._fault = ""
         self._program: str | None = None
+        self._git: str | None = None
 
     async def program(self) -> tuple[str | None, str]:
         """The sandbox program, or ``None`` and why there is none and what to do."""
@@ -129,6 +136,15 @@ class Probe:
             if self._program is None:
                 await self._try()
         return self._program, "" if self._program else self._fault
+
+    async def git_fault(self) -> str:
+        """Why the git of this machine is too old for a sandbox that is required; else empty."""
+        found = shutil.which("git", path=self._path)
+        if found is None:  # nothing of the person's is run by one that is not there
+            return ""
+        if self._git is None:
+            self._git = too_old(await _said_by([found, "--version"]))
+        return self._git
 
     async def _try(self) -> None:
         name = _PROGRAMS.get(self._platform, "")
@@ -193,6 +209,8 @@ class Sandbox:
         if self.policy == "off":
             return None, ""
         program, fault = await self._probe.program()
+        if self.policy == "required" and (old := await self._probe.git_fault()):
+            raise SandboxRefused(f"a sandbox is required, and {old}: install a newer git")
         if program is not None:
             places = await trio.to_thread.run_sync(self._places, root)
             if isinstance(places, str):
@@ -252,6 +270,16 @@ class Sandbox:
             # There the profile itself keeps such files from being made.
             placeholders=None if darwin else self._placeholders,
         )
+
+
+async def _said_by(argv: Sequence[str]) -> str:
+    """What a program says of itself; nothing where it cannot be run."""
+    with suppress(OSError), trio.move_on_after(PROBE_SECONDS):
+        done = await trio.run_process(
+            argv, stdin=subprocess.DEVNULL, capture_stdout=True, capture_stderr=True, check=False
+        )
+        return done.stdout.decode("utf-8", "replace")
+    return ""
 
 
 async def _fault_of(argv: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import trio
 from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn, TurnEvent
 from podiumd.drivers.native.acting import OBJECTED_BY_HOOK, REFUSED_BY_HOOK
 from podiumd.drivers.native.system_text import system_text
-from podiumd.tools.sandbox import Probe
+from podiumd.tools.sandbox import AS_ROOT, Probe
 from tests.drivers.native.bench import ASK, ENDS, SAVE, Bench, act
 from tests.drivers.rig import Reaction, follow, play
 from tests.patience import HANG_SECONDS
@@ -272,6 +273,7 @@ async def test_that_no_sandbox_holds_commands_is_told_once_before_the_first_of_t
         return None, "install bubblewrap"
 
     monkeypatch.setattr(Probe, "program", none)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     bench = Bench(tmp_path, act(WRITES, RUNS, RUNS), "Done.", sandbox=sandbox)
 
     _, events = await play(bench.driver, bench.request())
@@ -283,6 +285,20 @@ async def test_that_no_sandbox_holds_commands_is_told_once_before_the_first_of_t
         "write_file a.txt",
         *(runs, *told, runs),
     ]
+
+
+async def test_that_it_runs_as_root_is_told_in_the_first_turn_of_a_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    bench = Bench(tmp_path, act(RUNS, RUNS), "Done.", act(RUNS), "Done.", sandbox="off")
+
+    _, first = await play(bench.driver, bench.request())
+    _, second = await play(bench.driver, bench.request())
+
+    told = [[e.delta for e in events if isinstance(e, Output) and e.kind == "status"] for events in
+            (first, second)]  # fmt: skip
+    assert told == [[AS_ROOT], []]
 
 
 async def test_the_events_of_a_turn_end_with_it(tmp_path: Path) -> None:

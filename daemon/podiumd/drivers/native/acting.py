@@ -51,8 +51,8 @@ _CHANGED: Final = (
 class Acting:
     """Does the actions of one turn.
 
-    ``unconfined`` is what people are told before the first command: why no sandbox holds it;
-    empty where one does, or none is wanted.
+    ``warning`` is what people are told before the first command: why no sandbox holds it, where
+    one is wanted, and with whose rights it runs; empty where there is nothing to say.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Acting:
         toolbox: Toolbox,
         workspace: Workspace,
         rules: Rules,
-        unconfined: str = "",
+        warning: str = "",
     ) -> None:
         self._ledger = ledger
         self._people = people
@@ -70,7 +70,7 @@ class Acting:
         self._workspace = workspace
         self._rules = rules
         self._agreed: tuple[lf.FileChange, ...] = ()
-        self._untold = unconfined
+        self._untold = warning
 
     async def act(self, index: int) -> None:
         """Do an action of the present reply; when this returns, its end is stored.

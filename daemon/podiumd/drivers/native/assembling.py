@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
@@ -26,7 +27,7 @@ from podiumd.tools.boundary import RECORD, Placeholders
 from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Toolbox, ToolContext
-from podiumd.tools.sandbox import UNCONFINED, Probe, Sandbox
+from podiumd.tools.sandbox import AS_ROOT, UNCONFINED, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
 
 ORIGINALS: Final = "originals"
@@ -66,6 +67,7 @@ async def assemble(
     commits = settings.commit and request.commits
     program, fault = await shop.probe.program() if settings.sandbox != "off" else (None, "")
     alone = settings.sandbox == "auto" and program is None
+    past = past_turns(session.rows, request.turn_id)
     offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
     system = system_text(
         directory=f"{context.workspace.root}",
@@ -89,12 +91,12 @@ async def assemble(
             toolbox,
             context.workspace,
             rules,
-            unconfined=UNCONFINED.format(fault) if alone else "",
+            warning="; ".join(_warnings(fault if alone else "", first=not past)),
         ),
         Asking(
             context.workspace,
             request.prompt,
-            past_turns(session.rows, request.turn_id),
+            past,
             system,
             blind="read_file" not in {tool.name for tool in offered},
         ),
@@ -110,6 +112,12 @@ async def assemble(
         ),
         lambda tell: open_model(settings, shop.environ, tell=tell, model=request.model),
     )
+
+
+def _warnings(fault: str, *, first: bool) -> list[str]:
+    """What people are told before the first command of a turn, the ``first`` of its session."""
+    unconfined = [UNCONFINED.format(fault)] if fault else []
+    return [*unconfined, *([AS_ROOT] if first and os.geteuid() == 0 else [])]
 
 
 def _context(request: TurnRequest, shop: Workshop, unasked: bool) -> ToolContext:
