@@ -12,6 +12,9 @@ from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.install_claude import InstallError, install
 from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
+from tests.phone.decoders.recorder import frames_that_every_app_reads
+
+__all__ = ["frames_that_every_app_reads"]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,9 @@ import pytest
 
 from podiumd.gateway.devices import Devices
 from tests.gateway.kept import Clock, Kept
+from tests.phone.decoders.recorder import frames_that_every_app_reads
+
+__all__ = ["frames_that_every_app_reads"]
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from podium.phone.fields import FRAME_DROPPED, Fault, Json
 from podium.phone.link import Link
 from podium.phone.model import PhoneModel
 from tests.patience import HANG_SECONDS
+from tests.phone.decoders.recorder import RECORDER
 
 CHUNK = 65536
 
@@ -199,6 +200,7 @@ class Carrier:
         while data := await stream.receive_some(CHUNK):
             await self._reading.wait()
             for message in link.received(bytes(data)):
+                RECORDER.saw(message)
                 was_up = self._model.connected
                 frame = self._model.received(message)
                 if self._model.connected and not was_up and self._retries is not None:

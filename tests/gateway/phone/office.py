@@ -26,6 +26,7 @@ from podiumd.runtime.voice import Voice
 from podiumd.speech.service import open_speech
 from podiumd.speech.speaker import open_speaker
 from tests.gateway.ears import Ears
+from tests.phone.decoders.recorder import RECORDER
 from tests.runtime.harness import Daemon, Machine, environment, running
 
 Json = dict[str, Any]
@@ -59,6 +60,7 @@ class Line:
 
     def send(self, text: bytes) -> None:
         if self.closed is None and not self._gone:
+            RECORDER.saw(text)
             self.sent.append(json.loads(text))
             self._ring()
 

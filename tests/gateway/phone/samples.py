@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from podiumd.gateway.phone.history import Message, Session
+from tests.phone.decoders.recorder import RECORDER
 
 Json = dict[str, Any]
 
@@ -16,6 +17,7 @@ UUID = "0ba82fac-b61d-4d50-88f2-0cd344afe70f"
 def read(frame: bytes | None) -> Json:
     """What a phone reads."""
     assert frame is not None
+    RECORDER.saw(frame)
     value = json.loads(frame)
     assert isinstance(value, dict)
     return value

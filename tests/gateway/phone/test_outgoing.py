@@ -182,16 +182,17 @@ def test_the_list_of_sessions() -> None:
 
 def test_at_most_fifty_that_can_be_opened_are_listed() -> None:
     """P-4.2"""
+    ids = [f"8c1f2d3e-0000-4000-8000-{number:012d}" for number in range(60)]
     rows = [
         a_session(session_id="empty", message_count=0),
         a_session(session_id="deleted", gone=True),
-        *(a_session(session_id=f"s-{number}") for number in range(60)),
+        *(a_session(session_id=each) for each in ids),
     ]
     listed = read(outgoing.session_list(rows, 60))["sessions"]
     recent = read(outgoing.recent_sessions(rows, 3))["sessions"]
 
-    assert [row["session_id"] for row in listed] == [f"s-{number}" for number in range(50)]
-    assert [row["session_id"] for row in recent] == ["s-0", "s-1", "s-2"]
+    assert [row["session_id"] for row in listed] == ids[:50]
+    assert [row["session_id"] for row in recent] == ids[:3]
 
 
 def test_the_recent_sessions() -> None:
