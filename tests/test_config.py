@@ -22,6 +22,7 @@ UNITS = ("systemd/podiumd.service", "launchd/podiumd.plist")
 FULL = """\
 [agents.claude]
 command = "/opt/claude"
+model = "sonnet"
 permission_mode = "acceptEdits"
 turn_timeout_seconds = 60
 idle_timeout_seconds = 1.5

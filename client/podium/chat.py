@@ -25,6 +25,7 @@ Json = dict[str, Any]
 def chat(
     cwd: str | None,
     agent: str | None,
+    model: str | None,
     session: str | None,
     recipe: str | None,
     allow_all: bool,
@@ -35,7 +36,7 @@ def chat(
     if voice and not (at_terminal() and answer.style.smart):
         raise Failure("--voice needs a terminal: scripts have 'podium listen'.", USAGE)
     out = Out(answer, answer if answer.style.terminal else Screen(sys.stderr))
-    place = Session(session, agent, cwd, "allow-all" if allow_all else None)
+    place = Session(session, agent, cwd, "allow-all" if allow_all else None, model)
     connection = Connection()
     place.open(connection)
     with Terminal() as terminal, CtrlC() as ctrl_c:
@@ -178,6 +179,7 @@ class Chat:
             given |= {
                 "working_directory": session.directory,
                 "agent": session.agent,
+                "model": session.model,
                 "permission_mode": session.mode,
             }
         request = {"text": words, **{name: value for name, value in given.items() if value}}

@@ -28,17 +28,23 @@ class Session:
     """Where a chat takes place. ``id`` is ``None`` until the first answer of a new session;
     ``agent`` and ``directory`` are what a request names, ``None`` leaves them to the session.
 
-    ``mode`` is what was asked for; ``None``: as the agent is configured.
+    ``mode`` and ``model`` are what was asked for; ``None``: as the agent is configured.
     """
 
     def __init__(
-        self, session_id: str | None, agent: str | None, cwd: str | None, mode: str | None
+        self,
+        session_id: str | None,
+        agent: str | None,
+        cwd: str | None,
+        mode: str | None,
+        model: str | None = None,
     ) -> None:
         new = session_id is None
         self.id = session_id
         self.agent = agent or ("native" if new else None)
         self.directory = os.path.abspath(cwd or os.getcwd()) if new or cwd else None
         self.mode = mode
+        self.model = model
         self.row: Json = {}
         self._configured: dict[str, str] = {}
 
@@ -84,7 +90,9 @@ class Session:
 
     @property
     def model_name(self) -> str:
-        """The model, as far as the configuration names one."""
+        """The model, as far as it was asked for or the configuration names one."""
+        if self.model is not None:
+            return self.model
         configured = self._configured.get(f"agents.{self.agent_name}.model")
         return configured or "not told yet: the agent's own choice"
 

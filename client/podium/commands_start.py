@@ -25,6 +25,7 @@ def run(
     worktree: bool,
     detach: bool,
     agent: str | None,
+    model: str | None,
     session: str | None,
     cwd: str | None,
     on_question: str | None,
@@ -42,6 +43,7 @@ def run(
         "on_question": on_question or ("ask" if person else "wait"),
     }
     given = {"session_id": session, "params": parse_params(params), "agent": agent}
+    given |= {"model": model}
     request |= {name: value for name, value in given.items() if value}
     flags = {"worktree": worktree, "anyway": anyway}
     request |= {name: True for name, wanted in flags.items() if wanted}
@@ -110,6 +112,7 @@ def prompt(
     session: str | None,
     cwd: str | None,
     agent: str | None,
+    model: str | None,
     detach: bool,
     if_busy: str | None,
     fork: bool,
@@ -123,7 +126,7 @@ def prompt(
         raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
     said = given_text(words)
     request: Json = {"text": said}
-    given = {"session_id": session, "agent": agent, "if_busy": if_busy}
+    given = {"session_id": session, "agent": agent, "model": model, "if_busy": if_busy}
     request |= {name: value for name, value in given.items() if value}
     if cwd is not None or session is None:
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
@@ -221,7 +224,8 @@ def _again(request: Json, on_question: str | None) -> str:
     words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
     for name, value in (request.get("params") or {}).items():
         words += ["-p", f"{name}={value}"]
-    for name, option in (("agent", "--agent"), ("session_id", "--session")):
+    options = {"agent": "--agent", "model": "--model", "session_id": "--session"}
+    for name, option in options.items():
         if name in request:
             words += [option, request[name]]
     words += [f"--{flag}" for flag in ("worktree", "anyway") if request.get(flag)]

@@ -68,6 +68,7 @@ SESSION = option(
 AGENT = option(
     "--agent", "the agent that does the work: claude, native or scripted", "AGENT", values="agents"
 )
+MODEL = option("--model", "the agent's own word for a model (default: as configured)", "MODEL")
 DETACH = option("--detach", "start it, print the run's id and do not follow")
 RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
 RUN_OR_LATEST = positional(

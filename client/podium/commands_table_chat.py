@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.commands_table import CWD, SESSION, Command, option
+from podium.commands_table import CWD, MODEL, SESSION, Command, option
 
 CHAT = (
     Command(
@@ -24,6 +24,7 @@ CHAT = (
                 "AGENT",
                 values="agents",
             ),
+            MODEL,
             SESSION,
             option(
                 "--recipe",

@@ -45,6 +45,7 @@ RUNS = (
             option("--worktree", "work in a git worktree of its own"),
             DETACH,
             option("--agent", "the agent for every step", "AGENT"),
+            option("--model", "the model of the run's agent, before a step's own", "MODEL"),
             SESSION,
             CWD,
             option(

@@ -7,6 +7,7 @@ from podium.commands_table import (
     CWD,
     DETACH,
     JSON,
+    MODEL,
     SESSION,
     TEXT,
     Argument,
@@ -64,10 +65,12 @@ SESSIONS = (
             SESSION,
             CWD,
             AGENT,
+            MODEL,
             DETACH,
             option(
                 "--if-busy",
-                "what to do when the session is held (default: refuse)",
+                "what to do while a turn runs in the session (default: refuse); where its run only "
+                "waits or is paused, the prompt goes through as an aside",
                 choices=("refuse", "queue", "steer"),
             ),
             option("--fork", "send it to a fork of the session"),

@@ -384,7 +384,11 @@ def again_command(started: Json, run: Json) -> str:
     worktree = started.get("worktree") or {}
     place = str(worktree.get("repository") or run.get("working_directory"))
     agent = started.get("agent_override")
-    options = ["--cwd", place]
+    options = [
+        "--cwd",
+        place,
+        *(["--model", str(started["model"])] if started.get("model") else []),
+    ]
     if started.get("kind") == "prompt":
         said = str(started.get("text") or "")
         if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):

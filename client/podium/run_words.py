@@ -36,6 +36,7 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("session", str(run.get("session_id") or "")),
         ("directory", home_relative(run.get("working_directory"))),
         ("agent", str(run.get("agent") or "")),
+        ("model", str(run.get("model") or "")),
         ("params", ", ".join(f"{name}={value}" for name, value in params.items())),
         ("turns", str(run.get("turns", ""))),
         ("cost", text.money(run.get("cost_usd"))),

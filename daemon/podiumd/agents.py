@@ -71,6 +71,7 @@ class Agents:
             command=(claude.command,),
             environment=self.environment("claude", claude.env, claude.pass_env),
             permission_mode=claude.permission_mode,
+            model=claude.model or None,
             turn_timeout_seconds=claude.turn_timeout_seconds,
             idle_timeout_seconds=claude.idle_timeout_seconds,
             config_directory=self.claude_directory(config),

@@ -10,6 +10,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+MODEL = r"[0-9A-Za-z][0-9A-Za-z_.:/@+\[\]-]{0,199}"
+"""How a model may be called, as a pattern: agents take it as an argument, or put it into a URL."""
+
 Text = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", description="a string without NUL")]
 Word = Annotated[
     str, Meta(pattern=r"\A[^\0\n\r]+\Z", description="a string of one line that is not empty")
@@ -33,6 +36,13 @@ OptionalUrl = Annotated[
     Meta(
         pattern=r"\A(https?://[^\s/@?#]+[^\s@?#]*)?\Z",
         description="an http or https URL without user and query, or an empty string",
+    ),
+]
+OptionalModel = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A({MODEL})?\Z",
+        description="the agent's own word for a model, without spaces, or an empty string",
     ),
 ]
 VoiceUrl = Annotated[
@@ -74,6 +84,7 @@ class ClaudeSettings(_Section, frozen=True):
     reaches Podium's own tools, by its driver or by a program that it starts (``podium mcp``)."""
 
     command: Word = "claude"
+    model: OptionalModel = ""
     permission_mode: Annotated[
         str,
         Meta(pattern=r"\A[A-Za-z][A-Za-z-]{0,39}\Z", description="a permission mode of the agent"),

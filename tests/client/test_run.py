@@ -175,7 +175,8 @@ def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
 
     podium(
         daemon, "run", "fix-it", "--cwd", "/tmp", "--session", "5e55", "-p", "a=1=2", "--param",
-        "b=", "--agent", "scripted", "--worktree", "--anyway", "--on-question", "fail", "--detach",
+        "b=", "--agent", "scripted", "--model", "m:1", "--worktree", "--anyway",
+        "--on-question", "fail", "--detach",
     )  # fmt: skip
 
     (sent,) = daemon.params_of("runs.start")
@@ -187,6 +188,7 @@ def test_all_options_reach_the_daemon(daemon: FakeDaemon) -> None:
         "session_id": "5e55",
         "params": {"a": "1=2", "b": ""},
         "agent": "scripted",
+        "model": "m:1",
         "worktree": True,
         "anyway": True,
         "on_question": "fail",
@@ -266,14 +268,6 @@ def test_a_refused_start_is_one_sentence_and_its_own_exit_code(daemon: FakeDaemo
 
     assert done.stderr == "podium: The tree is held by run 77; wait, or use --worktree.\n"
     assert (done.returncode, done.stdout) == (5, "")
-
-
-@pytest.mark.parametrize("pair", ["issue", "=7"])
-def test_a_parameter_without_name_or_value_is_a_usage_error(daemon: FakeDaemon, pair: str) -> None:
-    done = podium(daemon, "run", "fix-it", "-p", pair)
-
-    assert (done.returncode, daemon.calls) == (2, [])
-    assert done.stderr == f"podium: '-p {pair}' is no parameter: write -p NAME=VALUE.\n"
 
 
 def test_a_restarted_daemon_is_followed_without_hole_or_repeat(daemon: FakeDaemon) -> None:

@@ -58,3 +58,11 @@ def test_a_claim_that_is_not_so_is_told_as_such(daemon: FakeDaemon) -> None:
     told = podium(daemon, "run", "fix-it").stdout
     assert "): 'committed' is not so: there is no new commit" in told
     assert "no usable outcome" not in told
+
+
+@pytest.mark.parametrize("pair", ["issue", "=7"])
+def test_a_parameter_without_name_or_value_is_a_usage_error(daemon: FakeDaemon, pair: str) -> None:
+    done = podium(daemon, "run", "fix-it", "-p", pair)
+
+    assert (done.returncode, daemon.calls) == (2, [])
+    assert done.stderr == f"podium: '-p {pair}' is no parameter: write -p NAME=VALUE.\n"

@@ -332,3 +332,33 @@ def test_a_parked_run_is_resumed_by_a_person_before_its_time() -> None:
 
     assert play.do(c.Resume) == ["run.resumed"]
     assert play.begin().turn.prompt == prompts.PLAIN_GO_ON
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "model"),
+    [
+        ({}, {}, None),
+        ({}, {"model": "small"}, "small"),
+        ({"model": "large"}, {}, "large"),
+        ({"model": "large"}, {"model": "small"}, "large"),
+        ({"agent_override": "native"}, {"model": "small"}, None),
+        ({"agent_override": "native", "model": "local"}, {"model": "small"}, "local"),
+        ({"model": "large"}, {"agent": "native", "model": "local"}, "local"),
+        ({"model": "large"}, {"agent": "native"}, None),
+        ({"agent_override": "native", "model": "local"}, {"agent": "claude"}, "local"),
+    ],
+)
+def test_the_person_s_model_comes_before_the_step_s_for_the_agent_that_it_is_of(
+    start: dict[str, Any], step: dict[str, Any], model: str | None
+) -> None:
+    play = Play(a_recipe({"work": a_step(**step)}), **start).begin()
+
+    assert play.turn.model == model
+
+
+def test_a_turn_that_goes_on_after_a_crash_has_the_same_model() -> None:
+    play = Play(model="large").begin()
+    play.over("broken")
+    play.begin()
+
+    assert play.turn.model == "large"

@@ -28,6 +28,7 @@ def test_a_run_that_has_just_begun() -> None:
         "sessions": [SESSION],
         "working_directory": DIRECTORY,
         "agent": "claude",
+        "model": None,
         "params": {"issue": 7},
         "limits": {
             "max_step_visits": None,

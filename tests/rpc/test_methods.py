@@ -129,6 +129,23 @@ async def test_a_method_reaches_the_service(
         assert daemon.service.calls == [call]
 
 
+@pytest.mark.parametrize("model", ["", "a model", "-x", "m" * 201, "m\n"])
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        ("runs.start", {"recipe": "r", "working_directory": "/p"}),
+        ("sessions.prompt", {"text": "hi", "working_directory": "/p"}),
+    ],
+)
+async def test_a_model_that_no_agent_could_take_is_refused_by_name(
+    method: str, given: dict[str, Any], model: str, tmp_path: Path
+) -> None:
+    async with served(tmp_path) as daemon, daemon.client() as client:
+        await client.result(method, **given, model="us.anthropic/claude-5:0@eu[1m]")
+        error = (await client.call(method, **given, model=model))["error"]
+        assert (error["code"], error["data"]["parameter"]) == (-32602, "model")
+
+
 @pytest.mark.parametrize(
     ("method", "given", "code", "data"),
     [

@@ -44,6 +44,7 @@ class Start(Command, frozen=True):
     worktree: Worktree | None = None
     aside_of: str | None = None
     permission_mode: str | None = None
+    model: str | None = None
 
 
 class Proceed(Command, frozen=True):

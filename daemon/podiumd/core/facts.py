@@ -65,6 +65,7 @@ class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
     worktree: Worktree | None = None
     aside_of: str | None = None
     permission_mode: str | None = None
+    model: str | None = None
 
 
 class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):

@@ -77,7 +77,7 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             attempt=1 if move.purpose in ("opening", "say") else state.attempts + 1,
             step=state.step,
             visit=state.visits.get(state.step or "", 0),
-            model=step.model if native else None,
+            model=_model(state, step, agent),
             tools=step.tools,
             allow=step.allow,
             permission_mode=step.permission_mode or state.start.permission_mode if native else None,
@@ -92,6 +92,18 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
             anew=anew,
         )
     )
+
+
+def _model(state: RunState, step: Step, agent: str) -> str | None:
+    """The model that the turn is to have: the person's for this run, else the step's own.
+
+    A model's name means nothing to another agent: that of the run is for the run's agent, that of
+    a step for the step's. ``None``: as the agent is configured.
+    """
+    start = state.start
+    if start.model is not None and agent == (start.agent_override or start.agent):
+        return start.model
+    return step.model if agent == (step.agent or start.agent) else None
 
 
 def _prompt(

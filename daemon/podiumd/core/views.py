@@ -33,6 +33,7 @@ def run_view(state: RunState) -> Json:
         "sessions": list(state.sessions),
         "working_directory": start.working_directory,
         "agent": start.agent_override or start.agent,
+        "model": start.model,
         "params": start.params,
         "limits": msgspec.to_builtins(start.limits) if start.limits is not None else None,
         "status": state.status,

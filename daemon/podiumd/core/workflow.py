@@ -79,6 +79,7 @@ def _start(command: c.Start) -> f.RunStarted:
         worktree=command.worktree,
         aside_of=command.aside_of,
         permission_mode=command.permission_mode,
+        model=command.model,
         next=first,
     )
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from podiumd.config import MODEL
 from podiumd.core.findings import nearest
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.wording import convert, expected, quoted
@@ -31,6 +32,13 @@ Name = Annotated[
     Meta(
         pattern=r"\A[0-9A-Za-z][0-9A-Za-z_.-]{0,127}\Z",
         description="a name of letters, digits, '-', '_' and '.'",
+    ),
+]
+ModelName = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A{MODEL}\Z",
+        description="the agent's own word for a model: at most 200 characters, no spaces",
     ),
 ]
 Text = Annotated[
@@ -160,6 +168,7 @@ class RunStart(_Params):
     session_id: Id | None = None
     params: dict[Name, AnyText | int | float | bool] = {}
     agent: Name | None = None
+    model: ModelName | None = None
     worktree: bool = False
     anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"
@@ -223,6 +232,7 @@ class Prompt(_Params):
     session_id: Id | None = None
     working_directory: Directory | None = None
     agent: Name | None = None
+    model: ModelName | None = None
     if_busy: Literal["refuse", "queue", "steer"] = "refuse"
     fork: bool = False
     take_over: bool = False

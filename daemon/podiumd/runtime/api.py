@@ -29,6 +29,7 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     new_session_id: str | None = None
     params: dict[str, Any] = {}
     agent: str | None = None
+    model: str | None = None
     worktree: bool = False
     anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"
@@ -53,6 +54,7 @@ class SendPrompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     new_session_id: str | None = None
     working_directory: str | None = None
     agent: str | None = None
+    model: str | None = None
     system_prompt: str | None = None
     if_busy: Literal["refuse", "queue", "steer", "deliver"] = "refuse"
     fork: bool = False

@@ -40,6 +40,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: Callable[[str], dict[str, str]]
     permission_mode: str | None = None
+    model: str | None = None
     turn_timeout_seconds: float = 3600.0
     idle_timeout_seconds: float = 600.0
     config_directory: Path | None = None

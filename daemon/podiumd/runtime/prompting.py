@@ -71,6 +71,7 @@ class Prompting:
             PodiumError: it cannot be sent; nothing was.
         """
         talks = self._hearing(request)
+        _require_own_turn(request, given=talks is not None)
         if talks is not None and (sent := await self._say(talks, request.text, token)) is not None:
             return sent
         plan = await self._plan(request)
@@ -90,6 +91,7 @@ class Prompting:
         if plan.fork_from is None and request.session_id is not None:
             owner = await self._owner(request, run_id)
             if owner is not None and _is_for_its_turn(owner, request.if_busy):
+                _require_own_turn(request, given=True)
                 patience = DELIVER_SECONDS if request.if_busy == "deliver" else None
                 return Sent(await self._steer(owner, request.text, token, patience))
             aside_of = await self._admit(owner, request, run_id, plan.session_id)
@@ -108,6 +110,7 @@ class Prompting:
             system_prompt=request.system_prompt,
             aside_of=aside_of,
             permission_mode=request.permission_mode,
+            model=request.model,
         )
         waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
@@ -260,6 +263,17 @@ class Prompting:
         else:  # whoever sent them has not waited for it
             state = "too_late" if actor is None else await _taken(actor, name)
         return _steered(run_id, session_id, intended[0].turn_id, state)
+
+
+def _require_own_turn(request: SendPrompt, *, given: bool) -> None:
+    """Refuse a model for words that are ``given`` to a run: it has its own.
+
+    Raises:
+        InvalidParameter: they name one.
+    """
+    if given and request.model is not None:
+        words = "These words go into a run, which has its model already: leave the model out."
+        raise InvalidParameter("model", words)
 
 
 def _require_mode(name: str, agent: Agent, mode: str | None) -> None:

@@ -85,6 +85,7 @@ class Starter:
             recipe=recipe,
             source=entry.source,
             agent_override=request.agent,
+            model=request.model,
             params=params,
             limits=recipe.limits,
             on_question=request.on_question,

@@ -69,7 +69,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         tools=intent.tools,
         allow=tuple(dict.fromkeys([*intent.allow, *sorted(state.always)])),
         permission_mode=intent.permission_mode or agent.permission_mode,
-        model=intent.model,
+        model=intent.model or agent.model,
         max_budget_usd=intent.budget_usd,
         system_prompt=_system_text(state, intent, agent),
         idle_timeout_seconds=agent.idle_timeout_seconds,
