@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium import phase_words, text
+from podium.beginnings import again_command, first_line, first_note
 from podium.diff_words import end_notes
 from podium.phase import say_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, answer_words, heading, listed
@@ -18,7 +19,6 @@ Json = dict[str, Any]
 
 TAIL_LINES = 10
 
-PREVIEW_CHARACTERS = 120
 
 PURPOSES = {
     "retry": "asking again for the outcome",
@@ -148,10 +148,8 @@ class Narrator:
     def _run_started(self, data: Json) -> None:
         self._started = self._at
         self._start = data
-        self._screen.line(first_line(data))
-        place = text.fold(data.get("working_directory"))
-        session = text.fold(data.get("session_id"))
-        self._note(f"run {text.fold(data.get('run_id'))} · session {session} · {place}")
+        self._screen.line(self._style("bold", first_line(data)))
+        self._note(first_note(data, watched=self._style.terminal))
         if self._queued:
             self._note("queued until another agent is done")
 
@@ -334,16 +332,6 @@ class Narrator:
             self._screen.line(f"Run it again: {text.clean(again)}")
 
 
-def first_line(started: Json) -> str:
-    """The first line about a run, from its ``run.started``."""
-    first = started.get("first_prompt") or ""
-    if started.get("kind") == "prompt":
-        return f"Prompt: {text.fold(first, PREVIEW_CHARACTERS)}"
-    preview = " ".join(str(first).split())[:PREVIEW_CHARACTERS]
-    label = text.fold(started.get("label") or started.get("recipe"))
-    return f"Starting recipe '{label}'. First prompt: {text.clean(preview)}..."
-
-
 def no_progress(data: Json) -> str:
     """What a ``progress.stalled`` says."""
     step = text.fold(data.get("step"))
@@ -377,28 +365,3 @@ def end_words(run: Json) -> str:
     if run.get("kind") == "prompt":
         said = said.replace("Recipe ", "Turn ", 1)
     return f"{said} ({text.fold(ended.get('reason'))})"
-
-
-def again_command(started: Json, run: Json) -> str:
-    """The command that does the same again, from a ``run.started`` and the run; may be empty."""
-    worktree = started.get("worktree") or {}
-    place = str(worktree.get("repository") or run.get("working_directory"))
-    agent = started.get("agent_override")
-    options = [
-        "--cwd",
-        place,
-        *(["--model", str(started["model"])] if started.get("model") else []),
-    ]
-    if started.get("kind") == "prompt":
-        said = str(started.get("text") or "")
-        if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
-            return ""  # nothing that can be typed again as it stands
-        return shlex.join(["podium", "prompt", *options, "--agent", str(run.get("agent")), said])
-    given = {name: value for name, value in (run.get("params") or {}).items() if value != ""}
-    for name, value in given.items():
-        shown = str(value).lower() if isinstance(value, bool) else str(value)
-        options += ["-p", f"{name}={shown}"]
-    options += ["--agent", str(agent)] if agent else []
-    options += ["--worktree"] if worktree else []
-    options += ["--on-question", "fail"] if started.get("on_question") == "fail" else []
-    return shlex.join(["podium", "run", str(run.get("recipe")), *options])

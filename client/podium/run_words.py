@@ -6,9 +6,10 @@ import os
 from typing import Any
 
 from podium import text
+from podium.beginnings import again_command
 from podium.diff_words import left_words, worktree_notes
 from podium.history import History
-from podium.narrate import ANSWERED_BY, again_command
+from podium.narrate import ANSWERED_BY
 from podium.phase import say_command, waits_for_words
 from podium.question import answer_words, choices_of
 from podium.views import home_relative

@@ -34,7 +34,7 @@ def test_a_recipe_is_started_told_and_talked_into_and_the_chat_goes_on_in_its_se
     chatty = recipe_chat(daemon)
     daemon.answers["runs.steer"] = {"state": "queued"}
     with at_terminal(daemon, tmp_path, "--recipe", "fix-it", "--cwd", "/tmp") as terminal:
-        terminal.expect("Starting recipe 'Fix it'.")
+        terminal.expect("Fix it")
         terminal.expect("▸ fix  visit 1")
         terminal.type("mind the tests\n")
         assert daemon.wait_for("runs.steer") == {"run_id": RUN_ID, "text": "mind the tests"}

@@ -116,7 +116,7 @@ def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
     out, err = finish(start(daemon, "run", "fix-it"))
 
     first, *more = out.splitlines()
-    assert first.startswith("Starting recipe '")
+    assert first == "Fix it"
     assert (more[1], err) == ("  queued until another agent is done", "")
     _, err = finish(start(daemon, "run", "fix-it", "--json"))
     assert err == "podium: queued until another agent is done.\n"

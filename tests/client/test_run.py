@@ -10,6 +10,7 @@ from tests.client import stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
     RUN_ID,
+    SESSION_ID,
     FakeDaemon,
     HangUp,
     Refused,
@@ -22,14 +23,15 @@ from tests.client.stories import ended, entered, event, recipe_daemon, said, sta
 from tests.patience import HANG_SECONDS
 
 
-def test_the_first_line_names_the_recipe_and_previews_its_first_prompt(daemon: FakeDaemon) -> None:
-    recipe_daemon(daemon, started(), ended(2))
+def test_the_first_lines_say_recipe_and_task_where_and_what_bounds_it(daemon: FakeDaemon) -> None:
+    """And no prompt: that is for the agent."""
+    recipe_daemon(daemon, started(name="fix-it: Mend the gate"), ended(2))
 
-    done = podium(daemon, "run", "fix-it")
+    first, second, *_ = podium(daemon, "run", "fix-it").stdout.splitlines()
 
-    folded = " ".join(stories.FIRST_PROMPT.split())
-    expected = f"Starting recipe 'Fix it'. First prompt: {folded[:120]}..."
-    assert done.stdout.splitlines()[0] == expected
+    assert first == "fix-it: Mend the gate"
+    session = SESSION_ID[:8]
+    assert second == f"  run {RUN_ID[:8]} · session {session} · ~/pots · at most 7 steps"
 
 
 def test_a_round_that_changed_nothing_is_told_at_once(daemon: FakeDaemon) -> None:

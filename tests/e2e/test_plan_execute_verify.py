@@ -79,7 +79,7 @@ async def test_a_goal_is_planned_executed_verified_mended_and_committed_with_nob
         with Terminal(environment, "chat", *where, columns=100) as terminal:
             terminal.expect("> ")
             terminal.type(f"/recipe plan-execute-verify goal='{GOAL}'\r")
-            terminal.expect("Starting recipe 'Plan Execute Verify'.")
+            terminal.expect("plan-execute-verify: ")
             for step, outcome in (
                 ("plan  visit 1", "outcome ready"),
                 ("execute  visit 1", "outcome complete"),

@@ -43,10 +43,8 @@ async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_an
     said = await podium.cli("run", "implement-and-review", "-p", "task=Open a shop", cwd=repo.path)
     assert said.code == 0, said
     lines = said.out.splitlines()
-    assert lines[0].startswith(
-        "Starting recipe 'Implement & Review'. First prompt: Run bd ready and implement the task. "
-    )
-    assert lines[0].endswith("...")
+    assert lines[0] == "implement-and-review: Open a shop"
+    assert lines[1].endswith("at most 12 steps, 240 minutes")
     (end,) = [line for line in lines if line.startswith("✓")]
     assert "Task implementation committed successfully (changes-committed)" in end
     assert repo.subjects == ["Open a shop", "Begin"] and repo.git("rev-parse", "HEAD~1") == before
