@@ -203,3 +203,26 @@ async def test_a_hook_runs_where_commands_of_the_turn_may_be_run_unasked(
     assert (tmp_path / "canary").exists() == (policy == "off" and unasked)
     if state == "failed":
         assert "the hook pre-commit of this repository was not run" in done.detail
+
+
+@pytest.mark.parametrize(("where", "outside"), [("~/hooks", True), (".husky", False)])
+@pytest.mark.parametrize("policy", ["required", "off"])
+async def test_hooks_that_the_person_keeps_for_all_repositories_run_as_ever(
+    tmp_path: Path, home: Path, where: str, outside: bool, policy: str
+) -> None:
+    """But not those that lie in the tree by a setting of the person's."""
+    for key, value in (("user.name", "P"), ("user.email", "p@x"), ("core.hooksPath", where)):
+        set_for_person(home, key, value)
+    inside = Inside(tmp_path)
+    for folder in (home / "hooks", inside.project / ".husky"):
+        folder.mkdir()
+        (folder / "pre-commit").write_text(f"#!/bin/sh\ntouch {tmp_path}/canary\ntouch ran\n")
+        (folder / "pre-commit").chmod(0o755)
+    tools = toolbox(inside, policy, unasked=False)
+    plan = await tools.plan(Action(name="write_file", args={"path": "new", "content": "x\n"}))
+    assert isinstance(plan, Plan)
+
+    done = await tools.commit((await plan.perform(None)).changes, run_id="r")
+
+    assert (tmp_path / "canary").exists() == outside
+    assert (done.state == "committed") == outside or policy == "required", done.detail

@@ -17,7 +17,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 import trio
 
 from podiumd.core.loop_facts import FileChange
@@ -52,7 +51,7 @@ from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_hooks import (
     HookFailed,
     Hooks,
-    hooks_directory,
+    placed_hooks,
     read_message,
     write_message,
 )
@@ -153,8 +152,7 @@ class _Maker:
         maker._message = f"{Path(directory, f'podium-message-{order.turn_id}')}"
         maker._own = maker._git.with_environment(GIT_INDEX_FILE=maker._index)
         if hooks is not None:
-            where = await hooks_directory(maker._git)
-            maker._hooks = msgspec.structs.replace(hooks, top=top, directory=where)
+            maker._hooks = await placed_hooks(maker._git, hooks)
         return maker
 
     async def repository(self) -> str:

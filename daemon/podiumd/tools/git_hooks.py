@@ -112,8 +112,19 @@ def _runs(hook: Path) -> bool:
     return hook.is_file() and os.access(hook, os.X_OK)
 
 
-async def hooks_directory(git: GitCall) -> str:
-    """Where a repository keeps its hooks, by its settings."""
+async def placed_hooks(git: GitCall, hooks: Hooks) -> Hooks:
+    """``hooks`` for the repository of ``git``, told where they are.
+
+    Those that lie where the person's own settings say, outside of the repository and its tree, are
+    the person's: they run as ever, not in the sandbox, which may not even show them.
+    """
     done = await git.run("rev-parse", "--git-path", "hooks", hooks=True)
     named = os.fsdecode(done.stdout.removesuffix(b"\n"))
-    return await trio.to_thread.run_sync(os.path.realpath, f"{Path(git.top, named)}")
+    common = Path(git.top, await git.line("rev-parse", "--git-common-dir"))
+    of_repository = await git.run("config", "--local", "--includes", "core.hooksPath", hooks=True)
+    directory = await trio.to_thread.run_sync(os.path.realpath, f"{Path(git.top, named)}")
+    inside = [await trio.to_thread.run_sync(os.path.realpath, one) for one in (git.top, common)]
+    placed = msgspec.structs.replace(hooks, top=git.top, directory=directory)
+    if of_repository.returncode == 0 or any(Path(directory).is_relative_to(one) for one in inside):
+        return placed
+    return msgspec.structs.replace(placed, enclosure=None, shut="")
