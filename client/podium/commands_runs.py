@@ -18,7 +18,7 @@ from podium.visits import Step
 
 Json = dict[str, Any]
 
-DONE = {"pause": "Pausing", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
+DONE = {"pause": "Paused", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
 
 
 def log(run_id: str | None, follow_on: bool, json: bool) -> int:
@@ -133,8 +133,11 @@ def control(verb: str, run_id: str, json: bool) -> int:
         return 0
     what = text.fold(run.get("recipe") or run.get("kind"))
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
-    status = text.fold(run.get("status"))
-    text.emit(f"{DONE[verb]} {what} {text.short(run.get('run_id'))}{step}: now {status}.\n")
+    which = f"{what} {text.short(run.get('run_id'))}{step}"
+    if verb == "pause" and run.get("status") == "running":
+        text.emit(f"{which} will pause at the end of its turn, command or check.\n")
+        return 0
+    text.emit(f"{DONE[verb]} {which}: now {text.fold(run.get('status'))}.\n")
     if said := left_words(run):
         text.emit(f"{said}\n")
     return 0

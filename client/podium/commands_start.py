@@ -12,7 +12,8 @@ from podium.ask import Asker, TurnAsker
 from podium.connection import Connection
 from podium.errors import USAGE, Failure, Refusal, stopped
 from podium.narrate import Narrator
-from podium.phase import Carried, Phase
+from podium.phase import Carried, Phase, say_command, waits_for_words
+from podium.question import answer_command
 from podium.screen import Screen
 from podium.talk import Talker
 
@@ -216,6 +217,10 @@ def _detached(started: Json, json: bool) -> None:
         return
     run_id = text.fold(started["run_id"])
     text.emit(f"{run_id}\n")
+    for question in started.get("questions") or []:
+        text.tell(f"podium: It waits for you: {answer_command(question)}")
+    if waits_for_words(started):
+        text.tell(f"podium: It waits for your words: {say_command(started)}")
     if text.is_terminal(sys.stderr):
         text.tell(f"Follow it with 'podium attach {run_id}'.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.client import stories
-from tests.client.fake_daemon import FakeDaemon, Refused, podium
+from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
 from tests.client.stories import ended, entered, event, recipe_daemon, started
 from tests.client.terminal import Terminal
 
@@ -66,3 +66,28 @@ def test_a_parameter_without_name_or_value_is_a_usage_error(daemon: FakeDaemon, 
 
     assert (done.returncode, daemon.calls) == (2, [])
     assert done.stderr == f"podium: '-p {pair}' is no parameter: write -p NAME=VALUE.\n"
+
+
+def test_what_a_detached_run_waits_for_is_told_beside_its_id(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    waiting = {"run_id": RUN_ID, "status": "waiting", "questions": [stories.QUESTION]}
+    daemon.answers["runs.start"] = waiting
+
+    done = podium(daemon, "run", "fix-it", "--detach")
+
+    assert done.stdout == f"{RUN_ID}\n"
+    question = stories.QUESTION["question_id"]
+    assert done.stderr == f"podium: It waits for you: podium answer {question} yes|no\n"
+
+
+def test_a_detached_conversation_waits_for_words(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon)
+    talk = {"run_id": RUN_ID, "status": "waiting", "questions": [], "session_id": "5e55"}
+    daemon.answers["runs.start"] = talk
+
+    done = podium(daemon, "run", "fix-it", "--detach")
+
+    assert (done.stdout, done.stderr) == (
+        f"{RUN_ID}\n",
+        "podium: It waits for your words: podium prompt --session 5e55 TEXT\n",
+    )

@@ -210,7 +210,7 @@ def test_the_log_can_be_followed_to_the_end(busy: FakeDaemon, form: str) -> None
 @pytest.mark.parametrize(
     ("verb", "word"),
     [
-        ("pause", "Pausing"),
+        ("pause", "Paused"),
         ("resume", "Resumed"),
         ("cancel", "Cancelled"),
         ("interrupt", "Interrupted"),
@@ -224,6 +224,14 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
     assert busy.params_of(f"runs.{verb}") == [{"run_id": RUN_ID}]
     assert done.stdout == f"{word} fix-it {RUN_ID[:8]}, step fix: now paused.\n"
     assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == "paused"
+
+
+def test_a_pause_that_waits_for_the_end_of_the_turn_says_so(busy: FakeDaemon) -> None:
+    busy.answers["runs.pause"] = ended_run(status="running")
+
+    assert podium(busy, "pause", RUN_ID).stdout == (
+        f"fix-it {RUN_ID[:8]}, step fix will pause at the end of its turn, command or check.\n"
+    )
 
 
 @pytest.mark.parametrize(
