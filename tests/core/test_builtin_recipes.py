@@ -389,7 +389,7 @@ def test_the_shipped_implement_and_review_is_what_is_promised() -> None:
         "commit": ("committed", "nothing-to-commit", "other"),
     }
     beginnings = (
-        "Run bd ready and implement the task.",
+        "Implement one task in this repository.",
         "Perform a code review on the task that you just completed.",
         "Address the issues found.",
     )

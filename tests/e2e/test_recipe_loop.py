@@ -16,7 +16,7 @@ pytestmark = pytest.mark.claude
 FINDING = "1. [high] shop.py:1: the price is wrong, customers pay nothing, it has to be 2."
 LOOP = {
     "rules": [
-        when("Run bd ready", bash("echo 'price = 0' > shop.py"), word("complete", "Made a shop.")),
+        when("Implement one task", bash("echo 'price = 0' > shop.py"), word("complete", "Made a shop.")),
         when(
             "Perform a code review",
             word("issues-found", FINDING),
@@ -56,7 +56,7 @@ async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_an
     prompts = podium.machine.prompts(run["session_id"], repo.path)
     begins = [prompt.partition("\n")[0] for prompt in prompts]
     assert begins == [
-        "Run bd ready and implement the task.",
+        "Implement one task in this repository.",
         "Perform a code review on the task that you just completed.",
         "Address the issues found.",
         "Perform a code review on the task that you just completed.",
