@@ -18,6 +18,9 @@ from podiumd.runtime.context import Agent
 from podiumd.sessions.tree import Root
 from podiumd.tools.environment import child_environment
 
+DEMO = "implement-and-review"
+"""The recipe that the scripted agent's built-in script is for."""
+
 _FIXES = {
     "claude": (
         "Install it, or set [agents.claude] command in the configuration; a PATH that has changed "
@@ -57,6 +60,7 @@ class Agents:
                 command=(),
                 environment=self.environment(name),
                 fix=_FIXES.get(name, ""),
+                only_recipe=DEMO if name == "scripted" and not script else None,
             )
             for name, driver in drivers.items()
         }

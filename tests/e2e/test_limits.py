@@ -63,7 +63,11 @@ async def test_a_review_that_finds_the_same_in_the_same_tree_is_pointed_out_as_i
     model_server.load(
         {
             "rules": [
-                when("Implement one task", bash("echo 'price = 0' > shop.py"), word("complete", "Made.")),
+                when(
+                    "Implement one task",
+                    bash("echo 'price = 0' > shop.py"),
+                    word("complete", "Made."),
+                ),
                 when("Perform a code review", found, found, found),
                 when("Address the issues", *fixes),
             ]

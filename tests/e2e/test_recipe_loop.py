@@ -16,7 +16,11 @@ pytestmark = pytest.mark.claude
 FINDING = "1. [high] shop.py:1: the price is wrong, customers pay nothing, it has to be 2."
 LOOP = {
     "rules": [
-        when("Implement one task", bash("echo 'price = 0' > shop.py"), word("complete", "Made a shop.")),
+        when(
+            "Implement one task",
+            bash("echo 'price = 0' > shop.py"),
+            word("complete", "Made a shop."),
+        ),
         when(
             "Perform a code review",
             word("issues-found", FINDING),

@@ -33,7 +33,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     ``environment`` makes a child's whole environment from the marker that it is to carry.
     ``config_directory`` holds the agent's own records of its live sessions, where it has any.
     ``fix`` is what to do where it cannot be run. ``tools_over``: how it reaches Podium's tools,
-    if its driver serves them.
+    if its driver serves them. ``only_recipe``: it has lines for this recipe and no other.
     """
 
     driver: Driver
@@ -46,6 +46,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     config_directory: Path | None = None
     fix: str = ""
     tools_over: Literal["in-process", "stdio"] = "in-process"
+    only_recipe: str | None = None
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

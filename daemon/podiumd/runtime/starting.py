@@ -96,7 +96,7 @@ class Starter:
         turns = [step for step in recipe.steps.values() if step.kind in ("turn", "talk")]
         named = {step.agent or self._default_agent for step in turns}
         for name in sorted({override} if override is not None else named):
-            await require_agent(self._context, name)
+            require_lines(name, await require_agent(self._context, name), recipe)
         capabilities = {
             name: agent.driver.capabilities for name, agent in self._context.agents.items()
         }
@@ -150,6 +150,18 @@ async def _checkout(where: str) -> str | None:
         return await git.top_level(where)
     except git.GitError as error:
         raise InvalidParameter("working_directory", str(error)) from error
+
+
+def require_lines(name: str, agent: Agent, recipe: Recipe) -> None:
+    """Refuse an agent that would play another recipe's lines.
+
+    Raises:
+        AgentUnavailable: what to give it.
+    """
+    if agent.only_recipe is not None and recipe.id != agent.only_recipe:
+        fix = 'Write its turns into a file and name that: [agents.scripted] script = "FILE".'
+        reason = f"the {name} agent has no script for '{recipe.id}': its built-in one is a demo."
+        raise AgentUnavailable(name, reason, fix)
 
 
 async def require_agent(context: Context, name: str) -> Agent:
