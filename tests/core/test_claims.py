@@ -10,6 +10,7 @@ from podiumd.core import tree_facts as tf
 from podiumd.core.claims import SHOWN, listed, refuted
 from podiumd.core.exits import Claims
 from podiumd.core.recipe import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
+from podiumd.core.simulate import simulate
 from podiumd.core.tree_facts import TreeLook
 from podiumd.core.views import event_data
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
@@ -218,3 +219,16 @@ def test_the_public_event_names_paths_and_no_digests() -> None:
     fact = tf.TreeSeen(why="claim", look=LEFT)
 
     assert event_data(fact)["look"]["uncommitted"] == ["new.py", "old.py"]
+
+
+def test_a_simulation_can_have_a_claim_be_untrue_and_believes_the_next() -> None:
+    on = {**claiming(), "nothing": leave("no-tasks-available"), CHECKS_FAILED: to("commit")}
+    recipe = a_recipe({"commit": a_step("Commit.", on)}, Limits(max_step_visits=3))
+
+    played = simulate(recipe, [CHECKS_FAILED, "committed"])
+
+    assert [(hop.outcome, hop.to) for hop in played.trace] == [
+        (CHECKS_FAILED, "commit"),
+        ("committed", None),
+    ]
+    assert played.exit is not None and played.exit.reason == "changes-committed"

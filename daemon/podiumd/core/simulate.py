@@ -17,7 +17,10 @@ from podiumd.core.paths import Hop, checked_outcomes, outcomes_of
 from podiumd.core.recipe import CHECKS_FAILED, COMPLETE, DECLINED, OTHER, Recipe, Step
 from podiumd.core.report import TurnReport
 from podiumd.core.state import Claim, Question
+from podiumd.core.tree_facts import TreeLook, TreeSeen
 from podiumd.core.walk import AT, SAID, SimulationError, Walk
+
+_CLAIMED: Final = ("commit", "clean")
 
 MOST_UNASKED: Final = 1000
 """Steps that may pass between two outcomes of the list: gates alone can go round for very long."""
@@ -111,6 +114,8 @@ class _Simulation:
             self._end_turn()
         elif due == "check":
             self.walk.end_check(passed=True)
+        elif due == "look":
+            self.walk.do(c.Proceed(at=AT, look=TreeLook(head=SAID, commits=1)))
         elif due == "run":
             self.walk.end_command(passed=self._take() == "passed")
         elif due != "enter" and self._step.kind == "call":
@@ -165,12 +170,20 @@ class _Simulation:
     def _end_turn(self) -> None:
         outcome, checked = self._take(), checked_outcomes(self._step)
         fails = outcome == CHECKS_FAILED and bool(checked)
-        said = checked[0] if fails else outcome
+        untrue = outcome == CHECKS_FAILED and not checked
+        said = checked[0] if fails else self._claiming() if untrue else outcome
         about = {"otherDescription": SAID} if said == OTHER else {"detail": SAID}
         structured = {"outcome": said, **about}
         self.walk.reply(TurnReport(kind="done", structured=structured, prompt_recorded=True))
         if fails:
             self.walk.end_check(passed=False)
+        if untrue:
+            self.walk.do(c.Proceed(at=AT, look=TreeLook(repository=False)))
+
+    def _claiming(self) -> str:
+        """The first outcome of the step that claims something, in a tree that was seen before."""
+        self.walk.take([TreeSeen(why="start", look=TreeLook())])
+        return next(name for name, edge in self._step.on.items() if edge.claims in _CLAIMED)
 
     def _leave(self) -> None:
         """A call or a conversation, neither of which is played, is over."""
