@@ -66,6 +66,6 @@ def test_no_line_of_a_list_is_broken_by_the_terminal(
 def test_at_forty_columns_a_row_is_a_block_that_says_all(kitchen: FakeDaemon) -> None:
     lines = shown(kitchen, ["runs", "--all"], 40)
 
-    assert [line.split()[0] for line in lines[:3]] == ["RUN", "RECIPE", "STATUS"]
+    assert [line.split()[0] for line in lines[:3]] == ["RUN", "NAME", "STATUS"]
     assert lines[0].split()[1] == RUN_ID[:8]
     assert "pots/" * 9 in "".join(line.strip() for line in lines)

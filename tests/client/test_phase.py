@@ -189,6 +189,7 @@ def test_a_run_shows_what_it_has_saved_and_whose_turn_it_is(daemon: FakeDaemon) 
 
 def test_open_questions_are_listed_with_what_they_take(daemon: FakeDaemon) -> None:
     daemon.answers["questions.list"] = [SEVERAL, {**TABLE, "question_id": "7ab1e"}]
+    daemon.answers["daemon.status"] = {}
 
     said = podium(daemon, "questions").stdout.splitlines()
     shown = podium(daemon, "answer", "7ab1e").stdout
