@@ -150,6 +150,7 @@ class _Following:
             if events.rejoined != known:
                 known = events.rejoined
                 self._view.rejoined()
+                self._ask_again()
             if self._ctrl_c.taken():
                 self._interrupt()
             elif not taken:
@@ -237,6 +238,11 @@ class _Following:
         if not self._open and isinstance(self._lines, Person):
             self._lines.resume(self._put_aside)
             self._put_aside = ""
+
+    def _ask_again(self) -> None:
+        """Ask what stood when the daemon went away: what was typed at it then was no answer yet."""
+        self._withdrawn = self._withdrawn or bool(self._open)
+        self._shown = None
 
     def _ask(self) -> None:
         """Show the question that stands. What was typed before it was seen is no answer to it."""

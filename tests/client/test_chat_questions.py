@@ -273,6 +273,29 @@ def test_what_was_typed_at_a_question_that_a_new_daemon_asks_again_is_let_go(
     assert chatty.prompts == ["go"]
 
 
+def test_a_question_that_stands_over_a_new_daemon_is_shown_once_more(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    """It has its id still; what was typed while nobody was there is no answer to it."""
+    daemon.stored_first = 10
+    Chatty(daemon, [*turn()[:1], asked(COMMAND)])
+    daemon.answers["questions.answer"] = answering(daemon, answered(by="local"), *rest("Done."))
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        terminal.expect(KEYS)
+        daemon.stop()
+        terminal.expect("the daemon went away")
+        terminal.type("y\n")
+        daemon.listen()
+        terminal.expect("not taken, the question is asked again: y")
+        terminal.expect(KEYS)
+        terminal.type("n\n")
+        terminal.expect("Done.")
+        terminal.leave()
+    (sent,) = daemon.params_of("questions.answer")
+    assert sent == {"question_id": QUESTION_ID, "answer": "deny"}
+
+
 def test_a_question_that_a_phone_answers_first_is_taken_back(
     daemon: FakeDaemon, tmp_path: Path
 ) -> None:
