@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 from podium import phase_words, text
+from podium.activity import Activity, brief
 from podium.narrate import end_line
 from podium.phase import Carried, of_phase, say_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, heading, listed
+from podium.screen import Screen
 from podium.streamed import Words
 
 Json = dict[str, Any]
 
 
 class AnswerView:
-    """Streams one turn's answer. ``started`` is what ``sessions.prompt`` returned."""
+    """Streams one turn's answer. ``started`` is what ``sessions.prompt`` returned.
 
-    def __init__(self, started: Json, said: str, interactive: bool) -> None:
+    ``screen`` is standard output. Where standard error is the same terminal, all is told there in
+    its order, above a live line.
+    """
+
+    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
         self._turn = started.get("turn_id")
         self._session = started.get("session_id")
         self._said = said
         self._interactive = interactive
         self._words = Words()
+        self._activity = Activity()
         self._unhinted: dict[str, Json] = {}
-        self._terminal = text.is_terminal(sys.stdout)
+        self._screen = screen
         self._style = text.Style(sys.stderr)
-        self._fresh = True
+        self._aside_here = screen.draws and self._style.terminal
+        self._began = time.monotonic()
+        self._cost = 0.0
 
     def event(self, event: Json) -> None:
         """Tell what belongs to this turn."""
@@ -46,10 +56,13 @@ class AnswerView:
                 self._rest(data)
 
     def tick(self) -> None:
-        """Show how to answer what is open. The answer alone is shown: no live line."""
+        """Show how to answer what is open, and how long it has been going on."""
         for question in self._unhinted.values():
             self._aside(f"  answer with: {answer_command(question)}")
         self._unhinted.clear()
+        if self._aside_here:
+            took = text.duration(int(time.monotonic() - self._began))
+            self._screen.status(self._activity.line(took, self._cost, "", self._screen.tail))
 
     def waits(self, run: Json) -> None:
         """One turn waits for nothing but answers."""
@@ -60,48 +73,56 @@ class AnswerView:
 
     def finish(self) -> None:
         """End the answer's last line."""
-        if not self._fresh:
-            self._answer("\n")
+        self._screen.clear()
+        self._screen.not_reported()
+        self._screen.fresh_line()
 
     def _output(self, data: Json) -> None:
         if not self._words.is_new(data):
             return
+        self._activity.output(data)
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
         elif data.get("kind") in ("tool", "status") and not phase_words.is_told(data):
             mark = "⚙" if data["kind"] == "tool" else "…"
-            self._aside(f"{mark} {text.fold(data.get('delta'), 100)}")
+            self._aside(f"{mark} {brief(data.get('delta'), self._screen.columns, margin=2)}")
 
     def _rest(self, data: Json) -> None:
         missing, late = self._words.missing(data)
         if late:
             self.finish()
         self._answer(missing)
+        self._activity.over()
+        self._cost += data.get("cost_usd") or 0.0
 
     def _asked(self, question: Json) -> None:
         self._aside(f"? {heading(question)}")
         for line in listed(question, SHOWN_LINES):
-            text.tell(self._style("dim", f"    {line}"))
+            self._tell(self._style("dim", f"    {line}"))
         self._unhinted[str(question.get("question_id"))] = question
 
     def _answer(self, words: str) -> None:
-        if words:
-            # Into a pipe or file the answer goes as it is; a terminal must not obey it.
-            text.emit(text.clean(words) if self._terminal else words)
-            self._fresh = words.endswith("\n")
+        if self._screen.draws:
+            self._screen.words(words)
+        else:
+            self._screen.write(words)  # into a pipe or file the answer goes as it is
 
     def _aside(self, words: str) -> None:
-        if self._terminal and self._style.terminal:
-            self.finish()
-        text.tell(self._style("dim", text.fold(words)))
+        self._tell(self._style("dim", text.fold(words)))
+
+    def _tell(self, line: str) -> None:
+        if self._aside_here:
+            self._screen.line(line)
+        else:
+            text.tell(line)
 
     def _ended(self, run: Json) -> None:
         self.finish()
         ended = run.get("exit") or {}
         if ended.get("class") != "completed":
-            text.tell(end_line(run, self._style))
+            self._tell(end_line(run, self._style))
             if detail := text.clean(ended.get("detail") or "").strip("\n"):
-                text.tell(detail)
+                self._tell(detail)
         elif self._style.terminal and self._session:
             self._aside(f"go on with: podium prompt --session {self._session} TEXT")
 
@@ -113,8 +134,8 @@ class PhaseAnswerView(AnswerView):
     before the message is passed over.
     """
 
-    def __init__(self, started: Json, said: str, interactive: bool) -> None:
-        super().__init__(started, said, interactive)
+    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
+        super().__init__(started, said, interactive, screen)
         self._carried = Carried(started)
 
     def event(self, event: Json) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from podium import text
+from podium.activity import Activity, brief, result_lines
 from podium.errors import ERROR
 from podium.follow import exit_code
 from podium.narrate import ANSWERED_BY, TAIL_LINES, end_words, mark
@@ -14,9 +15,6 @@ from podium.screen import Screen
 from podium.streamed import Words
 
 Json = dict[str, Any]
-
-BRIEF = 100
-"""Characters of what a tool does or says."""
 
 
 class Out:
@@ -33,9 +31,14 @@ class Out:
 
     def words(self, words: str) -> None:
         """The agent's own words. A terminal must not obey them; a program gets them as they are."""
-        if self.answer.style.terminal:
-            words = text.clean(words.lstrip("\n") if self.answer.fresh else words)
-        self.answer.write(words)
+        if self.answer.draws:
+            self.answer.words(words)
+        else:
+            self.answer.write(words)
+
+    def brief(self, words: object) -> str:
+        """Words on one line beside the answer."""
+        return brief(words, self.aside.columns)
 
 
 class TurnView:
@@ -50,8 +53,8 @@ class TurnView:
         self.code = ERROR
         self._out = out
         self._words = Words()
+        self._activity = Activity()
         self._began = time.monotonic()
-        self._failed = ""
 
     def event(self, event: Json) -> None:
         """Tell one event. A kind this client does not know is passed over."""
@@ -74,10 +77,13 @@ class TurnView:
             self._run_ended(data)
 
     def tick(self) -> None:
-        """Show how long it has been going on."""
+        """Show how long it has been going on, what it has cost and what streams."""
         seconds = int(time.monotonic() - self._began)
         took = f"{seconds} s" if seconds < 60 else text.duration(seconds)
-        self._out.aside.status(f"  {took} · Ctrl-C interrupts")
+        unseen = self._out.answer.tail
+        self._out.aside.status(
+            self._activity.line(took, self.cost_usd, "Ctrl-C interrupts", unseen)
+        )
 
     def waits(self, run: Json) -> None:
         """One turn waits for nothing but answers, which are asked for as they come."""
@@ -90,20 +96,27 @@ class TurnView:
         """End the last line."""
         for screen in (self._out.answer, self._out.aside):
             screen.clear()
+            screen.not_reported()
             screen.fresh_line()
 
     def _output(self, data: Json) -> None:
         if not self._words.is_new(data):
             return
         kind, delta = data.get("kind"), data.get("delta")
+        self._activity.output(data)
         if kind == "text":
             self._out.words(self._words.add(data))
         elif kind == "tool":
-            self._out.note(f"⚙ {text.fold(delta, BRIEF)}", "cyan")
-        elif kind == "tool_result" and delta and delta != self._failed:
-            self._out.note(f"{text.fold(delta, BRIEF)}")
+            self._out.note(f"⚙ {self._out.brief(delta)}", "cyan")
+        elif kind == "tool_result":
+            for line in result_lines(self._activity.untold(str(delta or "")), self._columns):
+                self._out.note(line)
         elif kind == "status":
-            self._out.note(f"… {text.fold(delta, BRIEF)}")
+            self._out.note(f"… {self._out.brief(delta)}")
+
+    @property
+    def _columns(self) -> int:
+        return self._out.aside.columns
 
     def _reply_received(self, data: Json) -> None:
         self.model = str(data.get("model") or self.model)
@@ -114,14 +127,16 @@ class TurnView:
         """What failed; what went well has been told."""
         result = data.get("result") or {}
         if result.get("success") is False:
-            self._out.note(f"✗ {text.fold(result.get('message'), BRIEF)}", "red")
-            self._failed = f"failed: {result.get('message')}"  # the agent's own line about it
+            self._out.note(f"✗ {self._out.brief(result.get('message'))}", "red")
+            # The agent's own line about it says the same.
+            self._activity.tells(f"failed: {result.get('message')}")
 
     def _turn_ended(self, data: Json) -> None:
         missing, late = self._words.missing(data)
         if late:
             self._out.note("… said before:")
         self._out.words(missing)
+        self._activity.over()
         self.finish()
         self.answer = str(data.get("text") or "")
         self.cost_usd += data.get("cost_usd") or 0.0

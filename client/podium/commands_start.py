@@ -151,9 +151,11 @@ def prompt(
         from podium.answer_view import AnswerView, PhaseAnswerView
 
         asking, talks = at_terminal() and not json, started.get("delivery") == "phase"
-        told = (PhaseAnswerView if talks else AnswerView)(started, said, interactive=asking)
+        screen = Screen(sys.stdout)
+        told = (PhaseAnswerView if talks else AnswerView)(started, said, asking, screen)
         view: follow.View = follow.JsonView() if json else told
-        asker = (TurnAsker if talks else Asker)(Screen(sys.stderr)) if asking else None
+        here = screen if text.is_terminal(sys.stderr) else Screen(sys.stderr)
+        asker = (TurnAsker if talks else Asker)(here) if asking else None
         ended = follow.follow(
             follow.RunFeed(connection, run_id),
             view,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podium import phase_words, text
+from podium.activity import Activity, brief, result_lines
 from podium.beginnings import again_command, first_line, first_note
 from podium.diff_words import end_notes
 from podium.phase import say_command, waits_for_words
@@ -19,13 +20,15 @@ Json = dict[str, Any]
 
 TAIL_LINES = 10
 
-
 PURPOSES = {
     "retry": "asking again for the outcome",
     "again": "asking again",
     "go-on": "asking the agent to go on",
     "interrupted": "telling the agent that it was interrupted",
 }
+
+NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
+"""After these nothing that was kept back as a reply's outcome can be that."""
 
 ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
 
@@ -60,7 +63,7 @@ class Narrator:
         self._interactive = interactive
         self._queued = queued
         self._words = Words()
-        self._told = ""
+        self._activity = Activity()
         self._detail: Any = None
         self._start: Json = {}
         self._unhinted: dict[str, Json] = {}
@@ -79,6 +82,7 @@ class Narrator:
             "action.ended": self._action_ended,
             "effect.ended": self._effect_ended,
             "turn.ended": self._turn_ended,
+            "command.intended": self._command_intended,
             "outcome.parsed": self._outcome_parsed,
             "outcome.invalid": self._outcome_invalid,
             "message.received": self._message_received,
@@ -92,7 +96,7 @@ class Narrator:
             "aside.noted": lambda data: self._note("an aside went through this session"),
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
-            "progress.stalled": lambda data: self._note(f"⚠ {no_progress(data)}", "yellow"),
+            "progress.stalled": lambda data: self._brief_of(phase_words.stalled(data)),
             "run.paused": self._run_paused,
             "run.resumed": lambda data: self._note("▶ goes on"),
             "run.parked": lambda data: self._note(
@@ -106,6 +110,8 @@ class Narrator:
         """Tell one event. A kind this client does not know is passed over."""
         self._at = text.epoch(event.get("at"))
         teller = self._tellers.get(str(event.get("type")))
+        if event.get("type") in NO_OUTCOME:
+            self._screen.not_reported()
         if teller is not None:
             teller(event.get("data") or {})
 
@@ -116,8 +122,9 @@ class Narrator:
         self._unhinted.clear()
         if self._started is not None:
             elapsed = text.duration(max(0, int(time.time() - self._started)))
-            where = f"  {self._where}" if self._where else ""
-            self._screen.status(f"  {elapsed}  {text.money(self._cost)}{where}")
+            self._screen.status(
+                self._activity.line(elapsed, self._cost, self._where, self._screen.tail)
+            )
 
     def waits(self, run: Json) -> None:
         """Say how to go on with a conversation, where nobody is asked for words here."""
@@ -131,7 +138,11 @@ class Narrator:
     def finish(self) -> None:
         """Leave a clean line."""
         self._screen.clear()
+        self._screen.not_reported()
         self._screen.fresh_line()
+
+    def _brief(self, words: object, margin: int = 4) -> str:
+        return brief(words, self._screen.columns, margin)
 
     def _note(self, words: str, colour: str = "dim") -> None:
         self._screen.line("  " + self._style(colour, text.fold(words)))
@@ -180,7 +191,8 @@ class Narrator:
 
     def _tool_used(self, data: Json) -> None:
         self._brief_of(phase_words.tool_used(data))
-        self._told = str(data.get("message") or "")  # what the agent is told comes as output, too
+        # What the agent is told comes as output, too.
+        self._activity.tells(str(data.get("message") or ""))
 
     def _message_received(self, data: Json) -> None:
         # An answer was told as that of its question.
@@ -190,34 +202,31 @@ class Narrator:
 
     def _steer_intended(self, data: Json) -> None:
         if self._heard is None or data.get("uuid") != self._heard:
-            self._note(f"↪ told the agent: {_brief(data.get('text'))}")
+            self._note(f"↪ told the agent: {self._brief(data.get('text'))}")
 
     def _turn_output(self, data: Json) -> None:
         kind = data.get("kind")
         if not self._words.is_new(data) or phase_words.is_told(data):
             return
+        self._activity.output(data)
         if kind == "text":
             self._stream(self._words.add(data))
         elif kind == "tool":
-            self._note(f"⚙ {_brief(data.get('delta'))}", "cyan")
+            self._note(f"⚙ {self._brief(data.get('delta'))}", "cyan")
         elif kind == "tool_result":
-            if said := self._untold(str(data.get("delta") or "")):
-                self._note(f"  {_brief(said)}")
+            said = self._activity.untold(str(data.get("delta") or ""))
+            for line in result_lines(said, self._screen.columns):
+                self._note(line)
         elif kind == "status":
-            self._note(f"… {_brief(data.get('delta'))}")
-
-    def _untold(self, said: str) -> str:
-        """What a tool says without what its ``action.ended`` has told."""
-        told, self._told = self._told, ""
-        if told and (said == told or said.startswith(f"{told}\n")):
-            return said[len(told) :].strip("\n")
-        return said
+            self._note(f"… {self._brief(data.get('delta'))}")
 
     def _stream(self, words: str) -> None:
+        if self._screen.draws:
+            return self._screen.words(words, margin="  ")
         first, *rest = text.clean(words).split("\n")
         margin = "  " if self._screen.fresh and first else ""
         lines = [margin + first, *(f"  {line}" if line else "" for line in rest)]
-        self._screen.write("\n".join(lines))
+        return self._screen.write("\n".join(lines))
 
     def _reply_received(self, data: Json) -> None:
         if data.get("fault"):
@@ -229,10 +238,10 @@ class Narrator:
             return  # told as what it did
         sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
         said = f"{result.get('action')}: {result.get('message')}"
-        self._note(f"{sign} {_brief(said)}", colour)
+        self._note(f"{sign} {self._brief(said)}", colour)
         message = str(result.get("message") or "")
         # The native agent shows the same words to whoever watches the turn.
-        self._told = message if result.get("success") else f"failed: {message}"
+        self._activity.tells(message if result.get("success") else f"failed: {message}")
 
     def _effect_ended(self, data: Json) -> None:
         if data.get("effect") != "commit":
@@ -248,6 +257,7 @@ class Narrator:
         if late:
             self._note("… said before:")
         self._stream(missing)
+        self._activity.over()
         self._cost += data.get("cost_usd") or 0.0
         ended = (data.get("report") or {}).get("kind", "done")
         how = "" if ended == "done" else f" · {str(ended).replace('_', ' ')}"
@@ -258,7 +268,12 @@ class Narrator:
             self._block(detail)
             self._detail = detail
 
+    def _command_intended(self, data: Json) -> None:
+        command = shlex.join(str(word) for word in data.get("run") or [])
+        self._activity.output({"kind": "tool", "delta": command})
+
     def _outcome_parsed(self, data: Json) -> None:
+        self._screen.reported()
         described = data.get("description")
         more = f": {text.fold(described)}" if described else ""
         self._note(f"outcome {text.fold(data.get('outcome'))}{more}", "cyan")
@@ -269,6 +284,7 @@ class Narrator:
         self._note(f"! {wrong}({reply}): {data.get('message')}", "yellow")
 
     def _check_ended(self, data: Json) -> None:
+        self._activity.over()
         passed = bool(data.get("passed"))
         command = shlex.join(str(word) for word in data.get("run") or [])
         took = text.duration(data.get("seconds"))
@@ -330,19 +346,6 @@ class Narrator:
         again = self._again or again_command(self._start, run)
         if again and ended.get("class") != "completed":
             self._screen.line(f"Run it again: {text.clean(again)}")
-
-
-def no_progress(data: Json) -> str:
-    """What a ``progress.stalled`` says."""
-    step = text.fold(data.get("step"))
-    return (
-        f"no progress: visit {data.get('visit')} of '{step}' ended as visit {data.get('since')} "
-        "did, with the same findings, and the working tree is the same"
-    )
-
-
-def _brief(words: object) -> str:
-    return text.fold(words, 100)
 
 
 def end_line(run: Json, style: text.Style) -> str:

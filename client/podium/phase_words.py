@@ -61,6 +61,15 @@ def hook_ended(data: Json) -> Told | None:
     return None
 
 
+def stalled(data: Json) -> Told:
+    """A visit that came to nothing."""
+    step = text.fold(data.get("step"))
+    return (
+        f"⚠ no progress: visit {data.get('visit')} of '{step}' ended as visit "
+        f"{data.get('since')} did, with the same findings, and the working tree is the same"
+    ), "yellow"
+
+
 def shown(value: object) -> str:
     """A value of the context in short: a text as it is, else as JSON, a long list as its count."""
     if isinstance(value, str):

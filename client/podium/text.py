@@ -11,7 +11,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import IO
 
 # Agents, recipes and file names may hold anything. Control characters could move the cursor,
@@ -176,10 +176,11 @@ def is_terminal(stream: IO[str] | None) -> bool:
         return False
 
 
-def columns() -> int:
-    """The terminal's width in characters; 0 where standard output is none."""
+def columns(stream: IO[str] | None = None) -> int:
+    """The width of the terminal that a stream (standard output) is; 0 where it is none, or does
+    not tell."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns
     except (OSError, ValueError, AttributeError):
         return 0
 
@@ -330,8 +331,14 @@ def emit_json(value: object) -> None:
     emit(wire.encode(value) + "\n")
 
 
+put_away: Callable[[], None] | None = None
+"""Takes a live line away that stands on the terminal."""
+
+
 def tell(words: str) -> None:
     """A word to the person on standard error; nothing where that takes none."""
+    if put_away is not None:
+        put_away()
     try:
         sys.stderr.write(words + "\n")
         sys.stderr.flush()

@@ -74,6 +74,16 @@ class Terminal:
         """The modes of the terminal, as ``stty`` tells them."""
         return list(termios.tcgetattr(self._master))
 
+    @property
+    def stays(self) -> str:
+        """What is left on the screen: a live line is gone when it is erased."""
+        lines = self.screen.replace("\r\n", "\n").split("\n")
+        return "\n".join(line.rpartition("\r\x1b[K")[2] for line in lines)
+
+    def resize(self, columns: int) -> None:
+        """Make the terminal wider or narrower."""
+        termios.tcsetwinsize(self._master, (24, columns))
+
     def signal(self, number: signal.Signals) -> None:
         """Send the client a signal."""
         self._process.send_signal(number)

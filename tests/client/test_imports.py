@@ -20,6 +20,7 @@ sys.exit(code)
 """
 
 HEAVY = {"trio", "msgspec", "asyncio", "jsonrpcserver", "watchdog", "podiumd", "socket", "typing"}
+HEAVY |= {"rich", "markdown_it", "pygments"}
 
 
 def loaded(daemon: FakeDaemon, *arguments: str) -> set[str]:

@@ -189,4 +189,4 @@ def test_hostile_words_of_an_answer_are_not_obeyed_by_a_terminal(daemon: FakeDae
         daemon.publish(started(text="hello"), said("a\x1b[2Jb\r\nc\td"), ended(2))
 
         assert terminal.end() == 0
-    assert "a\\x1b[2Jb\r\nc\td" in terminal.screen
+    assert "a\\x1b[2Jb\r\nc   d" in terminal.screen

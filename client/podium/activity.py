@@ -1,0 +1,68 @@
+"""What an agent does at this moment, for the live line, and what came of it, in a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import text
+
+Json = dict[str, Any]
+
+RESULT_LINES = 4
+"""Shown of what a tool gives back at once."""
+
+ASSUMED_CELLS = 100
+"""What is cut is cut to this where no terminal is."""
+
+
+class Activity:
+    """Follows the ``turn.output`` of a turn."""
+
+    def __init__(self) -> None:
+        self._doing = ""
+        self._told = ""
+
+    def output(self, data: Json) -> None:
+        """Take note of what the agent says or does."""
+        kind, delta = data.get("kind"), str(data.get("delta") or "")
+        if kind == "text":
+            self._doing = ""
+        elif kind == "thinking":
+            self._doing = "thinking"
+        elif kind in ("tool", "progress", "status"):
+            self._doing = text.fold(delta)
+
+    def over(self) -> None:
+        """The turn is over."""
+        self._doing = ""
+
+    def line(self, elapsed: str, cost_usd: float, where: str, unseen: str) -> str:
+        """The live line; ``unseen`` are the words that stream and cannot be shown yet."""
+        doing = self._doing or text.fold(unseen)
+        there = "  ".join(filter(None, [elapsed, text.money(cost_usd), where]))
+        return f"  {there} · {doing}" if doing else f"  {there}"
+
+    def tells(self, message: str) -> None:
+        """A result was told; its tool says the same once more."""
+        self._told = message
+
+    def untold(self, said: str) -> str:
+        """What a tool says without what was told of it."""
+        told, self._told = self._told, ""
+        if told and (said == told or said.startswith(f"{told}\n")):
+            return said[len(told) :].strip("\n")
+        return said
+
+
+def brief(words: object, columns: int, margin: int = 4) -> str:
+    """Words on one line of a terminal (0 columns: of none), after a margin."""
+    return text.fold(words, max(text.NARROWEST, columns - margin) if columns else ASSUMED_CELLS)
+
+
+def result_lines(said: object, columns: int, margin: int = 4) -> list[str]:
+    """The first lines of what a tool gave back, each cut to the terminal, and how many more."""
+    lines = [brief(line, columns, margin) for line in text.clean(said).splitlines() if line.strip()]
+    more = len(lines) - RESULT_LINES
+    if more > 1:
+        return [*lines[:RESULT_LINES], f"… {more} more lines"]
+    return lines
