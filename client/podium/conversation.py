@@ -42,6 +42,7 @@ def told(messages: list[Json], style: text.Style, width: int) -> str:
         width: of the terminal in cells; 0: there is none. Words are never cut to it.
     """
     lines: list[str] = []
+    messages = [message for message in messages if not _is_plumbing(message)]
     for gone, group in groupby(messages, key=lambda message: bool(message.get("gone"))):
         some = list(group)
         if gone:
@@ -50,6 +51,19 @@ def told(messages: list[Json], style: text.Style, width: int) -> str:
             for message in some:
                 lines += ["", *_message(message, style, max(NARROWEST, width or ASSUMED_CELLS))]
     return "".join(f"{line}\n" for line in lines)
+
+
+PLUMBING = ("No response requested.", "Structured output provided successfully")
+"""What claude tells itself, in records of their own."""
+
+
+def _is_plumbing(message: Json) -> bool:
+    """Whether a message is neither a person's nor of anything that an agent said or did."""
+    blocks = message.get("blocks") or [{"kind": "text", "text": message.get("text") or ""}]
+    said = [str(block.get("text") or "").strip() for block in blocks]
+    return (message.get("role") != "user" and said == [PLUMBING[0]]) or (
+        {block.get("kind") for block in blocks} == {"tool_result"} and said == [PLUMBING[1]]
+    )
 
 
 def _gone(messages: list[Json], style: text.Style) -> str:
@@ -66,7 +80,9 @@ def _message(message: Json, style: text.Style, width: int) -> list[str]:
         lines.append("  " + style("yellow", _fork(message["forks_from"])))
     blocks = message.get("blocks") or [{"kind": "text", "text": message.get("text") or ""}]
     for block in blocks:
-        lines += [f"  {line}" if line else "" for line in _block(block, style, width - 2)]
+        said = _drawn(block, style, width - 2) if message.get("role") == "assistant" else None
+        said = _block(block, style, width - 2) if said is None else said
+        lines += [f"  {line}" if line else "" for line in said]
     return lines
 
 
@@ -80,6 +96,15 @@ def _fork(seq: int) -> str:
     if seq:
         return f"↪ continues from message {seq}, not from the one above"
     return "↪ does not continue from the message above, nor from any other that is here"
+
+
+def _drawn(block: Json, style: text.Style, width: int) -> list[str] | None:
+    """An agent's words at a terminal; ``None`` for anything else."""
+    if block.get("kind") != "text" or not style.terminal:
+        return None
+    from podium import markdown
+
+    return markdown.drawn(str(block.get("text") or ""), width, colours=style.colours)
 
 
 def _block(block: Json, style: text.Style, width: int) -> list[str]:

@@ -256,3 +256,61 @@ def test_the_ending_seen_from_outside_wins(dialect: ClaudeDialect) -> None:
     report = dialect.report(ending)
     assert (report.kind, report.detail, report.seconds) == ("timeout", "no output for 5 s", 5.0)
     assert report.mark == mark and report.prompt_recorded
+
+
+def writing(name: str = "", part: str = "", parent: str | None = None) -> dict[str, Any]:
+    """A tool's call as it is written: its beginning, or a piece of its input."""
+    event: dict[str, Any] = {"type": "content_block_delta", "index": 1}
+    if name:
+        event["content_block"] = {"type": "tool_use", "name": name, "input": {}}
+    else:
+        event["delta"] = {"type": "input_json_delta", "partial_json": part}
+    return {
+        "type": "stream_event",
+        "api_message_id": "m1",
+        "event": event,
+        "parent_tool_use_id": parent,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "told"),
+    [
+        (
+            "Write",
+            '{"file_path": "/home/ada/pots/src/x.py", "content": "',
+            "writing src/x.py · 1 kB",
+        ),
+        ("Write", '{"file_path": "\\u00', "writing Write · 1 kB"),
+        ("Write", '{"file_path": "\\x", "', "writing Write · 1 kB"),
+        ("Bash", '{"command": "', "writing Bash · 1 kB"),
+        ("mcp__podium__save", '{"value": "', "writing save · 1 kB"),
+    ],
+)
+def test_a_long_input_is_told_as_it_is_written(
+    dialect: ClaudeDialect, name: str, head: str, told: str
+) -> None:
+    begun = feed(dialect, writing(name), writing(part=head))
+
+    assert begun == []
+    assert feed(dialect, *[writing(part="x" * 100)] * 10) == [Output("m1", "progress", told)]
+    again = feed(dialect, *[writing(part="x" * 100)] * 10)
+    assert again == [Output("m1", "progress", told.replace("1 kB", "2 kB"))]
+
+
+def test_what_a_helper_writes_and_the_outcome_are_not_told(dialect: ClaudeDialect) -> None:
+    long = "x" * 5000
+
+    assert feed(dialect, writing("Write", parent="t1"), writing(part=long, parent="t1")) == []
+    assert feed(dialect, writing(part=long)) == []
+    assert feed(dialect, writing("StructuredOutput"), writing(part=long)) == []
+
+
+def test_what_the_agent_is_told_of_its_outcome_is_told_to_nobody_else(
+    dialect: ClaudeDialect,
+) -> None:
+    call = {"type": "tool_use", "id": "t9", "name": "StructuredOutput", "input": {}}
+    said = "Structured output provided successfully"
+
+    assert feed(dialect, assistant(call), tool_result("t9", said)) == []
+    assert feed(dialect, tool_result("t1", said)) != []

@@ -42,7 +42,7 @@ def repo(machine: Machine) -> GitRepo:
 def chat(machine: Machine, repo: GitRepo, *arguments: str) -> Terminal:
     """A chat in the repository, at a terminal without colours."""
     where = ("--cwd", str(repo.path))
-    return Terminal(machine.environment(NO_COLOR="1"), "chat", *where, *arguments, columns=100)
+    return Terminal(machine.environment(NO_COLOR="1"), "chat", *where, *arguments, columns=300)
 
 
 async def by_hand(person: Callable[[], None]) -> None:
@@ -194,8 +194,8 @@ async def test_a_daemon_that_is_killed_at_a_question_asks_again_and_nothing_is_t
             terminal.type("y\r")
             terminal.expect("The test passes.")
             terminal.leave()
-        assert terminal.screen.count("I look.") == 1
-        assert terminal.screen.count("I mend it.") == 1
+        assert terminal.stays.count("I look.") == 1
+        assert terminal.stays.count("I mend it.") == 1
 
     await by_hand(person)
     assert (repo.path / "calc.py").read_text() == MENDED

@@ -29,7 +29,7 @@ async def test_a_chat_with_the_agent_cli_asks_at_the_terminal_and_goes_on_in_its
     where = ("--cwd", str(repo.path), "--agent", "claude")
 
     def person() -> None:
-        with Terminal(environment, "chat", *where, columns=100) as terminal:
+        with Terminal(environment, "chat", *where, columns=300) as terminal:
             terminal.expect("claude · ")
             terminal.expect("mode default")
             terminal.say("Make it.")
@@ -70,7 +70,7 @@ async def test_a_recipe_of_the_agent_cli_is_talked_into_while_it_waits(
     where = ("--cwd", str(repo.path), "--agent", "claude", "--recipe", recipe)
 
     def person() -> None:
-        with Terminal(environment, "chat", *where, columns=100) as terminal:
+        with Terminal(environment, "chat", *where, columns=300) as terminal:
             terminal.expect("? gate: Begin?")
             terminal.expect("a choice · Enter: no > ")
             terminal.type("Why should I?\r")

@@ -25,7 +25,7 @@ async def test_a_person_at_a_terminal_designs_from_the_goal_to_the_written_bluep
 
     def person() -> None:
         command = ("run", "guided-design", "--cwd", str(repo.path))
-        with Terminal(machine.environment(NO_COLOR="1"), *command, columns=100) as terminal:
+        with Terminal(machine.environment(NO_COLOR="1"), *command, columns=300) as terminal:
             terminal.expect("Guided Design")
             terminal.expect("▸ goal-understanding")
             terminal.expect("✗ transition complete refused: from here no way leads to 'complete'")
@@ -117,7 +117,7 @@ async def test_a_phone_holds_the_conversation_while_a_terminal_looks_on_over_kil
 
         def looks_on() -> None:
             environment = podium.machine.environment(NO_COLOR="1")
-            with Terminal(environment, "attach", run_id, columns=100) as terminal:
+            with Terminal(environment, "attach", run_id, columns=300) as terminal:
                 terminal.expect("? ask: Who is it for?")
                 terminal.expect("> ")
                 trio.from_thread.run_sync(asked.set)

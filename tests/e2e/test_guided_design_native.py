@@ -36,7 +36,7 @@ async def test_in_a_chat_each_line_goes_to_its_phase_and_afterwards_to_the_agent
 ) -> None:
     def person() -> None:
         command = ("chat", "--recipe", "guided-design", "--cwd", str(repo.path))
-        with Terminal(machine.environment(NO_COLOR="1"), *command, columns=100) as terminal:
+        with Terminal(machine.environment(NO_COLOR="1"), *command, columns=300) as terminal:
             terminal.expect("✗ transition complete refused: from here no way leads to 'complete'")
             terminal.expect("✗ transition agreed refused: 'agreed' needs 'goal_summary'")
             terminal.expect("? ask: Who is it for?")

@@ -76,7 +76,7 @@ async def test_a_goal_is_planned_executed_verified_mended_and_committed_with_nob
     def person() -> None:
         where = ("--cwd", str(repo.path))
         environment = machine.environment(NO_COLOR="1")
-        with Terminal(environment, "chat", *where, columns=100) as terminal:
+        with Terminal(environment, "chat", *where, columns=300) as terminal:
             terminal.expect("> ")
             terminal.type(f"/recipe plan-execute-verify goal='{GOAL}'\r")
             terminal.expect("plan-execute-verify: ")

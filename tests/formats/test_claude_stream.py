@@ -29,6 +29,7 @@ from podiumd.formats.claude_stream import (
     Result,
     StateChanged,
     StreamDelta,
+    ToolWriting,
     UserMessage,
     allow,
     decode,
@@ -204,6 +205,19 @@ def test_deltas_come_with_their_message_and_block() -> None:
     ]
     assert {d.message_id for d in deltas} == {"msg_0001"}
     assert only(Other, "turns/partial.stdout"), "the frame around the deltas has no meaning"
+
+
+def test_a_call_is_read_as_it_is_written() -> None:
+    begun = b'{"type":"tool_use","id":"t1","name":"Write","input":{}}'
+    frame = b'{"type":"stream_event","api_message_id":"m","event":{%s}}'
+    piece = b'"delta":{"type":"input_json_delta","partial_json":"{\\"a"}'
+
+    assert decode(frame % (b'"content_block":' + begun)) == ToolWriting(
+        name="Write", delta="", message_id="m", parent_tool_use_id=None
+    )
+    assert decode(frame % piece) == ToolWriting(
+        name="", delta='{"a', message_id="m", parent_tool_use_id=None
+    )
 
 
 @pytest.mark.parametrize(

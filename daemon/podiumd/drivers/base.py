@@ -199,14 +199,15 @@ class Started(msgspec.Struct, frozen=True, tag=True):
     group: int
 
 
-OutputKind = Literal["text", "thinking", "tool", "tool_result", "status"]
+OutputKind = Literal["text", "thinking", "tool", "progress", "tool_result", "status"]
 
 
 class Output(msgspec.Struct, frozen=True, tag=True):
     """Words or activity of the agent, for people watching; transient.
 
     ``kind``: ``text``, ``thinking``, ``tool`` (``delta`` is a one-line description),
-    ``tool_result`` or ``status`` (for example a retry of the model's API).
+    ``progress`` (how much of its input is written), ``tool_result`` or ``status`` (for example a
+    retry of the model's API).
     """
 
     uuid: str

@@ -21,6 +21,7 @@ from podiumd.drivers.base import (
     TurnEvent,
 )
 from podiumd.drivers.claude_tools import ServedTools
+from podiumd.drivers.claude_writing import Writing
 from podiumd.drivers.dialect import Ending
 from podiumd.formats import claude_control
 from podiumd.formats.claude_events import (
@@ -33,6 +34,7 @@ from podiumd.formats.claude_events import (
     Init,
     Lifecycle,
     StreamDelta,
+    ToolWriting,
     UserMessage,
 )
 from podiumd.formats.claude_refusals import trying_again
@@ -58,6 +60,8 @@ class ClaudeDialect:
         self._served = ServedTools(specs)
         self._heard = False
         self._streamed: set[tuple[str, str]] = set()
+        self._writing = Writing()
+        self._reporting: set[str] = set()
         self._answers: dict[str, bytes] = {}
         self._unsent: set[str] = set()
         self._requests = 0
@@ -193,12 +197,15 @@ class ClaudeDialect:
             case StreamDelta(parent_tool_use_id=None):
                 self._streamed.add((event.message_id, event.kind))
                 return [Output(event.message_id, event.kind, event.delta)]
+            case ToolWriting(parent_tool_use_id=None):
+                return [*self._writing.take(event)]
             case AssistantMessage(synthetic=False):
                 return [out for block in event.blocks for out in self._outputs(event, block)]
             case UserMessage():
                 return [
                     Output(event.uuid, "tool_result", result.text[:RESULT_CHARACTERS])
                     for result in event.results
+                    if result.tool_use_id not in self._reporting
                 ]
             case ApiRetry():
                 words = trying_again(
@@ -230,6 +237,9 @@ class ClaudeDialect:
                 return [Output(message.uuid, "thinking", text)]
             case ToolUse() if block.name != STRUCTURED_OUTPUT:
                 return [Output(message.uuid, "tool", _tool_line(block))]
+            case ToolUse():
+                self._reporting.add(block.id)  # its result is for the agent alone
+                return []
             case _:
                 return []
 

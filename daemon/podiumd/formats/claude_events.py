@@ -200,6 +200,15 @@ class StreamDelta(msgspec.Struct, frozen=True, kw_only=True):
     parent_tool_use_id: str | None
 
 
+class ToolWriting(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool as it is written: its ``name`` first, then pieces of its input in JSON."""
+
+    message_id: str
+    name: str
+    delta: str
+    parent_tool_use_id: str | None
+
+
 class Other(msgspec.Struct, frozen=True):
     """A type that has no meaning here."""
 
@@ -231,6 +240,7 @@ Event = (
     | RateLimit
     | Informational
     | StreamDelta
+    | ToolWriting
     | Other
     | BadLine
 )

@@ -44,6 +44,7 @@ from podiumd.formats.claude_events import (
     ServerMessage,
     StateChanged,
     StreamDelta,
+    ToolWriting,
     UserMessage,
 )
 from podiumd.formats.claude_json import (
@@ -79,6 +80,7 @@ __all__ = [
     "ServerMessage",
     "StateChanged",
     "StreamDelta",
+    "ToolWriting",
     "UserMessage",
     "allow",
     "decode",
@@ -245,6 +247,14 @@ def _rate_limit(raw: dict[str, Any]) -> Event:
 def _stream_event(raw: dict[str, Any]) -> Event | None:
     event = mapping(raw, "event")
     delta = mapping(event, "delta")
+    block = mapping(event, "content_block")
+    if block.get("type") == "tool_use" or delta.get("type") == "input_json_delta":
+        return ToolWriting(
+            message_id=string(raw, "api_message_id"),
+            name=string(block, "name"),
+            delta=string(delta, "partial_json"),
+            parent_tool_use_id=optional(raw, "parent_tool_use_id"),
+        )
     kind: Literal["text", "thinking"]
     match delta.get("type"):
         case "text_delta":

@@ -87,7 +87,7 @@ class Bus:
                 follower.put(fact)
 
     def publish_transient(self, run_id: str, event: Json) -> None:
-        kept = event["type"] == OUTPUT
+        kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
         item = Output(run_id, event, self.recent.keep(run_id, event).number if kept else 0)
         for follower in self._followers:
             follower.put(item)
