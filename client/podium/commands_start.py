@@ -62,18 +62,28 @@ def run(
 
 
 def _started(request: Json, person: bool) -> tuple[Connection, Json]:
-    """Start a run; a person is asked what the daemon wants to be told once more."""
-    try:
-        return follow.start("runs.start", request)
-    except Refusal as refusal:
-        if not person or refusal.data.get("what") != "unusual-place":
-            raise
-        text.emit(f"{text.fold(stopped(refusal.message))}\n")
-        text.emit("Start it there anyway? [y/N] ")
-        if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
-            raise
-    request["anyway"] = True
-    return follow.start("runs.start", request)
+    """Start a run; a person is asked for what the daemon lacks, or wants to be told once more."""
+    while True:
+        try:
+            return follow.start("runs.start", request)
+        except Refusal as refusal:
+            if not (person and _put_right(request, refusal)):
+                raise
+
+
+def _put_right(request: Json, refusal: Refusal) -> bool:
+    """Ask for what was missing; whether it is there now."""
+    missing, given = refusal.data.get("missing"), request.get("params") or {}
+    if missing and missing not in given:
+        text.emit(f"{text.fold(missing)}? ")
+        answer = sys.stdin.readline().strip()
+        request["params"] = {**given, missing: answer}
+        return bool(answer)
+    if refusal.data.get("what") != "unusual-place" or request.get("anyway"):
+        return False
+    text.emit(f"{text.fold(stopped(refusal.message))}\nStart it there anyway? [y/N] ")
+    request["anyway"] = sys.stdin.readline().strip().casefold() in ("y", "yes")
+    return bool(request["anyway"])
 
 
 def _which_recipe(cwd: str | None) -> int:

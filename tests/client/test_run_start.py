@@ -91,3 +91,24 @@ def test_a_detached_conversation_waits_for_words(daemon: FakeDaemon) -> None:
         f"{RUN_ID}\n",
         "podium: It waits for your words: podium prompt --session 5e55 TEXT\n",
     )
+
+
+@pytest.mark.parametrize(("goal", "started_with"), [("Mend it", True), ("", False)])
+def test_a_person_is_asked_for_a_parameter_that_nobody_gave(
+    daemon: FakeDaemon, goal: str, started_with: bool
+) -> None:
+    recipe_daemon(daemon, started(), ended(2))
+    begin: stories.Json = daemon.answers["runs.start"]
+
+    def needing(params: stories.Json) -> stories.Json:
+        if "goal" not in params.get("params", {}):
+            raise Refused(-32602, "parameter 'goal' is missing", {"missing": "goal"})
+        return begin
+
+    daemon.answers["runs.start"] = needing
+    with Terminal(daemon, "run", "fix-it") as terminal:
+        terminal.expect("goal? ")
+        terminal.type(f"{goal}\r")
+        assert (terminal.end() == 0) is started_with
+    given = [params.get("params") for params in daemon.params_of("runs.start")]
+    assert given == [None, {"goal": goal}][: 1 + started_with]

@@ -226,8 +226,9 @@ async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None
     run_git(machine.project, "init", "--quiet")  # some of them commit
     async with running(machine) as daemon:
         if any(param.default is None for param in recipe.params.values()):
-            with pytest.raises(InvalidParameter, match="param"):
+            with pytest.raises(InvalidParameter, match="param") as raised:
                 await daemon.start(name)
+            assert raised.value.data["fix"] == f"Give it with -p {raised.value.data['missing']}=..."
         else:
             await daemon.service.cancel(await daemon.start(name))
 

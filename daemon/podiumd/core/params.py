@@ -16,11 +16,13 @@ _MOST: Final = 10**18
 
 
 class ParamError(ValueError):
-    """A parameter that cannot be used; ``param`` names it, ``message`` says what to do."""
+    """A parameter that cannot be used; ``param`` names it, ``message`` says what to do.
+    ``missing``: nobody gave it."""
 
-    def __init__(self, param: str, message: str) -> None:
+    def __init__(self, param: str, message: str, *, missing: bool = False) -> None:
         super().__init__(message)
         self.param = param
+        self.missing = missing
         self.message = message
 
 
@@ -42,7 +44,8 @@ def bind_params(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Value]:
 
 def _default(name: str, param: Param) -> Value:
     if param.default is None:
-        raise ParamError(name, f"parameter '{name}' is missing: it needs {_wanted(param)}")
+        message = f"parameter '{name}' is missing: it needs {_wanted(param)}"
+        raise ParamError(name, message, missing=True)
     return param.default
 
 

@@ -63,7 +63,11 @@ class Starter:
         try:
             params = bind_params(recipe, request.params)
         except ParamError as error:
-            raise InvalidParameter("params", str(error)) from error
+            wrong = InvalidParameter("params", str(error))
+            if error.missing:
+                fix = f"Give it with -p {error.param}=..."
+                wrong.data |= {"missing": error.param, "fix": fix}
+            raise wrong from error
         await self._check_agents(entry, recipe, request.agent)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
