@@ -13,9 +13,10 @@ from tests.examples import ALL
 
 settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
-# A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be
-# all that the tests start from there.
+# A shell without job control starts what it puts in the background deaf to Ctrl-C, nohup what it
+# starts deaf to the end of its terminal; and so would be all that the tests start from there.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # The tests and all they import stay to the end. To look through thousands of them for garbage,
 # again and again, would cost a fifth of the whole.

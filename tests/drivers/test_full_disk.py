@@ -15,6 +15,7 @@ from podiumd.drivers import agent_process
 from podiumd.drivers.base import Started, Turn, TurnEvent
 from podiumd.drivers.claude import ClaudeDriver
 from podiumd.tools import cgroup, failpoints
+from podiumd.tools.private_file import write_private
 from podiumd.tools.process import carriers
 from tests.drivers.rig import Rig, follow
 
@@ -52,16 +53,16 @@ async def test_an_agent_whose_group_cannot_be_noted_is_looked_after_without_one(
 ) -> None:
     group = tmp_path / "group"
     group.mkdir()
-    usual = Path.write_text
+    usual = write_private
 
-    def write(self: Path, *arguments: str, **options: str) -> int:
-        if self.name == agent_process.GROUP:
-            self.touch()
+    def write(path: Path, text: str) -> None:
+        if path.name == agent_process.GROUP:
+            path.touch()
             no_room()
-        return usual(self, *arguments, **options)
+        usual(path, text)
 
     monkeypatch.setattr(cgroup, "create", lambda turn_id: group)
-    monkeypatch.setattr(Path, "write_text", write)
+    monkeypatch.setattr("podiumd.drivers.agent_process.write_private", write)
     request = rig.request()
     async with claude.turn(request) as turn:
         await follow(turn)

@@ -83,7 +83,7 @@ async def test_always_for_commands_like_this_holds_for_those_alone(
         assert more["input"]["command"] == "mkdir -p d && touch e"
         await podium.rpc("questions.answer", question_id=more["question_id"], answer="deny")
         run = await feed.end()
-    assert run["exit"]["reason"] == "task-committed"
+    assert run["exit"]["reason"] == "turn-complete"
     assert [(repo.path / name).exists() for name in "abcde"] == [True, True, True, False, False]
     assert settings_written(podium, repo) == []
 

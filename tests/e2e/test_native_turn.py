@@ -195,6 +195,7 @@ async def test_done_and_reading_alone_make_no_commit(
     assert repo.subjects[0] == "A calculator"
 
 
+@pytest.mark.needs("bwrap")
 async def test_commands_and_hooks_run_in_a_sandbox_that_is_required(tmp_path: Path) -> None:
     """The project's tests run in it; the person's home is not there, and nothing outside of the
     tree can be written."""

@@ -352,6 +352,10 @@ def test_a_message_that_never_ends_stalls_the_turn() -> None:
     assert reader.report().kind == "broken"
 
 
+def test_an_event_of_an_unknown_type_changes_nothing() -> None:
+    assert ended(decode(b'{"type": "news"}')).report() == ended().report()
+
+
 def test_a_refused_prompt_is_a_failure() -> None:
     found = fed(Lifecycle(PROMPT, "refused"), IDLE).report()
     assert (found.kind, found.detail) == ("failed", "the agent refused the prompt")

@@ -363,4 +363,5 @@ async def test_the_status_counts_what_is_going_on(machine: Machine) -> None:
             "questions_open": 1,
             "orchestration": {"enabled": True},
             "taken_up": 0,
+            "talks_waiting": [],
         }

@@ -17,6 +17,9 @@ from podiumd.service.systemd import Systemd
 from tests.service.person import Person
 from tests.service.situations import situation
 
+# The stand-in starts daemons as systemd does, with their sockets.
+pytestmark = pytest.mark.needs("systemd-socket-activate")
+
 INSTALL = [
     ["systemctl", "--user", "daemon-reload"],
     ["systemctl", "--user", "enable", "podiumd.service", "podiumd.socket"],

@@ -86,6 +86,7 @@ def test_the_log_of_a_daemon_without_service_is_its_file(somebody: Person) -> No
     assert wrong.returncode == 2 and "--since is 'noon'" in wrong.stderr
 
 
+@pytest.mark.needs("systemd-socket-activate")
 def test_the_log_of_the_service_is_asked_of_the_journal(somebody: Person) -> None:
     somebody.noting("journalctl", f"print({JSON!r})")
     somebody.podium("service", "install")

@@ -71,6 +71,7 @@ def test_a_dry_run_says_it_too(somebody: Person) -> None:
 
 
 @pytest.mark.parametrize("no_bus", [really])
+@pytest.mark.needs("systemd-socket-activate")
 def test_what_an_installation_left_behind_stands_in_nobodys_way(
     somebody: Person, no_bus: Callable[[Person], None]
 ) -> None:
@@ -103,6 +104,7 @@ def test_what_an_installation_left_behind_stands_in_nobodys_way(
     assert somebody.living() == []
 
 
+@pytest.mark.needs("systemd-socket-activate")
 def test_a_service_that_runs_is_stopped_without_its_manager_and_may_come_back(
     somebody: Person,
 ) -> None:
@@ -131,6 +133,7 @@ def test_an_own_configuration_is_taken_where_no_service_can_be_started(somebody:
     assert somebody.status()["gateway"]["enabled"] is False
 
 
+@pytest.mark.needs("systemd-socket-activate")
 def test_one_unit_that_is_left_is_taken_away(somebody: Person) -> None:
     somebody.podium("service", "install")
     somebody.podium("down")
@@ -168,6 +171,7 @@ def test_an_installation_that_fails_leaves_the_daemon_alone(somebody: Person) ->
     assert somebody.status()["pid"] == pid
 
 
+@pytest.mark.needs("systemd-socket-activate")
 def test_an_upgrade_that_fails_leaves_the_service_that_was_there(somebody: Person) -> None:
     somebody.podium("service", "install")
     first = somebody.status()["pid"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult, run_arguments
+from tests.needs import need
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository
 
@@ -15,6 +16,7 @@ class Inside:
     """A project in a home, with secrets around it, and commands run in the sandbox there."""
 
     def __init__(self, folder: Path) -> None:
+        need("bwrap")
         self.home = folder / "home"
         self.state = self.home / "state"
         (self.home / ".ssh").mkdir(parents=True)

@@ -176,6 +176,7 @@ async def test_tests_are_run_as_configured(tmp_path: Path) -> None:
     assert (done.result.action, done.result.output) == ("run_tests", "$(x) y:")
 
 
+@pytest.mark.needs("bwrap")
 async def test_in_the_sandbox_tools_work_and_a_missing_one_is_critical(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +216,7 @@ async def test_a_turn_of_tools_ends_in_one_commit(box: Toolbox, tmp_path: Path) 
     assert run_git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.needs("bwrap")
 async def test_hooks_of_the_commit_are_in_the_sandbox_too(tmp_path: Path) -> None:
     box = make_toolbox(tmp_path, "required")
     (tmp_path / "home/diary").write_text("[secret]")

@@ -77,6 +77,7 @@ async def test_off_is_off_and_says_nothing(tmp_path: Path) -> None:
     assert await sandbox.enclose(tmp_path, tmp_path) == (None, "")
 
 
+@pytest.mark.needs("bwrap")
 async def test_a_tree_that_holds_the_home_has_no_sandbox(tmp_path: Path) -> None:
     sandbox = Sandbox("required", home=tmp_path / "home", environ={}, probe=Probe())
     (tmp_path / "home").mkdir()
