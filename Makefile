@@ -117,6 +117,14 @@ package: $(VENV)/.dev ## build wheel and sdist, install them elsewhere, compare 
 newcomer: $(VENV)/.dev claude ## README's commands in an empty home: install, a recipe, a phone
 	$(PY) -m tests.package.newcomer
 
+# Which of README's commands; 'make fresh FRESH=run' plays the first one alone.
+FRESH ?= run test
+.PHONY: fresh
+fresh: ## README's 'make run' and 'make test' in an empty clone with an empty home
+	@root=$$(mktemp -d) && trap 'rm -rf "$$root"' EXIT && mkdir "$$root/home" && \
+		git clone --quiet . "$$root/podium" && cd "$$root/podium" && for name in $(FRESH); do \
+		HOME=$$root/home MAKEFLAGS= $(MAKE) --no-print-directory $$name || exit; done
+
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
 	$(PY) -m tests.faults.campaign
