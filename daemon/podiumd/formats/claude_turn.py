@@ -110,8 +110,8 @@ class TurnReader:
                 self._assistant(event)
             case UserMessage():
                 self.hook_refusals.update(event.refused_by_hook)
-                if any(APPROVAL_ABORTED in result.text for result in event.results):
-                    self._approval_aborted = True
+                aborted = any(APPROVAL_ABORTED in result.text for result in event.results)
+                self._approval_aborted = self._approval_aborted or aborted
             case Result():
                 self._results.append(event)
                 self._active_since_result = False
