@@ -7,7 +7,7 @@ import pytest
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import tree_facts as tf
-from podiumd.core.claims import SHOWN, listed, refuted
+from podiumd.core.claims import SHOWN, listed, refuted, same_content
 from podiumd.core.exits import Claims
 from podiumd.core.recipe import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
 from podiumd.core.simulate import simulate
@@ -232,3 +232,22 @@ def test_a_simulation_can_have_a_claim_be_untrue_and_believes_the_next() -> None
         ("committed", None),
     ]
     assert played.exit is not None and played.exit.reason == "changes-committed"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "same"),
+    [
+        ("content time", "content later", True),
+        ("content time", "other time", False),
+        ("content time", " time", True),
+        (" time", "content time", True),
+        ("content time", " later", False),
+        (" time", " time", True),
+        ("content", "content time", True),  # of an older release
+        ("content", "other time", False),
+        ("time", " time", True),
+        ("content", " time", False),
+    ],
+)
+def test_content_is_compared_where_both_looks_read_it(before: str, now: str, same: bool) -> None:
+    assert same_content(before, now) is same

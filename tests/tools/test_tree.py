@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+import trio
 
+from podiumd.core.claims import same_content
 from podiumd.tools import git, tree
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -146,3 +151,78 @@ async def test_what_a_nested_repository_names_is_not_run_and_its_changes_count(
     assert await git.dirty(repository) == ["inner"]
     assert await git.tree_digest(repository) != clean
     assert not trace.exists()
+
+
+def test_all_files_share_one_room_for_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", 100)
+    names = [b"%02d" % number for number in range(24)]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_text("x" * 40)
+    pieces: list[None] = []
+
+    found = tree.digests(str(tmp_path), names, lambda: pieces.append(None))
+
+    assert [name for name in names if not found[name].startswith(" ")] == names[:2]
+    assert len(pieces) == len(names) + 2, "before each file, and after each piece of two"
+
+
+@pytest.mark.parametrize("read", [0, 100])
+def test_an_unchanged_file_is_the_same_whichever_look_had_room_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("as it was")
+    before = tree.digests(str(tmp_path), [b"file"])[b"file"]
+    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", read)
+    assert same_content(before, tree.digests(str(tmp_path), [b"file"])[b"file"])
+    file.write_text("otherwise")
+    os.utime(file, (1, 1))
+    assert not same_content(before, tree.digests(str(tmp_path), [b"file"])[b"file"])
+
+
+def test_reading_ends_between_two_pieces_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "_PIECE", 1)
+    (tmp_path / "file").write_text("x" * 1000)
+    asked: list[None] = []
+
+    def go_on() -> None:
+        asked.append(None)
+        if len(asked) == 3:
+            raise trio.TooSlowError
+
+    with pytest.raises(trio.TooSlowError):
+        tree.digests(str(tmp_path), [b"file"], go_on)
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("look", [git.uncommitted, git.tree_digest])
+async def test_a_look_that_is_given_up_reads_no_further(
+    repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    look: Callable[[Path], Awaitable[object]],
+) -> None:
+    for number in range(5):
+        (repository / f"{number}.txt").write_text("new")
+    read: list[Path] = []
+    over = threading.Event()
+
+    def reading(path: Path, size: int, go_on: Callable[[], None]) -> bytes:
+        read.append(path)
+        trio.from_thread.run_sync(scope.cancel)
+        try:
+            while True:  # as a file without end
+                go_on()
+        finally:
+            over.set()
+
+    monkeypatch.setattr(tree, "_content", reading)
+    with trio.CancelScope() as scope:
+        await look(repository)
+
+    assert scope.cancelled_caught
+    assert await trio.to_thread.run_sync(over.wait, HANG_SECONDS)
+    assert len(read) == 1

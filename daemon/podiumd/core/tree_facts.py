@@ -21,8 +21,9 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
     were not there when the run began (none counted before). ``uncommitted`` are the paths that
-    differ from ``head``, from the tree's top, each with a digest of its content; ``more`` are
-    those that were not looked at. ``problem`` says why nobody could look.
+    differ from ``head``, from the tree's top, each with a digest of its content and, after a
+    blank, one of its size and time (see ``claims.same_content``); ``more`` are those that were not
+    looked at. ``problem`` says why nobody could look.
     """
 
     repository: bool = True

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from podiumd.core.claims import same_content
 from podiumd.core.facts import TreeLook
 from podiumd.core.state import RunState
 from podiumd.core.views import Json
@@ -82,11 +83,11 @@ def _of_run(
     doubtful = [
         p.encode("utf-8", "surrogateescape") for p, n in names.items() if n in base.uncommitted
     ]
-    now = tree.digests(top, doubtful)
+    now = tree.digests(top, doubtful, trio.from_thread.check_cancelled)
     same = {
         name.decode("utf-8", "surrogateescape")
         for name, digest in now.items()
-        if base.uncommitted[name_of(name)] == digest
+        if same_content(base.uncommitted[name_of(name)], digest)
     }
     return [path for path in names if path not in same]
 

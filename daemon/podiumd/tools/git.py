@@ -96,7 +96,7 @@ async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int
     found = {*map(_path_in_v2, entries(_checked(listing).stdout))}
     names = sorted(found.union(await _dirty_submodules(top, _MAX_NESTING)))
     kept = names[:MOST_UNCOMMITTED]
-    digests = await trio.to_thread.run_sync(tree.digests, top, kept)
+    digests = await _in_thread(tree.digests, top, kept, trio.from_thread.check_cancelled)
     return {os.fsdecode(name): digests[name] for name in kept}, len(names) - len(kept)
 
 
@@ -129,7 +129,8 @@ async def _digest(top: str, depth: int) -> str:
     names = dict.fromkeys(_path_in_v2(entry) for entry in entries(status))
     names |= dict.fromkeys(await _dirty_submodules(top, depth))
     known = f"{commit}\n".encode() + status
-    digest, directories = await trio.to_thread.run_sync(tree.digest, top, known, names)
+    go_on = trio.from_thread.check_cancelled
+    digest, directories = await _in_thread(tree.digest, top, known, names, go_on)
     if depth == 0:
         return digest
     for directory in directories:  # a nested repository or submodule: all else is listed as files
@@ -264,6 +265,11 @@ async def remove_worktree(
         return
     # Deletes it only while it has that value: a commit made in between is not lost.
     await _git(repo, "update-ref", "-d", f"refs/heads/{branch}", _commit(commit))
+
+
+# A look is given up when its time is over, also while a file system does not answer. What the
+# thread has begun to read it reads to the end of the piece.
+_in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
 async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
