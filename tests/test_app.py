@@ -77,6 +77,14 @@ def test_a_script_by_half_a_path_is_asked_for_by_all_of_it(tmp_path: Path) -> No
     )
 
 
+def test_a_script_may_be_named_from_the_home(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[agents.scripted]\nscript = "~/turns.toml"\n')
+
+    done = podiumd(tmp_path)
+
+    assert f"agents.scripted.script: {tmp_path}/turns.toml: cannot be read: No such" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("written", "reason"),
     [

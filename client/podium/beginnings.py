@@ -56,6 +56,7 @@ def again_command(started: Json, run: Json) -> str:
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         options += ["-p", f"{name}={shown}"]
     options += ["--agent", str(agent)] if agent else []
+    options += ["--script", str(started["script"])] if started.get("script") else []
     options += ["--worktree"] if worktree else []
     options += ["--on-question", "fail"] if started.get("on_question") == "fail" else []
     return shlex.join(["podium", "run", str(run.get("recipe")), *options])

@@ -27,6 +27,7 @@ def run(
     detach: bool,
     agent: str | None,
     model: str | None,
+    script: str | None,
     session: str | None,
     cwd: str | None,
     on_question: str | None,
@@ -44,7 +45,7 @@ def run(
         "on_question": on_question or ("ask" if person else "wait"),
     }
     given = {"session_id": session, "params": parse_params(params), "agent": agent}
-    given |= {"model": model}
+    given |= {"model": model, "script": script and os.path.abspath(os.path.expanduser(script))}
     request |= {name: value for name, value in given.items() if value}
     flags = {"worktree": worktree, "anyway": anyway}
     request |= {name: True for name, wanted in flags.items() if wanted}
@@ -241,7 +242,8 @@ def _again(request: Json, on_question: str | None) -> str:
     words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
     for name, value in (request.get("params") or {}).items():
         words += ["-p", f"{name}={value}"]
-    options = {"agent": "--agent", "model": "--model", "session_id": "--session"}
+    options = {"agent": "--agent", "model": "--model", "script": "--script"}
+    options |= {"session_id": "--session"}
     for name, option in options.items():
         if name in request:
             words += [option, request[name]]

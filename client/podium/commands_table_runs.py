@@ -46,6 +46,12 @@ RUNS = (
             DETACH,
             option("--agent", "the agent for every step", "AGENT"),
             option("--model", "the model of the run's agent, before a step's own", "MODEL"),
+            option(
+                "--script",
+                "the file of turns that '--agent scripted' plays",
+                "FILE",
+                values="files",
+            ),
             SESSION,
             CWD,
             option(

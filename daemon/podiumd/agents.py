@@ -13,7 +13,7 @@ from podiumd.drivers.native.driver import SESSIONS, Surroundings
 from podiumd.drivers.registry import make_drivers
 from podiumd.drivers.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch
-from podiumd.paths import Places
+from podiumd.paths import Places, of_home
 from podiumd.runtime.context import Agent
 from podiumd.sessions.tree import Root
 from podiumd.tools.environment import child_environment
@@ -47,7 +47,7 @@ class Agents:
             return self._settings.config.limits.spool_megabytes
 
         try:
-            script = config.agents.scripted.script
+            script = of_home(config.agents.scripted.script, self._environ)
             drivers = make_drivers(
                 watch, self._native(), script=script, spool_megabytes=spool_megabytes
             )

@@ -24,6 +24,12 @@ class PlaceError(Exception):
     """A place cannot be used. The text says which one, why, and what to do."""
 
 
+def of_home(path: str, environ: Mapping[str, str]) -> str:
+    """The path with the person's home for a ``~`` at its beginning."""
+    home = environ.get("HOME")
+    return f"{home}{path[1:]}" if home and (path == "~" or path.startswith("~/")) else path
+
+
 class Places(msgspec.Struct, frozen=True, kw_only=True):
     """The files and directories of one daemon, all absolute.
 

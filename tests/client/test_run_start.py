@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.client import stories
@@ -112,3 +114,19 @@ def test_a_person_is_asked_for_a_parameter_that_nobody_gave(
         assert (terminal.end() == 0) is started_with
     given = [params.get("params") for params in daemon.params_of("runs.start")]
     assert given == [None, {"goal": goal}][: 1 + started_with]
+
+
+@pytest.mark.parametrize(("given", "whole"), [("lines.toml", "cwd"), ("~/lines.toml", "home")])
+def test_a_script_is_found_from_where_the_person_is(
+    daemon: FakeDaemon, tmp_path: Path, given: str, whole: str
+) -> None:
+    recipe_daemon(daemon, started(), ended(2, "error"))
+
+    done = podium(
+        daemon, "run", "fix-it", "--agent", "scripted", "--script", given,
+        cwd=tmp_path, HOME="/home/ada",
+    )  # fmt: skip
+
+    file = {"cwd": f"{tmp_path}/lines.toml", "home": "/home/ada/lines.toml"}[whole]
+    assert daemon.params_of("runs.start")[0]["script"] == file
+    assert f"--script {file}" in done.stdout

@@ -10,6 +10,7 @@ from podiumd.core import facts as f
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import views
+from podiumd.core.fact import RunScript
 from podiumd.core.recipe import Limits
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
 from tests.core.looped import Looped, read
@@ -99,6 +100,12 @@ def test_a_plain_prompt_is_a_run_without_recipe_and_limits() -> None:
         *("prompt", None),
         *(None, None),
     )
+
+
+def test_the_start_of_a_run_names_the_file_of_its_script() -> None:
+    play = Play(a_recipe(), script=RunScript("/lines.toml", ({"text": "Hello."},)))
+
+    assert views.event_data(play.last(f.RunStarted))["script"] == "/lines.toml"
 
 
 def test_a_conversation_is_called_like_its_run() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from podiumd.drivers.script import (
+    SCRIPT_BYTES,
     ScriptError,
     load_script,
     parse_script,
+    script_turns,
 )
 
 
@@ -50,3 +53,36 @@ def test_scripts_are_toml_or_json_and_a_bad_file_is_named(tmp_path: Path) -> Non
         load_script(bad)
     with pytest.raises(ScriptError, match=r"gone\.json: cannot be read"):
         load_script(tmp_path / "gone.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.toml", '[[turns]]\n[[turns]]\ntext = "x"\ntimes = "1"\n', r"a\.toml, line 4: Expected"),
+        ("a.toml", '[[turns]]\n\n[[turns]]\nwhen = "("\n', r"a\.toml, line 3: turns\[1\]: `when`"),
+        ("a.toml", "turns = 1\nturns = 2\n", r"not TOML: .*line 2"),
+        ("a.json", '{\n"turns": [}', r"not JSON: .*line 2"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.json", " " * (SCRIPT_BYTES + 1), "larger than 256 KiB"),
+        ("a.json", '{"turns": [{"text": "\\ud800"}]}', "holds what cannot be stored"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_file_is_told_with_its_line(
+    tmp_path: Path, name: str, content: str, complaint: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(ScriptError, match=complaint):
+        script_turns(file)
+
+
+def test_a_pipe_is_no_script_and_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(ScriptError, match="no regular file"):
+        load_script(tmp_path / "pipe.toml")
+
+
+def test_turns_that_are_stored_are_the_same_script(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text('[[turns]]\nwrite = [{ path = "a", content = "x" }]\ntimes = 0\n')
+    assert parse_script({"turns": script_turns(file)}, "stored") == load_script(file)

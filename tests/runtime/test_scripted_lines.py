@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
-from podiumd.runtime.errors import AgentUnavailable
+from podiumd.drivers.script import demo_script
+from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.runtime.errors import AgentUnavailable, InvalidParameter
 from tests.runtime.harness import Machine, running
 
 
@@ -18,5 +22,46 @@ async def test_a_recipe_without_lines_for_it_is_not_played_by_the_demo(machine: 
         with pytest.raises(AgentUnavailable) as raised:
             await daemon.start(one, agent="scripted")
         assert "the scripted agent has no script for 'one'" in raised.value.message
-        assert "[agents.scripted] script" in raised.value.data["fix"]
+        assert "--script FILE" in raised.value.data["fix"]
         await daemon.begun(demo, agent="scripted")
+
+
+async def test_a_run_keeps_the_script_that_it_was_started_with_over_a_restart(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.drivers["scripted"] = ScriptedDriver(demo_script())
+    lines = tmp_path / "lines.toml"
+    lines.write_text('[[turns]]\ntext = "From the file."\noutcome = { outcome = "complete" }\n')
+    gated = machine.one_step("gated", step='gate = "Go on?"')
+    async with running(machine) as daemon:
+        agent = replace(daemon.context.agents["scripted"], only_recipe="demo")
+        daemon.context.agents["scripted"] = agent
+        run_id = await daemon.start(gated, agent="scripted", script=str(lines))
+        await daemon.question(run_id)
+    lines.unlink()
+    async with running(machine) as daemon:
+        await daemon.answer(run_id, "yes")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
+        assert [turn["text"] for turn in await daemon.events(run_id, "turn.ended")] == [
+            "From the file."
+        ]
+        assert (await daemon.events(run_id, "run.started"))[0]["script"] == str(lines)
+
+
+@pytest.mark.parametrize(
+    ("agent", "complaint"),
+    [
+        ("scripted", "lines.toml, line 3: Object contains unknown field `txt`"),
+        ("claude", "a script is played by the scripted agent alone"),
+    ],
+)
+async def test_a_script_that_cannot_be_played_starts_nothing(
+    machine: Machine, tmp_path: Path, agent: str, complaint: str
+) -> None:
+    machine.drivers["scripted"] = ScriptedDriver(demo_script())
+    lines = tmp_path / "lines.toml"
+    lines.write_text("# a slip\n[[turns]]\ntxt = 1\n")
+    async with running(machine) as daemon:
+        with pytest.raises(InvalidParameter, match=complaint):
+            await daemon.start(machine.one_step("one"), agent=agent, script=str(lines))
+        assert await daemon.service.locks() == []

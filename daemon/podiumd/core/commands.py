@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from podiumd.core.fact import RunScript
 from podiumd.core.facts import OnQuestion, TreeLook, TreeMark, Worktree
 from podiumd.core.loop_commands import LoopCommand
 from podiumd.core.recipe import Limits, Recipe
@@ -45,6 +46,7 @@ class Start(Command, frozen=True):
     aside_of: str | None = None
     permission_mode: str | None = None
     model: str | None = None
+    script: RunScript | None = None
 
 
 class Proceed(Command, frozen=True):

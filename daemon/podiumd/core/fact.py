@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,6 +30,13 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     index: int = 0
     fault: OutcomeError | None = None
     original: str = ""
+
+
+class RunScript(msgspec.Struct, frozen=True):
+    """The turns that the scripted agent plays in one run, and the file that they came from."""
+
+    file: str
+    turns: tuple[dict[str, Any], ...]
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from podiumd.core.exits import Exit
-from podiumd.core.fact import Fact, Move, Purpose
+from podiumd.core.fact import Fact, Move, Purpose, RunScript
 from podiumd.core.loop_facts import (
     ActionEnded,
     ActionIntended,
@@ -66,6 +66,7 @@ class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
     aside_of: str | None = None
     permission_mode: str | None = None
     model: str | None = None
+    script: RunScript | None = None
 
 
 class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):

@@ -150,6 +150,7 @@ def event_data(fact: f.AnyFact) -> Json:
     elif isinstance(fact, f.RunStarted):
         recipe = fact.recipe
         data["recipe"] = recipe.id if recipe is not None else None
+        data["script"] = fact.script.file if fact.script is not None else None
         data["name"] = run_name(recipe, fact.params, fact.text)
         data["label"] = recipe.label if recipe is not None else None
         data["first_prompt"] = fact.text if recipe is None else _first_prompt(fact, recipe)

@@ -80,6 +80,7 @@ def _start(command: c.Start) -> f.RunStarted:
         aside_of=command.aside_of,
         permission_mode=command.permission_mode,
         model=command.model,
+        script=command.script,
         next=first,
     )
 

@@ -19,6 +19,7 @@ from podiumd.drivers.claude_args import ENVIRONMENT
 from podiumd.drivers.native.anthropic import DEFAULT_MODEL
 from podiumd.drivers.native.endpoint import find_endpoint, problem
 from podiumd.drivers.script import ScriptError, load_script
+from podiumd.paths import of_home
 from podiumd.speech import openai, wyoming
 from podiumd.speech.models import Models
 from podiumd.tools.commit_identity import identity_variables
@@ -136,7 +137,7 @@ def _confined(name: str, words: str, policy: str, path: str) -> Check:
 
 def scripted(subject: Subject) -> list[Check]:
     """The scripted agent, whose file of turns must be readable where there is one."""
-    script = subject.config.agents.scripted.script
+    script = of_home(subject.config.agents.scripted.script, subject.environ)
     if not script:
         return [ok("agent scripted", "built in, plays its demo")]
     try:

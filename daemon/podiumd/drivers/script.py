@@ -29,35 +29,47 @@ that status: then its text and outcome stand for the turn's own.
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
+
+from podiumd.core.toml_lines import TomlLines
+
+SCRIPT_BYTES: Final = 256 * 1024
+"""The most of a script: what a run is given stands in its first fact."""
+
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_PLACE: Final = re.compile(r"`\$([^`]*)`")
+_PART: Final = re.compile(r"\.([A-Za-z_]+)|\[([0-9]+)\]")
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]*)`")
 
 
 class ScriptError(ValueError):
     """The script cannot be used; the message names the file, the place and what is expected."""
 
 
-class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A request for approval."""
 
     tool: str
     input: dict[str, Any] = {}
 
 
-class Write(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Write(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A file to write, below the working directory."""
 
     path: str
     content: str
 
 
-class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A call of one of the tools that Podium serves, and what is to come of it."""
 
     tool: str
@@ -65,7 +77,7 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expect: Literal["done", "refused"] = "done"
 
 
-class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the turn says when a command ended with this status."""
 
     status: int
@@ -73,7 +85,7 @@ class Otherwise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outcome: dict[str, Any] | None = None
 
 
-class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One turn of a script; see the module's text for the keys."""
 
     when: str = ""
@@ -91,7 +103,7 @@ class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     usage_limit: str = ""
 
 
-class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An ordered list of turns."""
 
     turns: tuple[ScriptedTurn, ...]
@@ -108,20 +120,33 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
 
-def parse_script(data: object, name: str) -> Script:
-    """Check plain data (of TOML or JSON); ``name`` stands in errors.
+def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Script:
+    """Check plain data (of TOML or JSON); ``name`` stands in errors, with the line of ``lines``.
 
     Raises ``ScriptError``.
     """
     try:
         script = msgspec.convert(data, Script)
     except msgspec.ValidationError as error:
-        raise ScriptError(f"{name}: {error}") from None
+        raise ScriptError(f"{name}{_line(lines, _path(str(error)))}: {error}") from None
     for index, turn in enumerate(script.turns):
         problem = _problem(turn)
         if problem:
-            raise ScriptError(f"{name}: turns[{index}]: {problem}")
+            line = _line(lines, ("turns", index))
+            raise ScriptError(f"{name}{line}: turns[{index}]: {problem}")
     return script
+
+
+def _path(complaint: str) -> tuple[str | int, ...]:
+    """The place that a complaint about data speaks of."""
+    place, unknown = _PLACE.search(complaint), _UNKNOWN.search(complaint)
+    parts = _PART.findall(place.group(1)) if place else []
+    path = tuple(name or int(index) for name, index in parts)
+    return (*path, unknown.group(1)) if unknown else path
+
+
+def _line(lines: TomlLines | None, path: tuple[str | int, ...]) -> str:
+    return "" if lines is None else f", line {lines.of(path)}"
 
 
 def load_script(path: Path) -> Script:
@@ -130,18 +155,47 @@ def load_script(path: Path) -> Script:
     Raises ``ScriptError``, also where the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read(path)
     except OSError as error:
         whole = "" if path.is_absolute() else "; give the whole path"
         raise ScriptError(f"{path}: cannot be read: {error.strerror}{whole}") from None
     except UnicodeDecodeError:
         raise ScriptError(f"{path}: cannot be read: it is not UTF-8 text") from None
+    kind = "TOML" if path.suffix == ".toml" else "JSON"
     try:
-        data: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        data: object = tomllib.loads(text) if kind == "TOML" else json.loads(text)
+    except RecursionError:
+        raise ScriptError(f"{path}: not {kind}: it is nested too deeply") from None
     except ValueError as error:
-        kind = "TOML" if path.suffix == ".toml" else "JSON"
         raise ScriptError(f"{path}: not {kind}: {error}") from None
-    return parse_script(data, str(path))
+    return parse_script(data, str(path), TomlLines(text) if kind == "TOML" else None)
+
+
+def script_turns(path: Path) -> tuple[dict[str, Any], ...]:
+    """The turns of a file as data that can be stored, to be given to ``parse_script`` again.
+
+    Raises ``ScriptError``.
+    """
+    try:
+        stored = msgspec.json.encode(load_script(path).turns)
+        turns: tuple[dict[str, Any], ...] = msgspec.json.decode(
+            stored, type=tuple[dict[str, Any], ...]
+        )
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise ScriptError(f"{path}: holds what cannot be stored: {error}") from None
+    return turns
+
+
+def _read(path: Path) -> str:
+    """Read a file of bounded size, never held up by a pipe. Raises OSError, UnicodeDecodeError."""
+    with os.fdopen(os.open(path, _READ), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(0, "it is no regular file")
+        content = file.read(SCRIPT_BYTES + 1)
+    if len(content) > SCRIPT_BYTES:
+        raise OSError(0, f"it is larger than {SCRIPT_BYTES // 1024} KiB")
+    return content.decode("utf-8")
 
 
 def demo_script() -> Script:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Final
 
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
@@ -19,6 +20,8 @@ from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted_turn import ScriptedTurnRun
 from podiumd.tools.process import sweep
 
+SCRIPTED: Final = "scripted"
+
 ENDING_SECONDS = 15.0
 """Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s."""
 
@@ -26,7 +29,7 @@ ENDING_SECONDS = 15.0
 class ScriptedDriver:
     """Plays ``script`` (the default of every turn that brings none of its own)."""
 
-    name = "scripted"
+    name = SCRIPTED
     capabilities = Capabilities(
         structured_output=True,
         approvals=True,

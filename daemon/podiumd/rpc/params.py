@@ -169,6 +169,7 @@ class RunStart(_Params):
     params: dict[Name, AnyText | int | float | bool] = {}
     agent: Name | None = None
     model: ModelName | None = None
+    script: File | None = None
     worktree: bool = False
     anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"

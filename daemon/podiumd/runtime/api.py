@@ -21,6 +21,7 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have.
 
     ``anyway``: a recipe that commits may do so in the whole home, or the whole disk.
+    ``script``: the file of turns that the scripted agent plays in this run.
     """
 
     recipe: str
@@ -30,6 +31,7 @@ class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     params: dict[str, Any] = {}
     agent: str | None = None
     model: str | None = None
+    script: str | None = None
     worktree: bool = False
     anyway: bool = False
     on_question: Literal["ask", "wait", "fail"] = "wait"

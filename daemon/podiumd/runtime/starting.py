@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import suppress
+from pathlib import Path
 
 import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core.check_agents import check_agents
+from podiumd.core.fact import RunScript
 from podiumd.core.facts import Worktree
 from podiumd.core.findings import TooManyFindings
 from podiumd.core.naming import task_of
 from podiumd.core.params import ParamError, bind_params
 from podiumd.core.recipe import Recipe
+from podiumd.drivers.script import ScriptError, script_turns
+from podiumd.drivers.scripted import SCRIPTED
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.catalogue import Catalogue, Entry
 from podiumd.runtime.context import Agent, Context
@@ -68,7 +72,8 @@ class Starter:
                 fix = f"Give it with -p {error.param}=..."
                 wrong.data |= {"missing": error.param, "fix": fix}
             raise wrong from error
-        await self._check_agents(entry, recipe, request.agent)
+        script = await _script(request)
+        await self._check_agents(entry, recipe, request.agent, script)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
             await self._sessions.find(request.session_id)
@@ -94,13 +99,18 @@ class Starter:
             limits=recipe.limits,
             on_question=request.on_question,
             worktree=worktree,
+            script=script,
         )
 
-    async def _check_agents(self, entry: Entry, recipe: Recipe, override: str | None) -> None:
+    async def _check_agents(
+        self, entry: Entry, recipe: Recipe, override: str | None, script: RunScript | None
+    ) -> None:
         turns = [step for step in recipe.steps.values() if step.kind in ("turn", "talk")]
         named = {step.agent or self._default_agent for step in turns}
         for name in sorted({override} if override is not None else named):
-            require_lines(name, await require_agent(self._context, name), recipe)
+            agent = await require_agent(self._context, name)
+            if script is None:
+                require_lines(name, agent, recipe)
         capabilities = {
             name: agent.driver.capabilities for name, agent in self._context.agents.items()
         }
@@ -148,6 +158,21 @@ class Starter:
             raise
 
 
+async def _script(request: StartRun) -> RunScript | None:
+    """The turns that the run brings for the scripted agent, read now: the file may change."""
+    if request.script is None:
+        return None
+    if request.agent != SCRIPTED:
+        wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
+        wrong.data["fix"] = f"Say so: --agent {SCRIPTED}."
+        raise wrong
+    try:
+        turns = await trio.to_thread.run_sync(script_turns, Path(request.script))
+    except ScriptError as error:
+        raise InvalidParameter("script", str(error)) from error
+    return RunScript(request.script, turns)
+
+
 async def _checkout(where: str) -> str | None:
     """The top of the working tree around a directory; ``None`` outside git."""
     try:
@@ -163,7 +188,7 @@ def require_lines(name: str, agent: Agent, recipe: Recipe) -> None:
         AgentUnavailable: what to give it.
     """
     if agent.only_recipe is not None and recipe.id != agent.only_recipe:
-        fix = 'Write its turns into a file and name that: [agents.scripted] script = "FILE".'
+        fix = "Write its turns into a file and name that: --script FILE."
         reason = f"the {name} agent has no script for '{recipe.id}': its built-in one is a demo."
         raise AgentUnavailable(name, reason, fix)
 

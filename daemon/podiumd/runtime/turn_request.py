@@ -30,7 +30,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     make_private(directory.parent)
     directory.mkdir(mode=0o700, exist_ok=begun)
     environment = agent.environment(intent.turn_id)
-    where = state.start.working_directory
+    where, script = state.start.working_directory, state.start.script
     known = agent.driver.transcript(intent.session_id, where, environment) is not None
     fork = (
         not known
@@ -79,6 +79,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         changing=state.recipe is not None and phase_served.changes(state.recipe),
         tools_server=server,
         hooks=hooks.points(state, intent),
+        script=None if script is None else {"turns": script.turns},
     )
 
 
