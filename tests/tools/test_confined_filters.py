@@ -21,6 +21,7 @@ from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Plan, Toolbox, ToolContext
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.workspace import Workspace
+from tests.needs import need
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, run_git, set_for_person
 from tests.tools.turn_repository import Turn
@@ -50,6 +51,7 @@ def turn(tmp_path: Path) -> Turn:
 
 
 async def in_the_sandbox(turn: Turn) -> Committed:
+    need("bwrap")
     sandbox = Sandbox(
         "required",
         home=turn.top.parent / "home",
@@ -126,6 +128,7 @@ async def test_a_file_is_never_committed_without_its_filter(
     assert turn.git("rev-parse", "HEAD") == turn.first
 
 
+@pytest.mark.needs("bwrap")
 async def test_what_a_command_changed_is_seen_as_the_filter_shows_it(
     turn: Turn, tmp_path: Path
 ) -> None:
