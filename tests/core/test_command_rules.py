@@ -79,21 +79,55 @@ def test_only_tools_that_run_commands_have_rules_for_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "begins"),
+    [
+        ("git log -n 3 --oneline", "git log"),
+        ("ls -la src", "ls"),
+        ("grep -rn word .", "grep"),
+        ("make test", "make test"),
+        ("pytest -q tests/a", "pytest"),
+        ("npm test", "npm test"),
+        ("git push", None),
+        ("git grep -O./evil x", None),
+        ("git diff --output=x", None),
+        ("git difftool --extcmd=./evil", None),
+        ("rg --pre ./evil x", None),
+        ("fd x -x ./evil", None),
+        ("sort --compress-program=./evil a", None),
+        ("make", None),
+        ("make SHELL=./evil", None),
+        ("make test SHELL=./evil", None),
+        ("pytest -p evil", None),
+        ("rm -r x", None),
+        ("", None),
+    ],
+)
+def test_podiums_own_agent_is_offered_what_is_known_to_do_no_more(
+    command: str, begins: str | None
+) -> None:
+    rule = offered("run_command", {"command": command})
+    assert (None if rule is None else rule.begins) == begins
+
+
+@pytest.mark.parametrize(
     ("command", "covered"),
     [
         ("git diff", True),
         ("git diff HEAD", True),
         ("git  diff  'a b'", True),
         ("git diff -- a.txt", True),
+        ("git diff --stat -U5 -3", True),
+        ("git diff --diff-filter=M", True),
         ("git diffx", False),
         ("git -c core.pager=id diff", False),
         ("git diff -c", False),
         ("git diff -o x", False),
+        ("git diff -O./order", False),
         ("git diff --output=x", False),
         ("git diff --outp=x", False),
         ("git diff --ext-diff", False),
         ("git diff --exec=id", False),
-        ("git diff --stat", True),
+        ("git diff --some-option-of-tomorrow", False),
         ("git diff; rm -rf ~", False),
         ("git diff & rm x", False),
         ("git diff $HOME", False),
@@ -103,10 +137,26 @@ def test_only_tools_that_run_commands_have_rules_for_them() -> None:
         ("", False),
     ],
 )
-def test_a_rule_covers_one_simple_command_that_writes_and_runs_nothing_else(
+def test_a_rule_that_is_known_covers_what_is_known_to_write_and_run_nothing_else(
     command: str, covered: bool
 ) -> None:
     assert covers("git diff", command) is covered
+
+
+@pytest.mark.parametrize(
+    ("command", "covered"),
+    [
+        ("ruff check --fix", True),
+        ("ruff check -c x", False),
+        ("ruff check --config=x", False),
+        ("ruff check --outp=x", False),
+        ("ruff check; id", False),
+    ],
+)
+def test_a_rule_of_a_recipe_covers_all_but_what_everywhere_leads_elsewhere(
+    command: str, covered: bool
+) -> None:
+    assert covers("ruff check", command) is covered
 
 
 def test_no_words_cover_nothing() -> None:
