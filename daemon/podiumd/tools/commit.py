@@ -22,17 +22,17 @@ import trio
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools import git as looking
 from podiumd.tools.changes import PLAIN_MODE, Snapshot, TreeWatch
+from podiumd.tools.commit_blobs import LeftOut
 from podiumd.tools.commit_identity import NOBODY, identity_variables, is_somebody
 from podiumd.tools.commit_index import (
     Differences,
     Entries,
     Entry,
-    LeftOut,
     Porter,
     committed_entries,
     in_the_way,
     parents_of,
-    staged_entry,
+    staged_entries,
     tree_changes,
     write_entries,
 )
@@ -254,13 +254,15 @@ class _Maker:
             del steps[path]
         wanted: Entries = {}
         committed = await committed_entries(self._git, base, list(steps))
+        staged = await staged_entries(self._git, list(steps))
+        await self._porter.prepare(steps)
         for path, changes in steps.items():
             try:
-                staged = await staged_entry(self._git, path)
+                there = staged.at(path)
                 entry = await self._porter.port(path, changes, committed[path])
                 if entry != committed[path]:
                     # What is staged must be able to take the change, too.
-                    await self._added(staged, committed[path], entry)
+                    await self._added(there, committed[path], entry)
                     wanted[path] = entry
             except LeftOut as error:
                 left_out[path] = f"{error}"
@@ -335,11 +337,12 @@ class _Maker:
     async def _stage(self, index: HeldIndex, differences: Differences) -> list[str]:
         """Give what is to be the user's index the same change; returns what does not take it."""
         git = self._git.with_environment(GIT_INDEX_FILE=f"{index.draft}")
+        staged = await staged_entries(git, list(differences))
         changed: Entries = {}
         missed = []
         for path, (old, new) in differences.items():
             try:
-                changed[path] = await self._added(await staged_entry(git, path), old, new)
+                changed[path] = await self._added(staged.at(path), old, new)
             except LeftOut:
                 missed.append(path)
         await write_entries(git, changed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ import trio
 
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.changes import LINK_MODE, PLAIN_MODE, PROGRAM_MODE
-from podiumd.tools.git import GitError, entries
+from podiumd.tools.commit_blobs import Blobs, LeftOut, Steps
+from podiumd.tools.git import entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
 
@@ -29,12 +30,9 @@ class Entry(NamedTuple):
     oid: str
 
 
-_KINDS = ("clean", "process", "smudge")
 _FILES = (PLAIN_MODE, PROGRAM_MODE, LINK_MODE)
-
-
-class LeftOut(Exception):
-    """A file cannot be part of the commit; the message says why."""
+_LINE_BYTES = 64 * 1024
+"""Of paths on one command line."""
 
 
 Entries = dict[str, Entry | None]
@@ -47,27 +45,64 @@ Differences = dict[str, tuple[Entry | None, Entry | None]]
 
 async def committed_entries(git: GitCall, tree: str, paths: Sequence[str]) -> Entries:
     """What a tree holds at these paths."""
-    listing = await git.out("ls-tree", "-z", "--full-tree", tree, "--", *paths)
     found: Entries = dict.fromkeys(paths)
-    for entry in entries(listing):
-        meta, _, name = entry.partition(b"\t")
-        mode, _kind, oid = meta.decode().split(" ")
-        found[os.fsdecode(name)] = Entry(mode, oid)
+    for batch in _batches(paths):
+        listing = await git.out("ls-tree", "-z", "--full-tree", tree, "--", *batch)
+        for entry in entries(listing):
+            meta, _, name = entry.partition(b"\t")
+            mode, _kind, oid = meta.decode().split(" ")
+            found[os.fsdecode(name)] = Entry(mode, oid)
     return found
 
 
-async def staged_entry(git: GitCall, path: str) -> Entry | None:
-    """What the index holds at a path. Raises ``LeftOut`` where that is no file of its own."""
-    found = None
-    for entry in entries(await git.out("ls-files", "-z", "--stage", "--full-name", "--", path)):
-        meta, _, name = entry.partition(b"\t")
-        mode, oid, stage = meta.decode().split(" ")
-        if stage != "0":
-            raise LeftOut("it has conflicts that are not resolved")
-        if os.fsdecode(name) != path:
-            raise LeftOut("a directory of that name is staged")
-        found = Entry(mode, oid)
-    return found
+class Staged:
+    """What the index holds at some paths."""
+
+    def __init__(self, found: Entries, odd: Mapping[str, str]) -> None:
+        self._found = found
+        self._odd = odd
+
+    def at(self, path: str) -> Entry | None:
+        """The file there. Raises ``LeftOut`` where that is no file of its own."""
+        if path in self._odd:
+            raise LeftOut(self._odd[path])
+        return self._found[path]
+
+
+async def staged_entries(git: GitCall, paths: Sequence[str]) -> Staged:
+    """What the index holds at these paths."""
+    found: Entries = dict.fromkeys(paths)
+    odd: dict[str, str] = {}
+    for batch in _batches(paths):
+        listing = await git.out("ls-files", "-z", "--stage", "--full-name", "--", *batch)
+        for entry in entries(listing):
+            meta, _, name = entry.partition(b"\t")
+            mode, oid, stage = meta.decode().split(" ")
+            path = os.fsdecode(name)
+            # A directory is listed by what is in it.
+            for asked in ({path} | parents_of(path)) & found.keys():
+                if stage != "0":
+                    odd.setdefault(asked, "it has conflicts that are not resolved")
+                elif asked != path:
+                    odd.setdefault(asked, "a directory of that name is staged")
+                else:
+                    found[asked] = Entry(mode, oid)
+    return Staged(found, odd)
+
+
+def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
+    """The paths in parts that fit on a command line."""
+    batch: list[str] = []
+    room = _LINE_BYTES
+    for path in paths:
+        size = len(os.fsencode(path)) + 1
+        if batch and size > room:
+            yield batch
+            batch, room = [], _LINE_BYTES
+        batch.append(path)
+        room -= size
+    if batch:
+        yield batch
 
 
 class Porter:
@@ -75,7 +110,11 @@ class Porter:
 
     def __init__(self, git: GitCall, originals: Originals) -> None:
         self._git = git
-        self._originals = originals
+        self._blobs = Blobs(git, originals)
+
+    async def prepare(self, steps: Steps) -> None:
+        """Make ready for these changes, by path."""
+        await self._blobs.prepare(steps)
 
     async def port(
         self, path: str, steps: Sequence[FileChange], committed: Entry | None
@@ -88,8 +127,8 @@ class Porter:
         if present is not None and present.mode not in _FILES:
             raise LeftOut("it is a directory, or a repository of its own, in the last commit")
         for step in steps:
-            before = await self._blob(path, step.before, step)
-            after = await self._blob(path, step.after, step)
+            before = await self._blobs.at(path, step.before, step)
+            after = await self._blobs.at(path, step.after, step)
             mode = step.mode or (present.mode if present else PLAIN_MODE)
             if present is not None and present.mode == LINK_MODE and step.mode is None:
                 raise LeftOut("it is a link in the last commit")
@@ -122,49 +161,6 @@ class Porter:
         if done.returncode != 0:
             raise LeftOut("it had changes of your own that are not committed, in the same lines")
         return await self._git.line("hash-object", "-w", "--stdin", stdin=done.stdout)
-
-    async def _blob(self, path: str, digest: str | None, step: FileChange) -> str | None:
-        """The blob of a content as git would add it at ``path``."""
-        if digest is None:
-            return None
-        data = await trio.to_thread.run_sync(self._originals.get, digest)
-        if data is None:
-            raise LeftOut("what it held before or after the change is not known any more")
-        if step.mode == LINK_MODE:
-            return await self._git.line("hash-object", "-w", "--stdin", "--no-filters", stdin=data)
-        return await self._filtered(path, data)
-
-    async def _filtered(self, path: str, data: bytes) -> str:
-        """The blob of a content as the filter of its path makes it; never one without it."""
-        name = await filter_of(self._git, path)
-        settings = [] if name is None else [f"filter.{name}.required=true"]
-        done = await self._git.run(
-            "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, settings=settings
-        )
-        if done.returncode == 0:
-            return done.stdout.decode().strip()
-        said = done.stderr.decode("utf-8", "replace").strip()
-        if name is None:
-            raise GitError(f"git hash-object failed with status {done.returncode}: {said}")
-        raise LeftOut(f"its filter {name} did not take it: {said.splitlines()[0][:300]}")
-
-
-async def filter_of(git: GitCall, path: str) -> str | None:
-    """The filter that attributes name for a path. Raises ``LeftOut`` where git has none of that
-    name: it would commit the file without."""
-    words = (await git.out("check-attr", "-z", "filter", "--", path)).split(b"\0")
-    name = os.fsdecode(words[2])
-    if name in ("", "unspecified", "unset", "set"):
-        return None
-    listed = await git.run(
-        "config", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\."
-    )
-    keys = {os.fsdecode(key) for key in entries(listed.stdout)}
-    if "=" in name or not keys & {f"filter.{name}.{kind}" for kind in _KINDS}:
-        raise LeftOut(
-            f"git has no filter {name} here, which .gitattributes names for it; set it up"
-        )
-    return name
 
 
 def parents_of(path: str) -> set[str]:

@@ -35,6 +35,10 @@ class Originals:
             draft.rename(path)
         return digest
 
+    def path(self, digest: str) -> str:
+        """Where the content of a digest is kept."""
+        return str(Path(self._directory, digest).absolute())
+
     def get(self, digest: str) -> bytes | None:
         """The content of a digest, ``None`` where it is not, or not whole, here."""
         data = None
