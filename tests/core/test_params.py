@@ -87,6 +87,17 @@ def test_a_missing_value_is_named() -> None:
         bind_params(_recipe(issue=_param("string")), {})
 
 
+def test_a_default_may_count_only_where_there_is_a_conversation() -> None:
+    goal = Param(type="string", default="", needed="new-session")
+    recipe = _recipe(goal=goal, other=Param(type="integer", default=1))
+
+    assert bind_params(recipe, {}) == {"goal": "", "other": 1}
+    assert bind_params(recipe, {"goal": "x"}, new_session=True) == {"goal": "x", "other": 1}
+    with pytest.raises(ParamError, match="'goal' is needed: this conversation is new") as raised:
+        bind_params(recipe, {}, new_session=True)
+    assert raised.value.missing
+
+
 def test_an_unknown_name_is_told_the_nearest() -> None:
     with pytest.raises(ParamError, match="no parameter 'isue'; the nearest known is 'issue'"):
         bind_params(_recipe(issue=_param("string")), {"isue": "1"})

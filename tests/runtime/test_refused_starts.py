@@ -225,12 +225,28 @@ async def test_every_sound_recipe_is_begun(machine: Machine, path: Path) -> None
     recipe = load(path)
     run_git(machine.project, "init", "--quiet")  # some of them commit
     async with running(machine) as daemon:
-        if any(param.default is None for param in recipe.params.values()):
+        if any(param.default is None or param.needed for param in recipe.params.values()):
             with pytest.raises(InvalidParameter, match="param") as raised:
                 await daemon.start(name)
             assert raised.value.data["fix"] == f"Give it with -p {raised.value.data['missing']}=..."
         else:
             await daemon.service.cancel(await daemon.start(name))
+
+
+async def test_what_only_a_new_conversation_needs_is_not_asked_of_one_that_is_there(
+    machine: Machine, one: str
+) -> None:
+    goal = '[params.goal]\ntype = "string"\ndefault = ""\nneeded = "new-session"'
+    recipe = machine.one_step("goal", top=goal)
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(one)
+        turn.complete()
+        session = (await daemon.ended(run_id))["session_id"]
+        with pytest.raises(InvalidParameter, match="'goal' is needed: this conversation is new"):
+            await daemon.start(recipe)
+        run_id, turn = await daemon.begun(recipe, session_id=session)
+        turn.complete()
+        assert (await daemon.ended(run_id))["params"] == {"goal": ""}
 
 
 async def test_a_directory_whose_name_is_no_text_is_refused_in_a_sentence(

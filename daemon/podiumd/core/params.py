@@ -26,23 +26,31 @@ class ParamError(ValueError):
         self.message = message
 
 
-def bind_params(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Value]:
+def bind_params(
+    recipe: Recipe, given: Mapping[str, Any], *, new_session: bool = False
+) -> dict[str, Value]:
     """Return a value for every parameter of ``recipe``, in the order it declares them.
 
     A command line gives texts: ``"3"`` is taken for an integer, ``"true"`` and ``"false"`` for
-    a boolean. Raises ParamError for an unknown name, a wrong value, or one that is missing.
+    a boolean. ``new_session``: the run begins without a conversation.
+    Raises ParamError for an unknown name, a wrong value, or one that is missing.
     """
     for name in given:
         if name not in recipe.params:
             hint = nearest(name, recipe.params) if recipe.params else "it takes none"
             raise ParamError(name, f"recipe '{recipe.id}' has no parameter '{name}'; {hint}")
     return {
-        name: param_value(name, param, given[name]) if name in given else _default(name, param)
+        name: param_value(name, param, given[name])
+        if name in given
+        else _default(name, param, new_session)
         for name, param in recipe.params.items()
     }
 
 
-def _default(name: str, param: Param) -> Value:
+def _default(name: str, param: Param, new_session: bool) -> Value:
+    if param.needed == "new-session" and new_session:
+        message = f"parameter '{name}' is needed: this conversation is new"
+        raise ParamError(name, message, missing=True)
     if param.default is None:
         message = f"parameter '{name}' is missing: it needs {_wanted(param)}"
         raise ParamError(name, message, missing=True)

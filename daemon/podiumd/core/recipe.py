@@ -42,12 +42,17 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Param(msgspec.Struct, frozen=True, kw_only=True):
-    """A value given at the start; without a default it must be given."""
+    """A value given at the start; without a default it must be given.
+
+    ``needed``: where it must be given all the same. In a new session there is no conversation yet
+    that could stand for it.
+    """
 
     type: ParamType
     default: str | int | bool | None = None
     choices: tuple[str, ...] = ()
     description: str = ""
+    needed: Literal["new-session"] | None = None
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

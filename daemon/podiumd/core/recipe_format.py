@@ -34,6 +34,7 @@ PARAM_FIELDS: Final[dict[str, Expected]] = {
     "type": one_of("string", "integer", "boolean", "choice", "path"),
     "choices": TEXTS,
     "description": ANY_TEXT,
+    "needed": one_of("new-session"),
 }
 PARAM_KEYS: Final = (*PARAM_FIELDS, "default")
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from podiumd.core.findings import Finding, Notes, RecipeInvalid, TooManyFindings
 from podiumd.core.params import ParamError, bind_params, param_value
@@ -177,9 +178,12 @@ def _param(name: str, table: Table) -> Param:
     elif type_ != "choice" and choices:
         table.bad("choices", 'only a parameter with type = "choice" has choices; remove the key')
     description = table.get("description", fields["description"], "")
-    param = Param(type=type_, choices=choices, description=description)
+    needed = table.get("needed", fields["needed"], None)
+    param = Param(type=type_, choices=choices, description=description, needed=needed)
     default = table.data.get("default")
     if default is None:
+        if needed is not None:
+            table.bad("needed", "a parameter without a default is always needed; remove the key")
         return param
     try:
         # A file has types of its own: only a command line writes numbers as texts.
@@ -188,7 +192,7 @@ def _param(name: str, table: Table) -> Param:
     except ParamError as error:
         table.bad("default", error.message)
         return param
-    return Param(type=param.type, default=value, choices=choices, description=param.description)
+    return replace(param, default=value)
 
 
 def _limits(top: Table) -> Limits:

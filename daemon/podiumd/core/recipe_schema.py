@@ -52,6 +52,8 @@ TEXTS: Final[dict[str, dict[str, str]]] = {
         "default": "The value where none is given; without it one must be given",
         "choices": "What a parameter of type 'choice' can be",
         "description": "What the value means",
+        "needed": "Where it must be given although it has a default: 'new-session', where there is "
+        "no conversation yet that could stand for it",
     },
     "limits": {
         "max_step_visits": "The most entries into one step",
@@ -192,7 +194,7 @@ def _param() -> dict[str, Any]:
         }
         for kind, schema in kinds.items()
     ]
-    return {**table, "allOf": rules}
+    return {**table, "dependentRequired": {"needed": ["default"]}, "allOf": rules}
 
 
 def _limits() -> dict[str, Any]:

@@ -65,7 +65,9 @@ class Starter:
         assert entry.recipe is not None
         recipe = await runnable(self._context.store, self._catalogue, entry, where)
         try:
-            params = bind_params(recipe, request.params)
+            # A gateway that names the new session is a chat: its person can say it there.
+            new = request.session_id is None and request.new_session_id is None
+            params = bind_params(recipe, request.params, new_session=new)
         except ParamError as error:
             wrong = InvalidParameter("params", str(error))
             if error.missing:
