@@ -341,3 +341,16 @@ def test_a_configuration_that_others_can_write_is_refused(tmp_path: Path, open_t
     where.chmod(where.stat().st_mode | 0o002)
     with pytest.raises(ConfigError, match=r"everybody can write to it \(mode .*\): look at it"):
         load(environ, "linux", tmp_path)
+
+
+def test_a_link_leads_to_a_configuration_that_nobody_else_can_exchange(tmp_path: Path) -> None:
+    home, shared = tmp_path / "podium", tmp_path / "shared"
+    for place in (home, shared):
+        place.mkdir(0o755)
+    (shared / "config.toml").write_text("")
+    (home / "config.toml").symlink_to(shared / "config.toml")
+    load({"PODIUM_HOME": str(home)}, "linux", tmp_path)
+
+    shared.chmod(0o777)
+    with pytest.raises(ConfigError, match=f"{shared}: .* everybody can write to it"):
+        load({"PODIUM_HOME": str(home)}, "linux", tmp_path)

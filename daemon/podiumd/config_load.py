@@ -139,8 +139,10 @@ def _read_text(places: Places) -> str | None:
 
 
 def _believe(path: Path, found: os.stat_result) -> None:
-    """Refuse a file that others can write, or that lies where they can put another."""
-    for place, status in ((path, found), (path.parent, path.parent.stat())):
+    """Refuse a file that others can write, or that lies where they can put another; of a link both
+    where it stands and where it leads."""
+    folders = dict.fromkeys((path.parent, path.resolve().parent))
+    for place, status in ((path, found), *((one, one.stat()) for one in folders)):
         fault = fault_of(status, os.getuid())
         if fault is not None:
             raise ConfigError([f"{place}: the configuration names programs, and {fault}"])

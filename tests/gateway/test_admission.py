@@ -43,12 +43,13 @@ def porch() -> Porch:
 
 
 def test_beyond_the_limit_the_oldest_stranger_makes_room_for_the_newest(porch: Porch) -> None:
-    porch.crowd("127.0.0.1", 10)
+    places = porch.crowd("127.0.0.1", 10)
     assert porch.dropped == []
 
     porch.come("owner")
     assert porch.dropped == ["127.0.0.1#0"]
     assert len(porch.admission.strangers) == 10
+    assert not any(place.trusted for place in places)
 
 
 def test_who_has_sent_a_request_stays_longer_than_who_is_silent(porch: Porch) -> None:

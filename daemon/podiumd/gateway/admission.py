@@ -22,7 +22,8 @@ class Place:
     """What one connection holds until it has ended or, in part, is trusted.
 
     ``most_phones``: that its address may have as strangers. ``known``: a right key came from
-    there lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket.
+    there lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket;
+    ``trusted``: it has authenticated.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Place:
         self.known = known
         self.spoke = False
         self.phone = False
+        self.trusted = False
         self.drop = drop
         self._admission = admission
 
@@ -40,13 +42,9 @@ class Place:
         """Count it as a phone; the oldest strange one of an address that has too many goes."""
         self._admission.take_phone(self)
 
-    @property
-    def trusted(self) -> bool:
-        """Whether it has authenticated."""
-        return self not in self._admission.strangers
-
     def trust(self) -> None:
         """It has authenticated: it is no stranger any more."""
+        self.trusted = True
         self._admission.strangers.pop(self, None)
 
     def leave(self) -> None:

@@ -42,7 +42,8 @@ def read_own(path: Path, believer: int | None = None) -> str:
     Raises OSError, ValueError, or RuntimeError for links in a circle.
     """
     if believer is not None:
-        _believe(path.parent.stat(), believer, f"of '{path.parent}': ")
+        for folder in dict.fromkeys((path.parent, path.resolve().parent)):
+            _believe(folder.stat(), believer, f"of '{folder}': ")
     return _text(os.open(path.resolve(strict=True), _READ), RECIPE_BYTES, believer)
 
 
