@@ -277,7 +277,7 @@ class Daemon:
             trio.open_nursery() as nursery,
         ):
             nursery.start_soon(speak_aloud, service, speaker, lambda: settings().speak)
-            yield Voice(speech, speaker, service, self._environ)
+            yield Voice(speech, speaker, service)
             nursery.cancel_scope.cancel()
 
     def _context(self, store: Store, bus: Bus, clock: Clock, watch: SpoolWatch) -> Context:

@@ -122,7 +122,7 @@ async def served(
         tools=tools,
         voice=None
         if speech is None or speaker is None
-        else Voice(speech, speaker, cast("Service", service), {}),
+        else Voice(speech, speaker, cast("Service", service)),
     )
     uid = os.getuid() if own_uid is None else own_uid
     with listening(path, os.getuid()) as listener:

@@ -29,7 +29,7 @@ async def voiced(machine: Machine) -> AsyncIterator[tuple[Daemon, Voice]]:
         open_speech(VoiceSettings(), machine.state, {}, engine=Ears()) as speech,
         open_speaker(VoiceSettings, os.environ) as speaker,
     ):
-        yield daemon, Voice(speech, speaker, daemon.service, os.environ)
+        yield daemon, Voice(speech, speaker, daemon.service)
 
 
 @pytest.fixture

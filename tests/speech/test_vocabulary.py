@@ -22,7 +22,6 @@ async def of(directory: Path, **given: object) -> Vocabulary:
         return await vocabulary(
             str(directory),
             [("review-and-commit", ["code-review", "commit"])],
-            environ=os.environ,
             **{"seconds": HANG_SECONDS, **given},  # type: ignore[arg-type]
         )
 
@@ -126,6 +125,7 @@ async def test_no_link_is_followed_out_of_the_project(tmp_path: Path) -> None:
 async def test_a_manifest_that_is_too_big_or_a_pipe_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("flask\n" + "#" * 300_000)
     os.mkfifo(tmp_path / "package.json")
+    (tmp_path / "pyproject.toml").mkdir()
     found = await of(tmp_path)
     assert "flask" not in found.words
     assert found.complete
@@ -168,11 +168,10 @@ async def test_what_is_not_known_in_time_is_done_without(
         f"open({str(started)!r}, 'w').write(str(os.getpid()))\nsignal.pause()\n"
     )
     git.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{programs}")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(time_is_up)
-        found = await vocabulary(
-            str(project), [("own-recipe", [])], environ={"PATH": str(programs)}
-        )
+        found = await vocabulary(str(project), [("own-recipe", [])])
 
     assert not found.complete
     assert {"own-recipe", "pytest-trio"} <= set(found.words)
@@ -180,9 +179,11 @@ async def test_what_is_not_known_in_time_is_done_without(
         os.kill(pids[0], 0)
 
 
-async def test_without_a_git_the_files_are_still_named(project: Path) -> None:
-    found = await vocabulary(str(project), environ={"PATH": "/nowhere"}, seconds=HANG_SECONDS)
-    assert "gateway.py" in found.words
+async def test_without_a_git_the_files_are_still_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "gateway.py" in (await of(project)).words
 
 
 async def test_no_program_that_a_repository_names_is_run(project: Path, tmp_path: Path) -> None:
@@ -192,5 +193,31 @@ async def test_no_program_that_a_repository_names_is_run(project: Path, tmp_path
     (project / ".gitattributes").write_text("*.py diff=own\n")
     run_git(project, "config", "diff.own.textconv", f"touch {mark};cat")
     run_git(project, "config", "diff.own.command", f"touch {mark}")
+    run_git(project, "config", "filter.own.clean", f"touch {mark};cat")
+    (project / ".gitattributes").write_text("*.py diff=own filter=own\n")
+    (project / "gateway.py").touch()
     assert "session_lock" in (await of(project)).words
     assert not mark.exists()
+
+
+async def test_nor_one_of_a_directory_that_is_laid_out_as_a_repository(
+    project: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "ran"
+    below = project / "below"
+    for name in ("objects", "refs"):
+        (below / name).mkdir(parents=True)
+    (below / "HEAD").write_text("ref: refs/heads/main\n")
+    (below / "config").write_text(
+        f"[core]\n\tbare = false\n\tworktree = {below}\n\tfsmonitor = touch {mark}\n"
+        f'[alias]\n\tls-files = "!touch {mark}"\n[filter "x"]\n\tclean = touch {mark}; cat\n'
+    )
+    (below / ".gitattributes").write_text("* filter=x\n")
+    (below / "own_file.py").write_text("x = 1\n")
+    run_git(below, "--git-dir=.", "add", "--intent-to-add", "own_file.py")
+    mark.unlink(missing_ok=True)
+
+    found = sources(await of(below))
+
+    assert not mark.exists()
+    assert found["own_file"] == "file"

@@ -10,6 +10,7 @@ import trio
 
 from podiumd.tools import git
 from podiumd.tools.git import GitError
+from podiumd.tools.git_plumbing import GitCall
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 
 
@@ -56,6 +57,14 @@ async def test_without_git_the_error_says_what_to_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
         await git.head(repository)
+
+
+async def test_nor_is_there_another_error_where_only_its_beginning_is_wanted(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
+        await GitCall(f"{repository}").beginning(10, "rev-parse", "HEAD")
 
 
 async def test_variables_of_a_surrounding_git_do_not_leak_in(
@@ -151,3 +160,22 @@ async def test_a_cancelled_git_is_ended(
         nursery.cancel_scope.cancel()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_listing_is_cut_where_no_more_is_wanted(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        (repository / f"{number}{'x' * 200}").write_text("x\n")
+
+    assert await git.listed_files(repository.parent, 3) is None
+    listed = await git.listed_files(repository, 5)
+    assert listed is not None
+    assert (len(listed[0]), listed[1]) == (5, True)
+    listed = await git.listed_files(repository, 4)
+    assert listed is not None
+    assert (len(listed[0]), listed[1]) == (4, False)
+    monkeypatch.setattr(git, "_NAME_BYTES", 100)  # it is cut within a name
+    listed = await git.listed_files(repository, 2)
+    assert listed is not None
+    assert (len(listed[0]), listed[1]) == (1, False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -76,18 +76,14 @@ class Microphones:
 
 
 class Voice:
-    """``control`` obeys spoken commands, ``speaker`` speaks at the machine. ``environ`` is the
-    daemon's own, for the programs that look for terms."""
+    """``control`` obeys spoken commands, ``speaker`` speaks at the machine."""
 
-    def __init__(
-        self, speech: Speech, speaker: Speaker, service: Service, environ: Mapping[str, str]
-    ) -> None:
+    def __init__(self, speech: Speech, speaker: Speaker, service: Service) -> None:
         self.speech = speech
         self.speaker = speaker
         self.control = SpokenControl(service, trio.current_time)
         self.microphones = Microphones(self.control)
         self._service = service
-        self._environ = environ
 
     async def vocabulary(self, session_id: str | None, working_directory: str | None) -> Vocabulary:
         """The terms that may come up in a session or a directory; takes a second at most.
@@ -105,7 +101,7 @@ class Voice:
             words = "Name a session_id or a working_directory: every project has its own words."
             raise InvalidParameter("working_directory", words)
         recipes = await self._recipes(working_directory, running)
-        return await vocabulary(working_directory, recipes, environ=self._environ)
+        return await vocabulary(working_directory, recipes)
 
     async def terms(self, session_id: str | None) -> tuple[str, ...]:
         """The terms alone; none for a session that is new, or not named."""

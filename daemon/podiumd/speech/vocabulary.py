@@ -7,9 +7,7 @@ follows no link out of it. What cannot be had in time is done without.
 from __future__ import annotations
 
 import os
-import stat
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -28,7 +26,8 @@ from podiumd.speech.terms import (
     of_branch,
     of_files,
 )
-from podiumd.tools.environment import plain_environment
+from podiumd.tools.git_process import GitError, run_beginning
+from podiumd.tools.plain_file import read_plain
 
 SECONDS: Final = 1.0
 """For all of the looking: people speak longer than that."""
@@ -40,7 +39,7 @@ MOST_ENTRIES: Final = 2000
 MOST_FILES: Final = 60
 COMMITS: Final = 20
 
-_GIT: Final = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "--no-optional-locks")
+_NO_LOCKS: Final = {"GIT_OPTIONAL_LOCKS": "0"}
 _PATCH: Final = (
     "--unified=0",
     "--no-ext-diff",
@@ -49,7 +48,6 @@ _PATCH: Final = (
     "--no-renames",
     "--ignore-submodules=all",
 )
-_END_SECONDS: Final = 1.0
 
 
 class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +75,6 @@ async def vocabulary(
     working_directory: str,
     recipes: Sequence[tuple[str, Sequence[str]]] = (),
     *,
-    environ: Mapping[str, str],
     most: int = MOST_TERMS,
     seconds: float = SECONDS,
 ) -> Vocabulary:
@@ -86,7 +83,6 @@ async def vocabulary(
     Args:
         working_directory: an absolute path; one that is not there has no words of its own.
         recipes: id and step names of each recipe, the one that runs first.
-        environ: the daemon's environment, of which git gets what every program needs.
         most: how many terms.
         seconds: how long the looking may take.
 
@@ -98,7 +94,7 @@ async def vocabulary(
     with trio.move_on_after(seconds) as scope:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_dependencies, found, working_directory)
-            nursery.start_soon(_git, found, working_directory, plain_environment(environ))
+            nursery.start_soon(_git, found, working_directory)
     terms = choose(found.words, found.diff, most)
     return Vocabulary(
         working_directory=working_directory, terms=terms, complete=not scope.cancelled_caught
@@ -119,19 +115,14 @@ def _read_dependencies(directory: str) -> list[str]:
 def _plain_file(path: str) -> str:
     """The text of a file that is no link and not too big; empty for anything else."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_plain(path, MOST_MANIFEST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        data = file.read(MOST_MANIFEST_BYTES + 1)
-    return data.decode("utf-8", "replace") if len(data) <= MOST_MANIFEST_BYTES else ""
 
 
-async def _git(found: _Found, directory: str, environment: Mapping[str, str]) -> None:
+async def _git(found: _Found, directory: str) -> None:
     """Branch, files and names from git; where there is none, the files by their times."""
-    run = partial(_git_output, directory, environment)
+    run = partial(_git_output, directory)
     branch = await run("symbolic-ref", "--quiet", "--short", "HEAD")
     changed = await run("diff", "--name-only", "--relative", "-z", "HEAD", "--")
     new = await run("ls-files", "--others", "--exclude-standard", "-z")
@@ -156,40 +147,15 @@ def _names(listed: str) -> list[str]:
     return [name for name in listed.split("\0") if name.strip()]
 
 
-async def _git_output(directory: str, environment: Mapping[str, str], *arguments: str) -> str:
+async def _git_output(directory: str, *arguments: str) -> str:
     """What a git prints, at most ``MOST_GIT_BYTES``; empty where it fails or there is none."""
-    data = bytearray()
-    command = partial(
-        trio.run_process,
-        ["git", "-C", directory, *_GIT, *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        env={**environment, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-        start_new_session=True,
-        deliver_cancel=_end,
-    )
     try:
-        async with trio.open_nursery() as nursery:
-            process: trio.Process = await nursery.start(command)
-            assert process.stdout is not None
-            while len(data) < MOST_GIT_BYTES:
-                chunk = await process.stdout.receive_some(65536)
-                if not chunk:
-                    break
-                data += chunk
-            else:
-                nursery.cancel_scope.cancel()
-    except* OSError:
-        data.clear()
-    return data.decode("utf-8", "replace")
-
-
-async def _end(process: trio.Process) -> None:
-    process.terminate()
-    await trio.sleep(_END_SECONDS)
-    process.kill()
+        said, _ = await run_beginning(
+            directory, *arguments, most=MOST_GIT_BYTES, variables=_NO_LOCKS
+        )
+    except GitError:
+        return ""
+    return said.decode("utf-8", "replace")
 
 
 def _by_time(directory: str, names: list[str]) -> list[str]:

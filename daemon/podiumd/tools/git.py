@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Literal
 
@@ -28,11 +27,9 @@ from podiumd.tools.git_process import (
     Result,
     asked_of,
     bare_above,
-    command_line,
-    end_group,
+    run_beginning,
     run_git,
 )
-from podiumd.tools.git_settings import git_environment
 from podiumd.tools.process import MARKER
 
 __all__ = [
@@ -47,6 +44,8 @@ _MOST_SUBMODULES = 200
 _NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
 MOST_UNCOMMITTED = 1000
 """Paths that a run remembers one by one as not committed."""
+_NAME_BYTES = 256
+"""As much of a listing is read for each path that is asked for; most paths are far shorter."""
 _LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
@@ -168,29 +167,12 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
     """
     if await top_level(path) is None:
         return None
-    found: dict[str, None] = {}
-    rest = b""
-    command = await command_line(_real(path), *_LISTING)
-    async with trio.open_nursery() as nursery:
-        run = functools.partial(
-            trio.run_process,
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            check=False,
-            env=git_environment(os.environ) | _NO_LOCKS,
-            start_new_session=True,
-            deliver_cancel=end_group,
-        )
-        process = await nursery.start(run)
-        async for piece in process.stdout:
-            *names, rest = (rest + piece).split(b"\0")
-            found.update(dict.fromkeys(os.fsdecode(name) for name in names))
-            if len(found) > most:  # what it would still say may be any amount
-                nursery.cancel_scope.cancel()
-                break
-    return list(found)[:most], len(found) <= most
+    listed, whole = await run_beginning(
+        _real(path), *_LISTING, most=(most + 1) * _NAME_BYTES, variables=_NO_LOCKS
+    )
+    listed = listed[: listed.rfind(b"\0") + 1]  # the last may have been cut
+    found = list(dict.fromkeys(map(os.fsdecode, entries(listed))))
+    return found[:most], whole and len(found) <= most
 
 
 async def worktree_exists(repo: str, directory: str, branch: str) -> bool:

@@ -73,12 +73,6 @@ async def run_git(
         return await _run([*told, *kept, *arguments], environment | dict(confines.variables), stdin)
 
 
-async def command_line(path: str, *arguments: str) -> list[str]:
-    """The whole command line of a git that runs nothing which the repository names."""
-    told, named = await _told(path, arguments, SETTINGS)
-    return [*told, *_kept(named, arguments), *arguments]
-
-
 async def _told(
     path: str, arguments: Sequence[str], settings: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
@@ -142,7 +136,11 @@ async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes 
             deliver_cancel=end_group,
         )
     except OSError as error:
-        raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
+        raise _not_run(error) from error
+
+
+def _not_run(error: OSError) -> GitError:
+    return GitError(f"git cannot be run ({error.strerror}): install it, on PATH")
 
 
 async def run_beginning(
@@ -152,7 +150,8 @@ async def run_beginning(
 
     Raises ``GitError``, also where it fails before.
     """
-    command = await command_line(path, *arguments)
+    told, named = await _told(path, arguments, SETTINGS)
+    command = [*told, *_kept(named, arguments), *arguments]
     said = bytearray()
     run = partial(
         trio.run_process,
@@ -165,17 +164,24 @@ async def run_beginning(
         start_new_session=True,
         deliver_cancel=end_group,
     )
+    missing: OSError | None = None
+    status = 0
     async with trio.open_nursery() as nursery:
         try:
-            process = await nursery.start(run)
+            process: trio.Process = await nursery.start(run)
         except OSError as error:
-            raise GitError(f"git cannot be run ({error.strerror}): install it, on PATH") from error
-        async for piece in process.stdout:
-            said += piece
-            if len(said) > most:  # what it would still say may be any amount
-                nursery.cancel_scope.cancel()
-    if len(said) <= most and process.returncode != 0:
-        raise GitError(f"git {asked_of(command)} failed with status {process.returncode}")
+            missing = error  # raised in here, it would come out as one of a group
+        else:
+            assert process.stdout is not None
+            async for piece in process.stdout:
+                said += piece
+                if len(said) > most:  # what it would still say may be any amount
+                    nursery.cancel_scope.cancel()
+            status = await process.wait()
+    if missing is not None:
+        raise _not_run(missing) from missing
+    if status != 0:
+        raise GitError(f"git {asked_of(command)} failed with status {status}")
     return bytes(said[:most]), len(said) <= most
 
 

@@ -244,7 +244,7 @@ async def open_office(
             infer_name=name_of,
             home=str(home),
         )
-        voice = Voice(speech, speaker, daemon.service, os.environ)
+        voice = Voice(speech, speaker, daemon.service)
         hub = Hub(daemon.service, devices, guard, workshop, voice, daemon.store)
         listeners.append(hub.command_event)
         await nursery.start(hub.attend)

@@ -1,0 +1,30 @@
+"""Reads a file of which somebody else says what it is: bounded, and without ever waiting for it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
+    """Read a plain file of at most ``most`` bytes; with ``links`` also one that a link leads to.
+
+    A pipe, from which one would read for ever, a device, a directory and what is larger are no
+    such file: ``OSError``, as where there is none. Blocks for the disk alone.
+    """
+    descriptor = os.open(path, _READ if links else _READ | os.O_NOFOLLOW)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "this is no plain file", f"{path}")
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most} bytes", f"{path}")
+    return data
