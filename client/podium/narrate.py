@@ -340,12 +340,22 @@ class Narrator:
         self._screen.line()
         self._screen.line(end_line(run, self._style))
         ended = run.get("exit") or {}
-        said = ended.get("detail") == self._detail
-        if ended.get("detail") and not said and ended.get("class") != "completed":
-            self._block(ended["detail"])
+        if ended.get("class") == "completed":
+            return
+        detail = text.clean(ended.get("detail") or "").strip()
+        # An error of one line says what to do: as long as it stands, the next run ends as this one.
+        first = ended.get("reason") == "error" and detail and "\n" not in detail
+        told = detail and ended["detail"] == self._detail
+        if first and not told:
+            self._screen.line(f"First mend what ended it: {detail}")
+        elif detail and not told:
+            self._block(detail)
         again = self._again or again_command(self._start, run)
-        if again and ended.get("class") != "completed":
-            self._screen.line(f"Run it again: {text.clean(again)}")
+        if again:
+            label = "Then run it again:" if first else "Run it again:"
+            if first and told:
+                label = "First mend what the turn ended with, then run it again:"
+            self._screen.command(label, text.clean(again))
 
 
 def end_line(run: Json, style: text.Style) -> str:

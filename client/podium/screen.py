@@ -62,6 +62,14 @@ class Screen:
         lines = [part for line in words.split("\n") for part in flow.wrapped(line, self.columns)]
         self._put("\n" * (not self._fresh) + "\n".join(lines) + "\n")
 
+    def command(self, label: str, command: str) -> None:
+        """Write a command to be copied, never broken: on a line of its own where it is too long."""
+        whole = f"{label} {command}"
+        fits = not self.columns or text.cells(whole) <= self.columns
+        self.line(whole if fits else label)
+        if not fits:
+            self._put(f"{command}\n")
+
     def words(self, words: str, margin: str = "") -> None:
         """Draw an agent's words, as far as they make whole blocks."""
         if words:

@@ -130,3 +130,48 @@ def test_a_script_is_found_from_where_the_person_is(
     file = {"cwd": f"{tmp_path}/lines.toml", "home": "/home/ada/lines.toml"}[whole]
     assert daemon.params_of("runs.start")[0]["script"] == file
     assert f"--script {file}" in done.stdout
+
+
+NO_LOGIN = "claude is not logged in: run 'claude' in a terminal of the daemon's machine and log in"
+
+
+def failed_for_want_of_a_login() -> list[stories.Json]:
+    end = ended(3, "error")
+    end["data"]["run"]["exit"] |= {"reason": "error", "detail": NO_LOGIN}
+    return [started(), entered(2), end]
+
+
+def test_what_ended_a_run_is_to_be_mended_before_it_is_run_again(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, *failed_for_want_of_a_login())
+
+    lines = podium(daemon, "run", "fix-it", "--cwd", "/tmp").stdout.splitlines()
+
+    assert lines[-2:] == [
+        f"First mend what ended it: {NO_LOGIN}",
+        "Then run it again: podium run fix-it --cwd /tmp",
+    ]
+
+
+def test_what_the_turn_has_told_is_not_told_twice(daemon: FakeDaemon) -> None:
+    first, step, end = failed_for_want_of_a_login()
+    report = {"kind": "api_error", "detail": NO_LOGIN}
+    turn = event(3, "turn.ended", turn_id="t", report=report, text="", seconds=1.0, cost_usd=0.0)
+    recipe_daemon(daemon, first, step, turn, {**end, "seq": 4})
+
+    said = podium(daemon, "run", "fix-it", "--cwd", "/tmp").stdout
+
+    assert said.count(NO_LOGIN) == 1
+    assert said.endswith(
+        "First mend what the turn ended with, then run it again: podium run fix-it --cwd /tmp\n"
+    )
+
+
+def test_a_command_to_be_copied_is_in_one_piece_on_a_narrow_terminal(daemon: FakeDaemon) -> None:
+    recipe_daemon(daemon, *failed_for_want_of_a_login())
+    given = ["fix-it", "--cwd", "/tmp", "-p", "task=Give-the-pots-and-pans-their-lids-back"]
+
+    with Terminal(daemon, "run", *given, columns=40) as terminal:
+        terminal.end()
+    lines = terminal.screen.replace("\r\n", "\n").splitlines()
+
+    assert lines[-2:] == ["Then run it again:", f"podium run {' '.join(given)}"]
