@@ -103,6 +103,28 @@ def test_of_several_commands_in_one_repository_the_last_takes_the_placeholder_aw
     assert not path.exists()
 
 
+async def test_settings_that_git_writes_in_the_place_of_a_placeholder_stay(
+    inside: Inside, tmp_path: Path
+) -> None:
+    """``git sparse-checkout`` of the person: a new file, and then its name."""
+    run_git(inside.project, "config", "extensions.worktreeConfig", "true")
+    settings = inside.project / ".git/config.worktree"
+    async with at_work(inside, "true") as ended:
+        run_git(inside.project, "config", "--worktree", "core.sparseCheckout", "true")
+
+    assert "sparseCheckout = true" in settings.read_text()
+    assert ended[0].tidied.removed == ()
+    settings.unlink()
+    record = tmp_path / RECORD
+    sandbox = Sandbox("required", home=inside.home, environ={}, probe=Probe(), record=record)
+    enclosure, _ = await sandbox.enclose(inside.project, tmp_path)
+    assert enclosure is not None
+    enclosure.prepare()  # and the daemon is killed
+    run_git(inside.project, "config", "--worktree", "core.sparseCheckout", "true")
+    assert make_up_for(record).removed == (f"{inside.project}/.git/commondir",)
+    assert "sparseCheckout = true" in settings.read_text()
+
+
 HEAPS = ("vendor/lib", "node_modules/x", ".hidden/lib", "a/b/c/d/e/lib", "plain/lib")
 
 

@@ -22,7 +22,7 @@ import msgspec
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.repository_links import odd_entries
-from podiumd.tools.sandbox_places import PLACED, Places, is_own_worktree, modules_of
+from podiumd.tools.sandbox_places import PLACED, Places, is_own_worktree, is_placed, modules_of
 
 RECORD: Final = "boundary.json"
 """The file of a boundary in the directory of its turn."""
@@ -138,7 +138,9 @@ class Placeholders:
             self._needed[path] -= 1
             if self._needed[path] <= 0:
                 del self._needed[path]
-                _remove(path)
+                # Else git has put something in its place meanwhile: ``sparse-checkout`` does.
+                if is_placed(Path(path)):
+                    _remove(path)
 
 
 def write_down(boundary: Boundary, record: Path) -> None:
@@ -163,7 +165,7 @@ def make_up_for(record: Path) -> Tidied:
         boundary = msgspec.json.decode(record.read_bytes(), type=Boundary)
     except (OSError, msgspec.DecodeError):
         return Tidied()
-    placed = [path for path in boundary.placed if os.path.lexists(path)]
+    placed = [path for path in boundary.placed if is_placed(Path(path))]
     for path in placed:
         _remove(path)
     tidied = tidy(boundary, RepositoryLook(Path(boundary.root)))

@@ -7,7 +7,6 @@ nothing is written.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from podiumd.tools.diff_listing import (
 )
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
+from podiumd.tools.plain_file import read_plain
 
 LIMIT_SECONDS = 30.0
 MOST_COMMITS = 50
@@ -209,12 +209,7 @@ def _new_files(top: str, names: list[bytes], room: int) -> list[tuple[ChangedFil
 def _read(path: Path) -> bytes | None:
     """A file's content; ``None`` for what is none, is too long, or cannot be read."""
     try:
-        # Not blocking, not following: it may have become a pipe or a link since it was listed.
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return None
-            data = file.read(_FILE_BYTES + 1)
+        # It may have become a pipe or a link since it was listed.
+        return read_plain(path, _FILE_BYTES)
     except OSError:
         return None
-    return data if len(data) <= _FILE_BYTES else None

@@ -30,6 +30,7 @@ from podiumd.tools.git_process import (
     run_beginning,
     run_git,
 )
+from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.process import MARKER
 
 __all__ = [
@@ -191,10 +192,12 @@ async def is_worktree(repo: str, directory: str) -> bool:
         return False
     own = os.fsdecode(_line(_checked(await _git(directory, "rev-parse", "--git-dir")).stdout))
     try:
-        known = await trio.Path(directory, own, "gitdir").read_bytes()  # only a worktree's has it
-    except OSError:
+        # Only a worktree's has it.
+        known = read_plain(Path(directory, own, "gitdir"), MOST_LINK_BYTES, links=True)
+        leads_to = _real(os.fsdecode(_line(known)))
+    except (OSError, ValueError):
         return False
-    if _real(os.fsdecode(_line(known))) != _real(Path(directory, ".git")):
+    if leads_to != _real(Path(directory, ".git")):
         return False
     return await _common_directory(directory) == await _common_directory(repo)
 
@@ -309,11 +312,12 @@ def _state(directory: str) -> Literal["missing", "half-made", "complete", "other
     if not os.path.lexists(directory):
         return "missing"
     try:
-        link = Path(directory, ".git").read_bytes()
+        link = read_plain(Path(directory, ".git"), MOST_LINK_BYTES, links=True)
     except OSError:
         return "other"
     lock = Path(os.fsdecode(link.removeprefix(b"gitdir: ").removesuffix(b"\n")), "locked")
     try:
-        return "half-made" if lock.read_bytes().strip() == b"initializing" else "complete"
-    except OSError:
+        why = read_plain(lock, MOST_LINK_BYTES, links=True)
+        return "half-made" if why.strip() == b"initializing" else "complete"
+    except (OSError, ValueError):
         return "complete"

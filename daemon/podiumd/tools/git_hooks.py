@@ -7,7 +7,6 @@ out of the sandbox that the model's commands are in.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,13 +15,13 @@ import trio
 
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
+from podiumd.tools.plain_file import read_plain
 from podiumd.tools.sandbox import Enclosure
 from podiumd.tools.shell import run_arguments
 
 HOOK_SECONDS = 300.0
 MOST_MESSAGE_BYTES = 256 * 1024
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class HookFailed(Exception):
@@ -98,14 +97,9 @@ def read_message(path: str) -> str:
     have something committed that it cannot read itself.
     """
     try:
-        with open(os.open(path, _READ), "rb") as file:
-            plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            data = file.read(MOST_MESSAGE_BYTES + 1) if plain else b""
+        return read_plain(path, MOST_MESSAGE_BYTES).decode("utf-8", "replace").strip()
     except OSError as error:
         raise HookFailed(f"a hook left no message: {error.strerror}") from error
-    if not plain or len(data) > MOST_MESSAGE_BYTES:
-        raise HookFailed(f"a hook left no message of at most {MOST_MESSAGE_BYTES} bytes")
-    return data.decode("utf-8", "replace").strip()
 
 
 def _runs(hook: Path) -> bool:

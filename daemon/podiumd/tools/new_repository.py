@@ -12,6 +12,7 @@ import re
 import stat
 from pathlib import Path
 
+from podiumd.tools.plain_file import read_plain
 from podiumd.tools.repository_links import odd_entries
 
 _LARGEST_CONFIG = 16 * 1024
@@ -45,11 +46,7 @@ def is_plain(git: Path) -> bool:
             return False
         if odd_entries([f"{git}"]):
             return False
-        config = git / "config"
-        status = config.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_CONFIG:
-            return False
-        return _harmless(config.read_text(encoding="utf-8"))
+        return _harmless(read_plain(git / "config", _LARGEST_CONFIG).decode())
     except (OSError, UnicodeDecodeError):
         return False
 

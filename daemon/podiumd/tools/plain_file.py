@@ -8,6 +8,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
+MOST_LINK_BYTES: Final = 8192
+"""Of what names a place and no more, as a ``.git`` file does: twice the longest path."""
+
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 

@@ -8,6 +8,7 @@ only where the repository that it names points back.
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+
+from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 _HOMES = ("/home", "/root", "/Users")
 # Below a home: where tool chains install themselves. What they keep secret is masked again.
@@ -26,6 +29,7 @@ _TOOLS = (
 )  # fmt: skip
 _SECRETS = (".cargo/credentials", ".cargo/credentials.toml", ".local/share/uv/credentials")
 _MOST_MODULES = 1000
+_MOST_CONFIG = 1024 * 1024
 MOST_NEAR, MOST_MOUNTS = 40, 400
 """Repositories within the tree in which a command can commit, the nearer ones; and how many mounts
 may keep them and further ones, which are read-only as a whole. Mounting costs the square."""
@@ -254,36 +258,39 @@ class _Repository:
     def _keep_file(self, path: Path, *, leads: bool = False) -> None:
         """Keep a file as it is. One that is not there and ``leads`` git elsewhere at once is not
         even there as long as the command runs."""
-        if not os.path.lexists(path) or _is_placed(path):
+        if not os.path.lexists(path) or is_placed(path):
             (self.placed if leads else self.unwanted).append(path)
         else:
             self.protected.append(path)
 
 
-def _is_placed(path: Path) -> bool:
+def is_placed(path: Path) -> bool:
     """Whether it is what another command of ours, or one before a crash, has put there."""
-    if path.name not in PLACED or path.is_symlink():
-        return False
+    placed = PLACED.get(path.name)
     with suppress(OSError):
-        return path.stat().st_size < 8 and path.read_bytes() == PLACED[path.name]
+        return placed is not None and read_plain(path, len(placed)) == placed
     return False
 
 
 def _has_worktree_settings(directory: Path) -> bool:
-    with suppress(OSError):
-        return b"worktreeconfig" in (directory / "config").read_bytes().lower()
-    return False
+    try:
+        return (
+            b"worktreeconfig" in read_plain(directory / "config", _MOST_CONFIG, links=True).lower()
+        )
+    except OSError as error:
+        return error.errno == errno.EFBIG  # it may say so further on
 
 
 def _directory_named_by(link: Path) -> Path | None:
     """The repository behind a ``.git`` file: of a worktree, or of a submodule. ``None`` for one
     that does not answer to it."""
     try:
-        text = link.read_bytes()[:8192]
+        text = read_plain(link, MOST_LINK_BYTES, links=True)
         named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
         directory = _real(link.parent / os.fsdecode(named))
         if (directory / "gitdir").is_file():  # a worktree's names the file that leads to it
-            back = Path(os.fsdecode((directory / "gitdir").read_bytes().rstrip(b"\n")))
+            known = read_plain(directory / "gitdir", MOST_LINK_BYTES, links=True)
+            back = Path(os.fsdecode(known.rstrip(b"\n")))
             return directory if _real(directory / back) == _real(link) else None
     except (OSError, ValueError):
         return None
@@ -309,10 +316,10 @@ def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
 def _common(directory: Path) -> Path:
     """The directory that all worktrees of a repository share."""
     try:
-        named = (directory / "commondir").read_bytes().rstrip(b"\n")
-    except OSError:
+        text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True)
+        common = _real(directory / os.fsdecode(text.rstrip(b"\n")))
+    except (OSError, ValueError):
         return directory
-    common = _real(directory / os.fsdecode(named))
     # A worktree's own directory lies in the common one; anything else is not git's doing.
     return common if directory.is_relative_to(common / "worktrees") else directory
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import trio
 
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 _INITIALIZING = b"initializing"
 _NAMED = 3
@@ -35,11 +36,13 @@ def is_unfinished(directory: str) -> bool:
     if not os.path.lexists(link):
         return True
     try:
-        target = link.read_bytes().removeprefix(b"gitdir: ").removesuffix(b"\n")
+        text = read_plain(link, MOST_LINK_BYTES, links=True)
+        target = text.removeprefix(b"gitdir: ").removesuffix(b"\n")
         record = Path(directory, os.fsdecode(target))
         if not target or not record.is_dir():
             return True
-        return (record / "locked").read_bytes().strip() == _INITIALIZING
+        why = read_plain(record / "locked", MOST_LINK_BYTES, links=True)
+        return why.strip() == _INITIALIZING
     except OSError:
         return False
 
