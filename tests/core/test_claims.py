@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
@@ -215,10 +217,16 @@ def test_a_pause_holds_while_a_claim_waits_to_be_looked_at() -> None:
     assert play.do(c.Proceed, look=COMMITTED)[-1] == "run.ended"
 
 
-def test_the_public_event_names_paths_and_no_digests() -> None:
-    fact = tf.TreeSeen(why="claim", look=LEFT)
+def test_the_public_event_names_paths_and_neither_digests_nor_tips() -> None:
+    fact = tf.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40]))
 
-    assert event_data(fact)["look"]["uncommitted"] == ["new.py", "old.py"]
+    look = event_data(fact)["look"]
+    assert look["uncommitted"] == ["new.py", "old.py"] and "tips" not in look
+
+
+def test_a_look_of_an_older_release_knows_of_no_other_tips() -> None:
+    look = msgspec.json.decode(b'{"head":"a","uncommitted":{"a.py":"1"}}', type=TreeLook)
+    assert look.tips == []
 
 
 def test_a_simulation_can_have_a_claim_be_untrue_and_believes_the_next() -> None:

@@ -139,6 +139,24 @@ async def test_a_branch_that_was_only_set_back_has_no_new_commit(
         assert "which was there when the run began" in await told(daemon, turn, "committed")
 
 
+async def test_a_commit_that_another_branch_had_is_not_new(
+    machine: Machine, repository: Path, committing: str
+) -> None:
+    run_git(repository, "checkout", "--quiet", "-b", "older")
+    (repository / "theirs.txt").write_text("theirs")
+    commit(repository, "theirs")
+    run_git(repository, "checkout", "--quiet", "main")
+    commit(repository, "second")
+    async with running(machine) as daemon:
+        run_id, turn = await daemon.begun(committing, working_directory=str(repository))
+        run_git(repository, "checkout", "--quiet", "older")
+        assert "which was there when the run began" in await told(daemon, turn, "committed")
+        (repository / "mine.txt").write_text("mine")
+        commit(repository, "mine")
+        machine.agent.turns[-1].complete("committed")
+        assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
+
+
 async def test_a_rebase_counts(machine: Machine, repository: Path, committing: str) -> None:
     run_git(repository, "branch", "other")
     commit(repository, "second")

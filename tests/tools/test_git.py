@@ -179,3 +179,29 @@ async def test_a_listing_is_cut_where_no_more_is_wanted(
     listed = await git.listed_files(repository, 2)
     assert listed is not None
     assert (len(listed[0]), listed[1]) == (1, False)
+
+
+async def test_what_other_refs_had_is_not_new(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = run_git(repository, "rev-parse", "HEAD")
+    run_git(repository, "tag", "merged")
+    tips: list[str] = []
+    for name in ("one", "two"):
+        run_git(repository, "checkout", "--quiet", "-B", name, begun)
+        (repository / name).write_text(name)
+        tips.append(commit(repository, name))
+    run_git(repository, "tag", "-a", "noted", "-m", "noted", tips[0])
+
+    assert set(tips) < set(await git.other_tips(repository, begun))
+    assert set(await git.other_tips(repository, None)) >= {begun, *tips}
+    assert [await git.commits_since(repository, tip, begun) for tip in tips] == [1, 1]
+    assert [await git.commits_since(repository, tip, begun, tips) for tip in tips] == [0, 0]
+    gone = "0" * 39 + "1"
+    assert await git.commits_since(repository, tips[1], begun, [gone, tips[0]]) == 1
+    assert await git.commits_since(repository, tips[1], gone, tips) == 0
+    monkeypatch.setattr(git, "MOST_TIPS", 1)
+    assert len(await git.other_tips(repository, begun)) == 1
+    (repository / ".git/refs/heads/broken").write_text(f"{gone}\n")
+    assert len(await git.other_tips(repository, begun)) == 1
+    assert await git.other_tips(repository, None) == []

@@ -20,15 +20,17 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The working tree as it was seen once.
 
     ``repository``: git knows the directory at all. ``commits`` counts those below ``head`` that
-    were not there when the run began (none counted before). ``uncommitted`` are the paths that
-    differ from ``head``, from the tree's top, each with a digest of its content and, after a
-    blank, one of its size and time (see ``claims.same_content``); ``more`` are those that were not
-    looked at. ``problem`` says why nobody could look.
+    were not there when the run began (none counted before). ``tips`` are those that other refs
+    pointed to then, and ``head`` did not have: to check one out is no commit. ``uncommitted`` are
+    the paths that differ from ``head``, from the tree's top, each with a digest of its content
+    and, after a blank, one of its size and time (see ``claims.same_content``); ``more`` are those
+    that were not looked at. ``problem`` says why nobody could look.
     """
 
     repository: bool = True
     head: str | None = None
     commits: int = 0
+    tips: list[str] = []
     uncommitted: dict[str, str] = {}
     more: int = 0
     problem: str = ""

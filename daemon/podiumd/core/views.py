@@ -145,6 +145,7 @@ def event_data(fact: f.AnyFact) -> Json:
         data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
     elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
         data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
+        data["look"].pop("tips", None)
     elif isinstance(fact, lf.ReplyReceived):
         data["actions"] = [action.name for action in fact.actions]  # the text has them whole
     elif isinstance(fact, f.RunStarted):

@@ -21,12 +21,14 @@ async def tree_look(state: RunState) -> TreeLook:
     if await git.top_level(where) is None:
         return TreeLook(repository=False)
     head = await git.head(where)
-    commits = 0
-    if state.base is not None and head is not None:
-        commits = await git.commits_since(where, head, state.base.head)
+    commits, tips = 0, list[str]()
+    if state.base is None:
+        tips = await git.other_tips(where, head)
+    elif head is not None:
+        commits = await git.commits_since(where, head, state.base.head, state.base.tips)
     digests, more = await git.uncommitted(where)
     uncommitted = {shown(path): digest for path, digest in digests.items()}
-    return TreeLook(head=head, commits=commits, uncommitted=uncommitted, more=more)
+    return TreeLook(head=head, commits=commits, tips=tips, uncommitted=uncommitted, more=more)
 
 
 async def look_in_time(state: RunState) -> TreeLook:

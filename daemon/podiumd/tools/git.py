@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -35,14 +36,16 @@ from podiumd.tools.process import MARKER
 
 __all__ = [
     "GitError", "add_worktree", "branch_exists", "commits_since", "dirty", "entries", "head",
-    "is_worktree", "listed_files", "remove_worktree", "top_level", "tree_digest", "uncommitted",
-    "worktree_exists",
+    "is_worktree", "listed_files", "other_tips", "remove_worktree", "top_level", "tree_digest",
+    "uncommitted", "worktree_exists",
 ]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
 _MOST_SUBMODULES = 200
 _NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
+MOST_TIPS = 200
+"""Commits beside its own that a run remembers as there when it began: 8 kB of names."""
 MOST_UNCOMMITTED = 1000
 """Paths that a run remembers one by one as not committed."""
 _NAME_BYTES = 256
@@ -100,14 +103,29 @@ async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int
     return {os.fsdecode(name): digests[name] for name in kept}, len(names) - len(kept)
 
 
-async def commits_since(path: str | os.PathLike[str], now: str, before: str | None) -> int:
-    """How many commits ``now`` has that ``before`` had not; of a ``before`` that is not there any
-    more as many as 1, unless it is ``now``."""
+async def commits_since(
+    path: str | os.PathLike[str], now: str, before: str | None, tips: Sequence[str] = ()
+) -> int:
+    """How many commits ``now`` has that neither ``before`` nor the ``tips`` had; where one of them
+    is not there any more as many as 1, unless ``now`` is ``before``."""
     if before == now:
         return 0
-    told = ("rev-list", "--count", _commit(now), *([f"^{_commit(before)}"] if before else []))
-    counted = await _git(path, *told)
-    return int(counted.stdout) if counted.returncode == 0 else 1
+    known = [f"^{_commit(one)}" for one in (*([before] if before else []), *tips)]
+    counted = await _git(path, "rev-list", "--count", _commit(now), *known)
+    if counted.returncode != 0:  # one is gone; the others still say what is not new
+        told = ("rev-list", "--count", "--ignore-missing", _commit(now), *known)
+        counted = await _git(path, *told)
+        return min(int(counted.stdout), 1) if counted.returncode == 0 else 1
+    return int(counted.stdout)
+
+
+async def other_tips(path: str | os.PathLike[str], head: str | None) -> list[str]:
+    """What the branches, tags and other refs point to that ``head`` does not have: the newest.
+    None where git refuses to say, as of a ref to what is not there."""
+    beyond = [f"--no-merged={_commit(head)}"] if head is not None else []
+    told = ("for-each-ref", f"--count={MOST_TIPS}", "--sort=-creatordate", *beyond)
+    listed = await _git(path, *told, "--format=%(objectname)")
+    return list(dict.fromkeys(listed.stdout.decode().split())) if listed.returncode == 0 else []
 
 
 async def tree_digest(path: str | os.PathLike[str]) -> str:
