@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from podiumd.runtime import recent as module
 from podiumd.runtime.bus import QUEUE_EVENTS
-from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Recent
+from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Piece, Recent
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 
@@ -70,6 +71,57 @@ def test_the_runs_that_told_something_last_are_kept_also_when_they_are_over() ->
         recent.stored(f"run-{run}", 2, last=True)
 
     assert [deltas(recent, f"run-{run}") for run in (0, 1, MOST_RUNS)] == [[], ["said"], ["said"]]
+
+
+def test_a_look_for_what_is_due_costs_no_more_than_what_it_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+
+    def number(piece: Piece) -> int:
+        looked.append(piece.number)
+        return piece.number
+
+    monkeypatch.setattr(module, "_number", number)
+    recent = Recent()
+    recent.stored("r", 1, last=False)
+    for _ in range(MOST_PIECES):
+        recent.keep("r", output("x"))
+
+    for piece in range(1, MOST_PIECES + 1):
+        assert recent.pieces("r", piece - 1, None, below=piece) == []
+        assert recent.pieces("r", piece - 1, 1) == []
+
+    assert len(looked) <= MOST_PIECES * 3 * MOST_PIECES.bit_length()
+
+
+async def test_a_follower_far_behind_is_handed_each_output_once(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[Piece] = []
+    find = Recent.pieces
+
+    def counted(self: Recent, *arguments: Any, **more: Any) -> list[Piece]:
+        found = find(self, *arguments, **more)
+        handed.extend(found)
+        return found
+
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        async with daemon.service.follow_run(run_id, 0) as slow:
+            feed = aiter(slow)
+            for _ in range(4):
+                await anext(feed)
+            monkeypatch.setattr(Recent, "pieces", counted)
+            for number in range(QUEUE_EVENTS - 24):
+                turn.says_text(f"{number}")
+            turn.complete()
+            await daemon.ended(run_id)
+            events = [event async for event in feed]
+
+    assert sum(event["type"] == OUTPUT for event in events) == QUEUE_EVENTS - 24
+    assert len(handed) <= QUEUE_EVENTS
 
 
 def told(events: list[Json]) -> list[str]:

@@ -184,9 +184,8 @@ class RunFeed(Feed):
     def _earlier(self, item: StoredFact | Output | None) -> Json | None:
         if not self._due:
             before = item.seq if isinstance(item, StoredFact) else None
-            pieces = self._recent.pieces(self._run_id, self._told, before)
-            if isinstance(item, Output):
-                pieces = [piece for piece in pieces if piece.number < item.number]
+            below = item.number if isinstance(item, Output) else None
+            pieces = self._recent.pieces(self._run_id, self._told, before, below=below)
             self._due.extend(piece.event for piece in pieces)
             self._told = pieces[-1].number if pieces else self._told
         return self._due.popleft() if self._due else None

@@ -6,8 +6,9 @@ who lagged behind. Kept in memory and bounded; what is lost with it is in the tu
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import deque
-from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -26,6 +27,9 @@ MOST_CHARACTERS = 256 * 1024
 MOST_RUNS = 32
 """Those that told something last, ended ones among them: who starts a run begins to follow it a
 moment later."""
+
+
+_number = attrgetter("number")
 
 
 class Piece(msgspec.Struct):
@@ -95,15 +99,21 @@ class Recent:
         if last:
             del self._facts[run_id]
 
-    def pieces(self, run_id: str, told: int, before: int | None) -> list[Piece]:
-        """The outputs after number ``told``: those before fact ``before``, or all (``None``)."""
-        run = self._runs.get(run_id)
-        newer = (
-            () if run is None else takewhile(lambda one: one.number > told, reversed(run.pieces))
-        )
-        found = [
-            piece
-            for piece in newer
-            if before is None or (piece.after is not None and piece.after < before)
-        ]
-        return found[::-1]
+    def pieces(
+        self, run_id: str, told: int, before: int | None, *, below: int | None = None
+    ) -> list[Piece]:
+        """The outputs after number ``told`` and before number ``below``: those before fact
+        ``before``, or all (``None``). Costs what it returns, not what is kept."""
+        if run_id not in self._runs:
+            return []
+        kept = self._runs[run_id].pieces
+        first = bisect_right(kept, told, key=_number)
+        end = len(kept) if below is None else bisect_left(kept, below, key=_number)
+        found = []
+        for at in range(first, end):
+            piece = kept[at]
+            # Those that no fact of this daemon's came before are all that there are.
+            if before is not None and (piece.after is None or piece.after >= before):
+                break
+            found.append(piece)
+        return found
