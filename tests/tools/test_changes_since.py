@@ -176,6 +176,25 @@ async def test_all_of_it_is_bounded(repository: Path, monkeypatch: pytest.Monkey
         await seen(repository, base)
 
 
+@pytest.mark.parametrize(
+    ("room", "names", "more"),
+    [
+        (9, ["aaa", "bbb"], 1),
+        (8, ["aaa", "bbb"], 1),
+        (11, ["aaa", "bbb"], 1),
+        (12, ["aaa", "bbb", "ccc"], 0),
+    ],
+)
+async def test_of_too_many_new_files_none_is_named_by_half_and_more_are_told_of(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, room: int, names: list[str], more: int
+) -> None:
+    for name in ("aaa", "bbb", "ccc"):
+        (repository / name).write_text("new\n")
+    monkeypatch.setattr(module, "_LISTING_BYTES", room)
+    part = (await seen(repository, head(repository))).uncommitted
+    assert ([file.path for file in part.files], part.more) == (names, more)
+
+
 async def test_a_git_that_does_not_answer_in_time_is_given_up(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

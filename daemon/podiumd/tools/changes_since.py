@@ -45,7 +45,8 @@ _PLAIN = (
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that differ, and how. ``more`` counts those without room; ``cut``: so is the patch."""
+    """Files that differ, and how. ``more`` counts those without room, as far as git was listened
+    to (it is at least 1 where not to the end); ``cut``: the patch is not whole."""
 
     files: list[ChangedFile] = []
     more: int = 0
@@ -141,10 +142,11 @@ async def _uncommitted(
         for path, one in files_of(_entire(listed, whole))
     ]
     # With names from the tree's top, as those above.
-    others = await git.beginning(
+    others, all_of_them = await git.beginning(
         _LISTING_BYTES, "ls-files", "-z", "--others", "--exclude-standard", "--full-name"
     )
-    added = [name for name in others[0].split(b"\0") if name]
+    # What stands after the last NUL is the beginning of a name.
+    added = [name for name in others.split(b"\0")[:-1] if name]
     if counts is not None:
         paths = [os.fsdecode(path) for path in [*(path for path, _ in known), *added]]
         kept = set(await trio.to_thread.run_sync(counts, paths))
@@ -165,7 +167,7 @@ async def _uncommitted(
         said += b"".join(text for _, text in new)
         cut = cut or any(not text for _, text in new)
     part = _part(files, said, cut)
-    left_out = len(added) - len(new)
+    left_out = len(added) - len(new) + (0 if all_of_them else 1)
     return replace(part, more=part.more + left_out)
 
 
