@@ -41,6 +41,7 @@ from podiumd.formats.claude_refusals import trying_again
 from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import STRUCTURED_OUTPUT, TurnReader
 from podiumd.formats.message import Block, Text, Thinking, ToolUse
+from podiumd.formats.repeated import RepeatedFailures
 
 DETAIL_CHARACTERS = 200
 RESULT_CHARACTERS = 2000
@@ -61,6 +62,7 @@ class ClaudeDialect:
         self._heard = False
         self._streamed: set[tuple[str, str]] = set()
         self._writing = Writing()
+        self._failures = RepeatedFailures()
         self._reporting: set[str] = set()
         self._answers: dict[str, bytes] = {}
         self._unsent: set[str] = set()
@@ -202,11 +204,13 @@ class ClaudeDialect:
             case AssistantMessage(synthetic=False):
                 return [out for block in event.blocks for out in self._outputs(event, block)]
             case UserMessage():
-                return [
+                told = [
                     Output(event.uuid, "tool_result", result.text[:RESULT_CHARACTERS])
                     for result in event.results
                     if result.tool_use_id not in self._reporting
                 ]
+                hints = [hint for each in event.results if (hint := self._failures.ended(each))]
+                return [*told, *(Output("", "status", hint) for hint in hints)]
             case ApiRetry():
                 words = trying_again(
                     event.status,
@@ -236,6 +240,7 @@ class ClaudeDialect:
             case Thinking(text) if own and text and (key, "thinking") not in self._streamed:
                 return [Output(message.uuid, "thinking", text)]
             case ToolUse() if block.name != STRUCTURED_OUTPUT:
+                self._failures.began(block)
                 return [Output(message.uuid, "tool", _tool_line(block))]
             case ToolUse():
                 self._reporting.add(block.id)  # its result is for the agent alone
