@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from podiumd.tools.commit_identity import NOBODY, identity_variables, unknown_committer
+from podiumd.tools.worktree_merge import merge, prepare
+from tests.tools.git_repository import commit
 from tests.tools.turn_repository import Turn
 
 BOTH = {
@@ -64,6 +66,31 @@ async def test_the_environment_goes_before_the_settings_as_in_git(
 
 async def test_that_nobody_is_known_is_told_before_anything_is_done(turn: Turn) -> None:
     assert await unknown_committer(f"{turn.root}") == NOBODY
+
+
+async def test_nor_is_anybody_without_an_author(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(monkeypatch, {name: BOTH[name] for name in BOTH if "COMMITTER" in name})
+
+    assert await unknown_committer(f"{turn.root}") == NOBODY
+
+
+async def test_a_merge_is_made_under_the_same_name(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn.git("branch", "side")
+    commit(turn.top, "ours")
+    turn.git("checkout", "-q", "side")
+    commit(turn.top, "theirs")
+    turn.git("checkout", "-q", "main")
+    put(monkeypatch, BOTH)
+
+    await merge(f"{turn.top}", await prepare(f"{turn.top}", "side"), "marker")
+
+    assert turn.git("log", "-1", "--format=%s, %an <%ae> %cn <%ce>") == (
+        "Merge branch 'side', An Author <author@example.org> A Committer <committer@example.org>"
+    )
 
 
 async def test_where_nothing_can_be_committed_nobody_needs_to_be_known(

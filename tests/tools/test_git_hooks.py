@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.git_hooks import MOST_MESSAGE_BYTES, HookFailed, read_message, write_message
+from podiumd.tools.git_hooks import (
+    MOST_MESSAGE_BYTES,
+    HookFailed,
+    Hooks,
+    placed_hooks,
+    read_message,
+    write_message,
+)
+from podiumd.tools.git_plumbing import GitCall
+from tests.tools.git_repository import set_for_person
 from tests.tools.turn_repository import Turn
 
 
@@ -53,3 +62,28 @@ def test_what_stands_in_the_place_of_the_message_is_replaced(tmp_path: Path) -> 
 
     assert read_message(f"{tmp_path / 'message'}") == "words"
     assert (tmp_path / "other").read_text() == "kept"
+
+
+@pytest.mark.parametrize("named_in", ["config", "config.worktree", "an included file", "global"])
+async def test_hooks_are_the_person_s_where_no_setting_of_the_repository_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_in: str
+) -> None:
+    turn = Turn(tmp_path)
+    monkeypatch.setenv("HOME", f"{tmp_path}")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    where, included = f"{tmp_path}/hooks", f"{tmp_path}/included"
+    turn.git("config", "extensions.worktreeConfig", "true")
+    if named_in == "global":
+        set_for_person(tmp_path, "core.hooksPath", where)
+    elif named_in == "an included file":
+        turn.git("config", "-f", included, "core.hooksPath", where)
+        turn.git("config", "--worktree", "include.path", included)
+    else:
+        scope = "--local" if named_in == "config" else "--worktree"
+        turn.git("config", scope, "core.hooksPath", where)
+
+    shut = Hooks(environment={}, turn_id=turn.turn, enclosure=None, shut="there is no sandbox")
+    placed = await placed_hooks(GitCall(f"{turn.top}"), shut)
+
+    assert placed.directory == where
+    assert placed.shut == ("" if named_in == "global" else "there is no sandbox")

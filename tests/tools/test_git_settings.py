@@ -9,7 +9,7 @@ import pytest
 from podiumd.tools import git
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_settings import kept_from, named_programs, runs_nothing
+from podiumd.tools.git_settings import kept_from, named_programs, names_hooks, runs_nothing, within
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -135,3 +135,16 @@ async def test_a_directory_that_is_laid_out_as_a_repository_is_none(
     assert await git.top_level(tmp_path / "laid/sub") is None
     with pytest.raises(GitError, match=r"cannot use bare repository '.*/laid'"):
         await git.dirty(tmp_path / "laid/sub")
+
+
+@pytest.mark.parametrize("name", ["diff", "diff-files", "diff-index", "status"])
+def test_no_look_goes_into_submodules(name: str) -> None:
+    """By ``.gitmodules`` one can be looked into whatever the settings say, but not then."""
+    assert within([name, "-z"]) == [name, "--ignore-submodules=dirty", "-z"]
+    assert within([name, "--ignore-submodules=all"]) == [name, "--ignore-submodules=all"]
+    assert within(["ls-files", "-z"]) == ["ls-files", "-z"]
+
+
+def test_settings_may_say_where_hooks_are() -> None:
+    assert names_hooks(b"core.bare\nfalse\0core.hookspath\n.husky\0")
+    assert not names_hooks(b"core.bare\nfalse\0a.b\ncore.hookspath\0")

@@ -16,14 +16,24 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.core.facts import Worktree
 from podiumd.core.loop_facts import FileChange
-from podiumd.tools import git, worktree_remains
+from podiumd.runtime.worktree_list import look_inside
+from podiumd.speech.vocabulary import vocabulary
+from podiumd.tools import git, worktree_merge, worktree_remains
 from podiumd.tools.changes import TreeWatch
+from podiumd.tools.changes_since import changes_since
 from podiumd.tools.commit import CommitOrder, commit_changes
+from podiumd.tools.commit_identity import unknown_committer
 from podiumd.tools.git import GitError
+from podiumd.tools.git_hooks import Hooks
+from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.index_lock import settle_index
 from podiumd.tools.originals import Originals
 from podiumd.tools.search import search
 from podiumd.tools.workspace import Workspace
+from podiumd.tools.worktree_merge import Plan, commit_of
+from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 from tests.tools.ways_to_run import ATTRIBUTES, GROUPS, OTHERS, Canaries, Way
@@ -62,6 +72,8 @@ def project(tmp_path: Path) -> Path:
     commit(top / "sub", "inner")
     commit(top, "first")
     run_git(top, "worktree", "add", "-q", "-b", "old", f"{tmp_path}/old")
+    (tmp_path / "old/theirs.txt").write_text("theirs\n")
+    commit(tmp_path / "old", "theirs")
     for name in ("a.txt", "sub/b.txt"):
         (top / name).write_text("two\n")
     return top
@@ -134,7 +146,17 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
             changes.append(FileChange(path=name, before=old, after=originals.keep(b"three\n")))
         await watch.between(before)
         order = CommitOrder(root=where, changes=tuple(changes), run_id="r", turn_id="t")
+        shut = Hooks(environment={}, turn_id="t", enclosure=None, shut="there is no sandbox")
+        await commit_changes(order, originals, shut)
         await commit_changes(order, originals)
+
+    async def merge() -> None:
+        at = GitCall(top)
+        theirs, ours = await commit_of(at, "refs/heads/old"), await commit_of(at, "HEAD")
+        if theirs is not None and ours is not None:
+            # At once: what is prepared before looks for what is named, and is to be no help.
+            plan = Plan(branch="old", commit=theirs, into="main", head=ours, contained=False)
+            await worktree_merge.merge(top, plan, "marker")
 
     async def clear() -> None:
         if not Path(top, ".git/worktrees/old").is_dir():
@@ -148,10 +170,18 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
         lambda: git.head(where),
         lambda: git.dirty(where),
         lambda: git.tree_digest(where),
+        lambda: git.uncommitted(where),
+        lambda: vocabulary(where, seconds=HANG_SECONDS),
+        lambda: unknown_committer(where),
+        lambda: changes_since(top, None, None),
         lambda: git.listed_files(where, 10),
         lambda: search(Workspace(root), "one", environ=os.environ),
         turn,
+        lambda: settle_index(where, "t"),
         lambda: git.dirty(where),
+        lambda: worktree_merge.prepare(top, "old"),
+        merge,
+        lambda: look_inside(Worktree(repository=top, directory=f"{folder}/old", branch="old")),
         lambda: git.add_worktree(where, made, "made"),
         lambda: git.worktree_exists(where, made, "made"),
         lambda: git.remove_worktree(where, made, "made", "0" * 40, force=False),
@@ -159,7 +189,7 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
         clear,
     )
     for call in calls:
-        with suppress(GitError):
+        with suppress(GitError, worktree_merge.NotMerged):
             await call()
 
 

@@ -22,7 +22,7 @@ from podiumd.drivers.script import ScriptError, load_script
 from podiumd.paths import of_home
 from podiumd.speech import openai, wyoming
 from podiumd.speech.models import Models
-from podiumd.tools.commit_identity import identity_variables
+from podiumd.tools.commit_identity import IDENTITIES, identity_variables
 from podiumd.tools.environment import child_environment
 from podiumd.tools.git_settings import git_environment, too_old
 from podiumd.tools.sandbox import Probe
@@ -171,7 +171,7 @@ def identity(subject: Subject) -> list[Check]:
         return [ok(name, "not looked at: there is no git")]
     said, theirs = "", subject.daemon_environ
     environ = git_environment(theirs) | identity_variables(theirs)
-    for wanted in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+    for wanted in IDENTITIES:
         said, fault = ask(program, ["var", wanted], environ)
         if fault:
             message = "git does not know who you are: what agents change cannot be committed"

@@ -17,6 +17,9 @@ NOBODY: Final = (
     "'Your Name' and git config --global user.email you@example.org"
 )
 
+IDENTITIES: Final = ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT")
+"""What ``git var`` must know, for a commit to be made."""
+
 _NAMES: Final = (
     *(f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
     "EMAIL",
@@ -35,8 +38,7 @@ def identity_variables(environ: Mapping[str, str]) -> dict[str, str]:
 async def unknown_committer(root: str) -> str:
     """What to say before work in ``root`` that is to be committed; empty where nothing is."""
     try:
-        git = GitCall(root, identity_variables(os.environ))
-        if (await git.run("var", "GIT_COMMITTER_IDENT")).returncode == 0:
+        if await is_somebody(GitCall(root, identity_variables(os.environ))):
             return ""
         return NOBODY if await top_level(root) is not None else ""
     except GitError:  # that is told where it matters, at the commit
@@ -45,7 +47,7 @@ async def unknown_committer(root: str) -> str:
 
 async def is_somebody(git: GitCall) -> bool:
     """Whether git knows who commits. Raises ``GitError`` where there is no git."""
-    for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
+    for name in IDENTITIES:
         if (await git.run("var", name)).returncode != 0:
             return False
     return True

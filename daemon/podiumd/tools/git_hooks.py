@@ -14,7 +14,8 @@ import msgspec
 import trio
 
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError
+from podiumd.tools.git_process import GitError, settings_of_repository
+from podiumd.tools.git_settings import names_hooks
 from podiumd.tools.plain_file import read_plain
 from podiumd.tools.sandbox import Enclosure
 from podiumd.tools.shell import run_arguments
@@ -115,10 +116,10 @@ async def placed_hooks(git: GitCall, hooks: Hooks) -> Hooks:
     done = await git.run("rev-parse", "--git-path", "hooks", hooks=True)
     named = os.fsdecode(done.stdout.removesuffix(b"\n"))
     common = Path(git.top, await git.line("rev-parse", "--git-common-dir"))
-    of_repository = await git.run("config", "--local", "--includes", "core.hooksPath", hooks=True)
+    of_repository = names_hooks(await settings_of_repository(git.top))
     directory = await trio.to_thread.run_sync(os.path.realpath, f"{Path(git.top, named)}")
     inside = [await trio.to_thread.run_sync(os.path.realpath, one) for one in (git.top, common)]
     placed = msgspec.structs.replace(hooks, top=git.top, directory=directory)
-    if of_repository.returncode == 0 or any(Path(directory).is_relative_to(one) for one in inside):
+    if of_repository or any(Path(directory).is_relative_to(one) for one in inside):
         return placed
     return msgspec.structs.replace(placed, enclosure=None, shut="")

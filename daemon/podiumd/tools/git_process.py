@@ -23,6 +23,7 @@ from podiumd.tools.git_settings import (
     named_programs,
     names_filter,
     runs_nothing,
+    within,
 )
 
 TERMINATE_SECONDS: Final = 2.0
@@ -67,10 +68,12 @@ async def run_git(
     told, named = await _told(path, arguments, settings)
     environment = git_environment(os.environ) | dict(variables or {})
     if confines is None or not names_filter(named):
-        return await _run([*told, *_kept(named, arguments), *arguments], environment, stdin)
+        return await _run([*told, *_kept(named, arguments), *within(arguments)], environment, stdin)
     async with confines.at_work():
         kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
-        return await _run([*told, *kept, *arguments], environment | dict(confines.variables), stdin)
+        return await _run(
+            [*told, *kept, *within(arguments)], environment | dict(confines.variables), stdin
+        )
 
 
 async def _told(
@@ -80,8 +83,8 @@ async def _told(
     bare = bare_above(path)
     if bare is not None:
         raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
-    told = ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
-    named = {} if runs_nothing(arguments) else await _named([*told, "config"])
+    told = _told_settings(path, settings)
+    named = {} if runs_nothing(arguments) else await programs_named_in(path)
     odd = next((key for key in named if "=" in key), None)
     if odd is not None:
         raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
@@ -96,18 +99,27 @@ def _kept(
 
 async def programs_named_in(path: str) -> dict[str, str]:
     """The settings of the repository around ``path`` that name programs, with what they name."""
-    return await _named(["git", "-C", path, "config"])
+    return named_programs(await settings_of_repository(path))
 
 
-async def _named(config: list[str]) -> dict[str, str]:
-    """The programs that the settings of a repository name, and those of one worktree alone."""
+async def settings_of_repository(path: str) -> bytes:
+    """The settings of the repository around ``path``, with those of its worktree alone: as
+    ``config -z --list`` has them, what it includes among it. A person's own are not there.
+
+    Empty outside of any. Raises ``GitError`` where there is no git.
+    """
+    told = _told_settings(path, SETTINGS)
     environment = git_environment(os.environ)
     listing = ["--includes", "-z", "--list"]
-    shared = (await _run([*config, "--local", *listing], environment)).stdout
+    shared = (await _run([*told, "config", "--local", *listing], environment)).stdout
     if b"extensions.worktreeconfig" not in shared.lower():
-        return named_programs(shared)
-    own = (await _run([*config, "--worktree", *listing], environment)).stdout
-    return named_programs(shared) | named_programs(own)
+        return shared
+    own = (await _run([*told, "config", "--worktree", *listing], environment)).stdout
+    return shared + own
+
+
+def _told_settings(path: str, settings: Sequence[str]) -> list[str]:
+    return ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
 
 
 def bare_above(path: str) -> str | None:
@@ -151,7 +163,7 @@ async def run_beginning(
     Raises ``GitError``, also where it fails before.
     """
     told, named = await _told(path, arguments, SETTINGS)
-    command = [*told, *_kept(named, arguments), *arguments]
+    command = [*told, *_kept(named, arguments), *within(arguments)]
     said = bytearray()
     run = partial(
         trio.run_process,

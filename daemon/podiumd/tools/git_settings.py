@@ -46,6 +46,8 @@ _RUN_NOTHING: Final = frozenset(
 )  # fmt: skip
 # These look and write nothing. A file that a filter would change back passes for another there.
 _LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
+_INTO_SUBMODULES: Final = frozenset(("diff", "diff-files", "diff-index", "status"))
+_WITHIN: Final = "--ignore-submodules=dirty"
 _FILTER: Final = re.compile(r"(filter\..+)\.(clean|smudge|process)", re.DOTALL)
 _PROGRAM: Final = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
@@ -100,6 +102,14 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
     return name in _RUN_NOTHING or (name == "update-index" and "--index-info" in options)
 
 
+def within(arguments: Sequence[str]) -> list[str]:
+    """A command of git that does not look for changes in submodules: git would by a git of its
+    own, which runs what their settings name."""
+    name, *options = arguments
+    told = any(option.startswith("--ignore-submodules") for option in options)
+    return [name, *[_WITHIN] * (name in _INTO_SUBMODULES and not told), *options]
+
+
 def named_programs(listing: bytes) -> dict[str, str]:
     """The settings that name a program, of those of a repository as ``config -z --list`` has
     them; one without a program in it names none."""
@@ -109,6 +119,12 @@ def named_programs(listing: bytes) -> dict[str, str]:
         if value.strip() and (_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key)):
             found[key] = value
     return found
+
+
+def names_hooks(listing: bytes) -> bool:
+    """Whether settings, in the form as above, say where hooks are."""
+    keys = (entry.partition(b"\n")[0] for entry in listing.split(b"\0"))
+    return b"core.hookspath" in keys
 
 
 def names_filter(named: Mapping[str, str]) -> bool:

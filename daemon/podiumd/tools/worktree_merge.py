@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 import trio
 
+from podiumd.tools.commit_identity import identity_variables
 from podiumd.tools.diff_listing import name_of
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git import entries
@@ -85,7 +86,7 @@ async def merge(repository: str, plan: Plan, marker: str) -> str:
     The git at it carries the ``marker``. Raises ``NotMerged``, with all as it was before, and
     ``GitError``.
     """
-    git = GitCall(repository, {MARKER: marker})
+    git = GitCall(repository, {**identity_variables(os.environ), MARKER: marker})
     with trio.CancelScope(shield=True, deadline=trio.current_time() + MERGE_SECONDS) as scope:
         words = f"Merge branch '{plan.branch}'"
         done = await git.run(*_QUIETLY, "-m", words, plan.commit)
