@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from podiumd.core.ids import derive
+from podiumd.runtime import worktree_care, worktree_list
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.worktree_list import short_name
 from tests.runtime.harness import Daemon, Machine, running
@@ -339,3 +341,48 @@ async def test_a_worktree_that_cannot_get_its_new_name_is_as_it_was(
                 await daemon.service.worktrees.remove(run_id, force=False)
         assert (where / "a.txt").exists() and (await only(daemon))["problem"] is None
         await daemon.service.worktrees.remove(run_id, force=False)
+
+
+@pytest.mark.parametrize("broken", ["slow", "failing"])
+async def test_a_removal_that_is_not_whole_is_told_as_that_and_ended_by_the_next_start(
+    machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def breaking(directory: str, go_on: Callable[[], None]) -> None:
+        (Path(directory) / "a.txt").unlink()
+        if broken == "failing":
+            raise PermissionError(13, "Permission denied")
+        while True:  # as one with files without end
+            go_on()
+
+    monkeypatch.setattr(worktree_care, "delete_tree", breaking)
+    monkeypatch.setattr(worktree_care, "REMOVE_SECONDS", 0.5)
+    async with running(machine) as daemon:
+        run_id, where = await worked(daemon, one, repository)
+        left = where.with_name(f".removed-{where.name}")
+        with pytest.raises(PodiumError) as raised:
+            await daemon.service.worktrees.remove(run_id, force=False)
+        assert "not all of it is removed" in raised.value.message
+        assert f"{left}" in raised.value.message
+        assert left.exists() and not where.exists()
+    monkeypatch.undo()
+
+    async with running(machine) as daemon:
+        await daemon.service.worktrees.recover()
+        assert not left.exists()
+        assert await daemon.service.worktrees.list() == []
+
+
+def test_all_worktrees_share_the_number_of_files_that_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worktree_list, "MOST_COUNTED", 7)
+    for name in ("one", "two"):
+        (tmp_path / name / "below").mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / name / "below" / f"{number}").write_text("12")
+    looks: list[None] = []
+    sizes = worktree_list.Sizes()
+
+    found = [sizes.of(tmp_path / name, lambda: looks.append(None)) for name in ("one", "two")]
+
+    assert found == [6, None] and len(looks) == 4

@@ -8,7 +8,6 @@ that has its new name is removed to the end, one that has not is as it was.
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from podiumd.runtime.worktree_list import (
     look_inside,
 )
 from podiumd.tools import git
+from podiumd.tools.delete import delete_tree
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
@@ -143,12 +143,13 @@ class WorktreeCare:
                 await self._forget(run_id)
                 raise failed
             failpoint("remove.after-make")
-            kept = await _finish(intended)
+            try:
+                kept = await _finish(intended)
+            except (GitError, OSError) as error:
+                raise _half_removed(intended.plan, str(error)) from error
             await self._forget(run_id)
             return kept
-        raise GitError(
-            f"git did not end within {REMOVE_SECONDS:g} s: the next start goes on with it"
-        )
+        raise _half_removed(intended.plan, f"it took more than {REMOVE_SECONDS:g} s")
 
     async def recover(self) -> None:
         """Find out what became of what the daemon before was about to do, and end it."""
@@ -271,7 +272,8 @@ async def _finish(intended: Intended) -> bool:
     plan, origin = intended.plan, GitCall(intended.plan.repository)
     if not await trio.to_thread.run_sync(os.path.lexists, plan.directory):
         await origin.run("worktree", "remove", "--force", "--force", "--", plan.directory)
-    await trio.to_thread.run_sync(_delete, _gone(plan.directory))
+    go_on = trio.from_thread.check_cancelled
+    await trio.to_thread.run_sync(delete_tree, _gone(plan.directory), go_on)
     name = f"refs/heads/{plan.branch}"
     if (
         intended.commit is None
@@ -282,13 +284,12 @@ async def _finish(intended: Intended) -> bool:
     return (await origin.run("update-ref", "-d", name, intended.commit)).returncode != 0
 
 
-def _delete(directory: str) -> None:
-    """Delete a directory with all that is in it, whatever its modes. Blocks."""
-    shutil.rmtree(directory, ignore_errors=True)
-    if os.path.lexists(directory):
-        for where, _, _ in os.walk(directory):
-            Path(where).chmod(0o700)
-        shutil.rmtree(directory)
+def _half_removed(plan: Worktree, why: str) -> PodiumError:
+    """What is said once the worktree is no longer where it was."""
+    return PodiumError(
+        f"The worktree is gone from '{plan.directory}', but not all of it is removed: {why}. "
+        f"What is left is in '{_gone(plan.directory)}'; the daemon's next start goes on with it."
+    )
 
 
 def _would_be_lost(inside: Inside) -> str | None:

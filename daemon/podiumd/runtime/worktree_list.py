@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -26,7 +27,7 @@ LOOK_SECONDS = 10.0
 
 MOST_NAMED = 20
 MOST_COUNTED = 200_000
-"""Files whose sizes are added up."""
+"""Files and directories that are looked at for sizes, of all worktrees together."""
 
 LONGEST_SLUG = 32
 SHORT = 8
@@ -78,8 +79,14 @@ async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | Non
 async def listed(context: Context) -> list[Json]:
     """Every worktree, with what is in it."""
     found = []
+    sizes = Sizes()
+    until = trio.current_time() + LOOK_SECONDS  # for all the sizes together
     for place in await trio.to_thread.run_sync(places, context.state):
-        size = await trio.to_thread.run_sync(size_of, place)
+        size = None
+        with trio.CancelScope(deadline=until):
+            size = await trio.to_thread.run_sync(
+                sizes.of, place, trio.from_thread.check_cancelled, abandon_on_cancel=True
+            )
         known = await run_of(context, place)
         row: Json = {"directory": str(place), "bytes": size}
         if known is None:
@@ -147,17 +154,25 @@ async def look_inside(plan: Worktree) -> Inside:
     )
 
 
-def size_of(place: Path) -> int | None:
-    """What the files in a directory take; ``None`` where there are too many to count. Blocks."""
-    total = count = 0
-    for directory, _, names in os.walk(place):
-        for name in names:
-            count += 1
-            if count > MOST_COUNTED:
+class Sizes:
+    """Adds up what files take, while there are not too many to look at."""
+
+    def __init__(self) -> None:
+        self._left = MOST_COUNTED
+
+    def of(self, place: Path, go_on: Callable[[], None]) -> int | None:
+        """What the files in a directory take; ``None`` where there are too many to look at.
+        ``go_on`` is called before each directory, and ends it by what it raises. Blocks."""
+        total = 0
+        for directory, below, names in os.walk(place):
+            go_on()
+            self._left -= len(below) + len(names)
+            if self._left < 0:
                 return None
-            try:
-                found = Path(directory, name).lstat()
-            except OSError:
-                continue
-            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
-    return total
+            for name in names:
+                try:
+                    found = Path(directory, name).lstat()
+                except OSError:
+                    continue
+                total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+        return total
