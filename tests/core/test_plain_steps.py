@@ -6,6 +6,7 @@ import pytest
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
+from podiumd.core import plain_steps
 from podiumd.core.recipe import Limits, Step
 from tests.core.builders import Play, a_command, a_question, a_recipe, a_step, leave, to
 
@@ -173,6 +174,19 @@ def test_a_person_decides_about_a_command_that_was_cut_off_and_must_not_be_repea
         assert play.reason == "changes-committed"
     else:
         assert play.reason == then
+
+
+def test_the_question_after_a_crash_says_what_still_ran_of_the_command_and_was_ended() -> None:
+    play = Play(a_recipe({"push": a_command("git", "push", irreversible=True)}))
+    question = plain_steps.cut_off_question(play.go().state, ("git push", "ssh host"))
+    assert question is not None
+    text, detail = question
+    assert "Nothing of it runs any more" in text and "is not known" in text
+    assert detail.splitlines() == [
+        "git push",
+        "still ran, and was ended at the daemon's start: git push",
+        "still ran, and was ended at the daemon's start: ssh host",
+    ]
 
 
 def test_going_on_after_damage_does_not_take_a_command_for_run() -> None:

@@ -8,14 +8,26 @@ import signal
 import pytest
 import trio
 
+from podiumd.tools.process import alive
 from tests.e2e.daemon import PodiumDaemon, Said, gone
 from tests.e2e.machine import GitRepo
 from tests.e2e.spools import until_written
 from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
+from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.claude
+
+PUSH = """
+initial = "push"
+[steps.push]
+shell = "echo begun > begun; sleep 600; echo done > done"
+irreversible = true
+[steps.push.on]
+passed = { exit = "conversation-complete" }
+failed = { exit = "not-pushed", class = "error" }
+"""
 
 LONG = "Thinking about it. " * 20
 ONCE = bash("echo ran >> made", LONG)
@@ -97,6 +109,32 @@ async def test_an_agent_killed_with_its_daemon_is_told_that_it_was_interrupted(
         "Work",
         "You were interrupted",
     ]
+
+
+async def test_a_command_that_must_not_be_repeated_is_ended_before_anybody_is_asked_about_it(
+    podium: PodiumDaemon, repo: GitRepo
+) -> None:
+    """Whoever answers 'continue' takes what is there: nothing may still be at work on it."""
+    begun = repo.path / "begun"
+    os.mkfifo(begun)
+    async with podium.running(podium.machine.recipe("push", PUSH), repo.path) as feed:
+        run_id = feed.seen[0]["run_id"]
+        with trio.fail_after(HANG_SECONDS):
+            await trio.to_thread.run_sync(begun.read_text, abandon_on_cancel=True)
+    await podium.kill9()
+    left = [identity for identity, line in podium.living() if "sleep 600" in line]
+    assert left, "the command goes on without its daemon"
+    await podium.start()
+    async with podium.follow(run_id) as feed:
+        asked = await feed.until("question.opened")
+        assert not any(alive(identity) for identity in left)
+        assert "Nothing of it runs any more" in asked["text"]
+        assert "still ran, and was ended" in asked["detail"]
+        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="continue")
+        run = await feed.end()
+    assert run["exit"]["reason"] == "conversation-complete"
+    assert not (repo.path / "done").exists()
+    assert await podium.rpc("sessions.locks") == [], "the tree is free for the next run"
 
 
 async def test_an_approval_outlives_its_daemon_and_its_tool_runs_once(

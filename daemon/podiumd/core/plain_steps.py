@@ -103,14 +103,20 @@ def how_it_failed(run: tuple[str, ...], exit_status: int | None) -> str:
     return f"{shlex.join(run)}: {how}"
 
 
-def cut_off_question(state: RunState) -> tuple[str, str] | None:
+def cut_off_question(state: RunState, ended: tuple[str, ...] = ()) -> tuple[str, str] | None:
     """What to ask, and to show, before a command is run that was cut off and must not be repeated
-    unseen: that its end is not recorded does not tell how far it came. ``None``: run it."""
+    unseen: that its end is not recorded does not tell how far it came. ``None``: run it.
+
+    ``ended``: the processes of it that a start has found alive, and ended."""
     step = state.current
     if step is None or not step.irreversible or state.next != f.Move(kind="run"):
         return None
-    text = f"The command of step '{state.step}' was cut off and must not be repeated unseen."
-    return text, shlex.join(command_line(state, step))
+    text = (
+        f"The command of step '{state.step}' was cut off and must not be repeated unseen. Nothing "
+        "of it runs any more; whether it had done its work is not known."
+    )
+    left = [f"still ran, and was ended at the daemon's start: {line}" for line in ended]
+    return text, "\n".join([shlex.join(command_line(state, step)), *left])
 
 
 def resume(d: Decision) -> None:

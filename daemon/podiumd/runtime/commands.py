@@ -38,9 +38,9 @@ async def run_next(actor: RunActor) -> None:
     await _RUN[move.kind](actor)
 
 
-async def end_leftovers(actor: RunActor) -> None:
-    """End what a crash left of the check, hook or command that is next."""
-    await sweep(_marker(actor.state))
+async def end_leftovers(actor: RunActor) -> list[str]:
+    """End what a crash left of the check, hook or command that is next; returns what that was."""
+    return await sweep(_marker(actor.state))
 
 
 async def _run_check(actor: RunActor) -> None:

@@ -15,6 +15,7 @@ from podiumd.core import commands as c
 from podiumd.core import plain_steps
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
+from podiumd.runtime.commands import end_leftovers
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.pending import pending_turn, with_report
 from podiumd.runtime.world import take_tree
@@ -109,10 +110,14 @@ async def ask_about_damage(actor: RunActor, damaged: str) -> None:
 async def ask_about_command(actor: RunActor) -> None:
     """Ask before a command is run again that must not be repeated unseen, and that was cut off.
 
+    What the crash left of it is ended first: who answers must not answer while it still works.
     Of a paused run that is asked when it goes on.
     """
-    state = actor.state
-    question = plain_steps.cut_off_question(state)
+    if plain_steps.cut_off_question(actor.state) is None:
+        return
+    ended = await end_leftovers(actor)
+    state = actor.state  # a person may have ended it meanwhile
+    question = plain_steps.cut_off_question(state, tuple(ended))
     if question is None or state.open_questions or state.paused or state.stop is not None:
         return
     at, mono = actor.stamp()
