@@ -52,6 +52,8 @@ class AnswerView:
         elif data.get("turn_id") == self._turn:
             if kind == "turn.output":
                 self._output(data)
+            elif kind == "reply.received":
+                self._answer(self._words.reply(data))
             elif kind == "turn.ended":
                 self._rest(data)
 
@@ -68,7 +70,7 @@ class AnswerView:
         """One turn waits for nothing but answers."""
 
     def rejoined(self) -> None:
-        """A daemon that was started again tells the running turn from its beginning."""
+        """What was streamed may come once more, or some of it never."""
         self._words.again()
 
     def finish(self) -> None:

@@ -134,7 +134,7 @@ class _Following:
     ) -> Json | None:
         events = self._events
         self._open = list(standing)
-        known = events.rejoined
+        known, broken = events.rejoined, events.breaks
         while True:
             self._out.aside.clear()
             taken = events.take()
@@ -147,9 +147,11 @@ class _Following:
                     return run
                 if until(event):
                     return None
+            if events.breaks != broken:
+                broken = events.breaks
+                self._view.rejoined()
             if events.rejoined != known:
                 known = events.rejoined
-                self._view.rejoined()
                 self._ask_again()
             if self._ctrl_c.taken():
                 self._interrupt()

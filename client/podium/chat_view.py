@@ -89,7 +89,7 @@ class TurnView:
         """One turn waits for nothing but answers, which are asked for as they come."""
 
     def rejoined(self) -> None:
-        """A daemon that was started again tells the running turn from its beginning."""
+        """What was streamed may come once more, or some of it never."""
         self._words.again()
 
     def finish(self) -> None:
@@ -119,6 +119,7 @@ class TurnView:
         return self._out.aside.columns
 
     def _reply_received(self, data: Json) -> None:
+        self._out.words(self._words.reply(data))
         self.model = str(data.get("model") or self.model)
         if data.get("fault"):
             self._out.note(f"! its reply cannot be read: {data['fault']}", "yellow")

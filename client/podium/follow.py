@@ -138,7 +138,7 @@ def follow(
     for its person, whether that is enough.
     """
     tick = 1.0 if text.Style(sys.stdout).smart else None
-    known, phase = events.rejoined, phase or Phase()
+    known, broken, phase = events.rejoined, events.breaks, phase or Phase()
     try:
         while True:
             taken = events.take()
@@ -151,9 +151,11 @@ def follow(
                     return None
                 if answers is not None:
                     answers.event(events.connection, event)
+            if events.breaks != broken:
+                broken = events.breaks
+                view.rejoined()
             if events.rejoined != known:
                 known = events.rejoined
-                view.rejoined()
                 phase.again()
             if not taken:
                 if phase.stands(events.connection, events.run_id) and events.caught_up():

@@ -132,7 +132,7 @@ class Narrator:
             self._note(f"  your turn: {say_command(run)}", "yellow")
 
     def rejoined(self) -> None:
-        """A daemon that was started again tells the running turn from its beginning."""
+        """What was streamed may come once more, or some of it never."""
         self._words.again()
 
     def finish(self) -> None:
@@ -229,6 +229,7 @@ class Narrator:
         return self._screen.write("\n".join(lines))
 
     def _reply_received(self, data: Json) -> None:
+        self._stream(self._words.reply(data))
         if data.get("fault"):
             self._note(f"! reply {data.get('number')} cannot be read: {data['fault']}", "yellow")
 

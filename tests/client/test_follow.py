@@ -109,6 +109,29 @@ def test_a_daemon_that_leaves_its_agents_at_work_is_waited_for(daemon: FakeDaemo
     assert "the daemon is back" in err
 
 
+def test_words_that_a_new_daemon_told_before_the_client_was_back_stand_in_their_place(
+    daemon: FakeDaemon,
+) -> None:
+    """A program gets each word once and in order."""
+    daemon.events = [stories.started(text="count")]
+    daemon.answers["sessions.prompt"] = {
+        "run_id": RUN_ID,
+        "turn_id": stories.TURN_ID,
+        "session_id": "5e55",
+    }
+    client = start(daemon, "prompt", "count")
+    daemon.wait_for("runs.events")
+    daemon.publish(stories.said("w1 w2 w"))
+    daemon.stop()
+    daemon.listen()
+    daemon.wait_for("runs.events", 2)
+    run = stories.ended(3)
+    daemon.publish(stories.said("5 w6"), stories.turn_ended(2, "w1 w2 w3 w4 w5 w6"), run)
+    out, _ = finish(client)
+
+    assert (client.returncode, out) == (0, "w1 w2 w3 w4 w5 w6\n")
+
+
 def test_a_queued_start_says_so(daemon: FakeDaemon) -> None:
     stories.recipe_daemon(daemon, stories.started(), stories.ended(2))
     daemon.answers["runs.start"] = {"run_id": RUN_ID, "status": "queued"}
