@@ -63,10 +63,12 @@ class Session:
         }
         agents = sorted({key.split(".")[1] for key in self._configured if key[:7] == "agents."})
         if agents and self.agent and self.agent not in agents:
-            known = ", ".join(agents)
-            raise Failure(
-                f"There is no agent '{text.fold(self.agent)}'; there are: {known}.", USAGE
-            )
+            from difflib import get_close_matches
+
+            near = get_close_matches(self.agent, agents, n=1)
+            nearest = f"the nearest is '{near[0]}'; " if near else ""
+            known = f"{nearest}there are: {', '.join(agents)}"
+            raise Failure(f"There is no agent '{text.fold(self.agent)}'; {known}.", USAGE)
         if self.id is None:
             return
         try:

@@ -8,6 +8,7 @@ from typing import Any
 from podium import text
 from podium.connection import call
 from podium.diff_words import counts, named, notes
+from podium.latest import run_meant
 
 Json = dict[str, Any]
 
@@ -15,8 +16,9 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 SECTIONS = (("committed", "In its commits"), ("uncommitted", "Not committed"))
 
 
-def diff(run_id: str, stat: bool, json: bool) -> int:
+def diff(run_id: str | None, stat: bool, json: bool) -> int:
     """``podium diff``."""
+    run_id = run_meant(run_id)
     told: Json = call("runs.diff", {"run_id": run_id, "patch": not stat})
     if json:
         text.emit_json(told)

@@ -122,7 +122,7 @@ RUNS = (
         "goes the patch alone, as 'git apply' takes it.",
         "podium diff 1a2b3c4d --stat",
         "commands_diff:diff",
-        (RUN, option("--stat", "the files and the number of lines only"), JSON),
+        (RUN_OR_LATEST, option("--stat", "the files and the number of lines only"), JSON),
     ),
     Command(
         ("attach",),

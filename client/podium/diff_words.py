@@ -78,7 +78,9 @@ def worktree_notes(run: Json) -> list[str]:
     if not tree:
         return []
     where, branch = text.fold(tree.get("directory")), text.fold(tree.get("branch"))
-    return [
-        f"its worktree stays: {where}, branch {branch}",
-        f"take its work: podium worktree merge {named}; podium worktree remove {named}",
-    ]
+    stays = f"its worktree stays: {where}, branch {branch}"
+    head = (run.get("left") or {}).get("head")
+    if head and head == run.get("base"):
+        return [stays, f"it has no commit of its own: podium worktree remove {named}"]
+    take = f"take its work: podium worktree merge {named}; podium worktree remove {named}"
+    return [stays, take]

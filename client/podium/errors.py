@@ -23,6 +23,7 @@ NOT_FOUND = -32002
 UNKNOWN_METHOD = -32601
 INVALID_PARAMETER = -32602
 ALREADY_ENDED = -32004
+AGENT_UNAVAILABLE = -32005
 
 LISTED_BY = {
     "run": "podium runs --all",
@@ -96,6 +97,8 @@ class Refusal(Failure):
     def _exit_code(self) -> int:
         if self.code == BUSY:
             return BUSY_START
+        if self.code == AGENT_UNAVAILABLE and self.data.get("known"):
+            return USAGE  # there is no agent of this name
         # Only a recipe's own parameters (-p) are named so: the others the client puts right.
         wrong = self.code == INVALID_PARAMETER and self.data.get("parameter") == "params"
         return USAGE if wrong else ERROR

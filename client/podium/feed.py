@@ -179,6 +179,11 @@ class Feed(ABC):
             taken.append(item)
         return taken
 
+    @property
+    def later(self) -> str:
+        """What to do once a daemon that was stopped is up again."""
+        return f"then {self.again} goes on"
+
     def _ask_again(self) -> None:
         self._count()
         try:
@@ -195,8 +200,7 @@ class Feed(ABC):
         """
         if self._stopped:
             raise Failure(
-                "The daemon was stopped. Nothing is lost: 'podium up' starts it, "
-                f"then {self.again} goes on.",
+                f"The daemon was stopped. Nothing is lost: 'podium up' starts it, {self.later}.",
                 NOT_RUNNING,
             )
         while True:

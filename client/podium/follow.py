@@ -98,6 +98,12 @@ class RunFeed(feed.Feed):
         self.again = f"'podium attach {run_id}'"
         super().__init__(connection, after_seq)
 
+    @property
+    def later(self) -> str:
+        """A recipe that was at work is paused then: following alone would wait for ever."""
+        resume = f"'podium resume {self.run_id}'"
+        return f"{resume} lets a recipe go on that was at work, and {self.again} follows it"
+
     def _subscribe(self) -> list[Json]:
         answer = self.connection.call(
             "runs.events", {"run_id": self.run_id, "after_seq": self._seq, "follow": True}

@@ -206,7 +206,11 @@ def test_a_session_that_nobody_knows_is_refused_at_once(daemon: FakeDaemon) -> N
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (("--agent", "cluade"), "There is no agent 'cluade'; there are: claude, native."),
+        (
+            ("--agent", "cluade"),
+            "There is no agent 'cluade'; the nearest is 'claude'; there are: claude, native.",
+        ),
+        (("--agent", "zz"), "There is no agent 'zz'; there are: claude, native."),
         (("--cwd", "/no/such"), "--cwd: '/no/such' is not a directory."),
     ],
 )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from podium.diff_words import worktree_notes
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal
 from tests.client.test_export import DIFF
@@ -72,3 +75,15 @@ def test_why_it_cannot_be_told_is_one_sentence(daemon: FakeDaemon) -> None:
     daemon.answers["runs.diff"] = refused
     done = podium(daemon, "diff", RUN_ID)
     assert (done.returncode, done.stderr) == (1, "podium: The run began outside git, in '/tmp'.\n")
+
+
+@pytest.mark.parametrize(("head", "merged"), [("c0ffee", False), ("decade", True), (None, True)])
+def test_only_a_worktree_with_commits_of_its_own_is_offered_for_merging(
+    head: str | None, merged: bool
+) -> None:
+    """Where what it left is not known, it may have some."""
+    tree = {"directory": "/x", "branch": "podium/x"}
+    run = {"run_id": RUN_ID, "worktree": tree, "base": "c0ffee", "left": {"head": head}}
+    stays, then = worktree_notes(run)
+    assert stays == "its worktree stays: /x, branch podium/x"
+    assert ("worktree merge" in then) is merged and "worktree remove" in then

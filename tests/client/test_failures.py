@@ -22,6 +22,13 @@ AGAIN = "try again when it is done, or"
 SHOW = "'podium show"
 TREE = "'podium attach d0544330', or '--worktree' for a checkout of the run's own"
 
+UNKNOWN_AGENT = Refused(
+    -32005,
+    "Agent 'cluade' cannot be used: there is no such agent. The nearest is 'claude'; there are: "
+    "claude, native.",
+    {"agent": "cluade", "known": ["claude", "native"]},
+)
+
 NEEDING_THE_DAEMON = [
     ["status"],
     ["runs", "--all"],
@@ -277,3 +284,21 @@ def test_a_fault_of_the_client_is_a_sentence_too(daemon: FakeDaemon) -> None:
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "PODIUM_DEBUG=1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "command"),
+    [("runs.start", ["run", "fix-it"]), ("sessions.prompt", ["prompt", "hi"])],
+)
+def test_an_agent_that_there_is_not_is_a_slip_of_the_person(
+    daemon: FakeDaemon, method: str, command: list[str]
+) -> None:
+    def refuse(_params: Any) -> Any:
+        raise UNKNOWN_AGENT
+
+    daemon.answers[method] = refuse
+
+    done = podium(daemon, *command, "--agent", "cluade")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "The nearest is 'claude'; there are: claude, native." in done.stderr

@@ -19,6 +19,11 @@ from tests.client.fake_daemon import (
 )
 from tests.client.terminal import Terminal
 
+RESUME = (
+    f"'podium resume {RUN_ID}' lets a recipe go on that was at work, and "
+    f"'podium attach {RUN_ID}' follows it"
+)
+
 
 def test_a_daemon_that_stays_away_is_given_up_with_the_command_that_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -52,10 +57,10 @@ def test_a_daemon_is_back_once_it_has_answered(
 @pytest.mark.parametrize(
     ("arguments", "asked"),
     [
-        (["attach", RUN_ID], f"'podium attach {RUN_ID}'"),
-        (["prompt", "words"], f"'podium attach {RUN_ID}'"),
-        (["runs", "log", RUN_ID, "--follow"], f"'podium attach {RUN_ID}'"),
-        (["show", SESSION_ID, "--follow"], f"'podium show {SESSION_ID} --follow'"),
+        (["attach", RUN_ID], RESUME),
+        (["prompt", "words"], RESUME),
+        (["runs", "log", RUN_ID, "--follow"], RESUME),
+        (["show", SESSION_ID, "--follow"], f"then 'podium show {SESSION_ID} --follow' goes on"),
     ],
 )
 def test_a_daemon_that_was_stopped_is_not_waited_for(
@@ -73,8 +78,7 @@ def test_a_daemon_that_was_stopped_is_not_waited_for(
 
     assert client.returncode == 6
     assert err.endswith(
-        f"podium: The daemon was stopped. Nothing is lost: 'podium up' starts it, then {asked} "
-        "goes on.\n"
+        f"podium: The daemon was stopped. Nothing is lost: 'podium up' starts it, {asked}.\n"
     )
     assert "went away" not in err
 

@@ -32,13 +32,17 @@ def test_the_active_run_is_meant_else_the_latest(
     attached = podium(daemon, "attach")
     log = podium(daemon, "runs", "log")
 
-    for done in (attached, log):
+    daemon.answers["runs.diff"] = {}
+    diff = podium(daemon, "diff", "--stat")
+
+    for done in (attached, log, diff):
         assert f"podium: {words}, {RUN_ID[:8]}: fix-it: slugs\n" in done.stderr
     assert {params["run_id"] for params in daemon.params_of("runs.events")} == {RUN_ID}
+    assert daemon.params_of("runs.diff") == [{"run_id": RUN_ID, "patch": False}]
 
 
 @pytest.mark.parametrize(
-    "command", [["attach"], ["runs", "show"], ["runs", "log"], ["runs", "export"]]
+    "command", [["attach"], ["runs", "show"], ["runs", "log"], ["runs", "export"], ["diff"]]
 )
 def test_where_there_is_no_run_yet_it_is_said_how_to_start_one(
     daemon: FakeDaemon, command: list[str]

@@ -60,6 +60,11 @@ def test_the_port_of_the_running_daemon_is_ours(tmp_path: Path, taken: int) -> N
 
     assert "phones connect to ws://x" in running(url="ws://x", enabled=True)
     assert running(problem="Port 1 is in use.") == "Port 1 is in use"
+    problem = "Port 1 is in use by another program. Stop that program, or set it to 0."
+    daemon = Daemon(pid=7, status={"gateway": {"problem": problem}})
+    found = only(gateway.port(replace(patient, daemon=daemon)))
+    assert found.message == "Port 1 is in use by another program"
+    assert found.fix.startswith("stop that program, or set it to 0, then 'podium ")
     assert running(enabled=False) == "the running daemon has its gateway off"
     silent = replace(patient, daemon=Daemon(pid=7, silent="x"))
     assert only(gateway.port(silent)).state == "warn"

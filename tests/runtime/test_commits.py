@@ -76,6 +76,17 @@ def test_the_whole_home_and_the_whole_disk_are_asked_about(
         assert "--anyway" in raised.value.data["fix"]
 
 
+@pytest.mark.parametrize("place", ["home", "root"])
+def test_nobody_is_told_to_make_a_repository_of_the_whole_home_or_disk(
+    tmp_path: Path, place: str
+) -> None:
+    where = "/" if place == "root" else str(tmp_path)
+    recipe = a_recipe({"commit": a_step(commits=True)})
+    with pytest.raises(Refused) as raised:
+        check_place(recipe, where, None, anyway=False, home=str(tmp_path))
+    assert raised.value.data["fix"] == "Start it in a repository (--cwd DIR)."
+
+
 async def test_home_asks_once_more_over_the_service_too(
     machine: Machine, repository: Path, committing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -303,8 +303,12 @@ async def test_a_session_that_nobody_knows_and_an_agent_that_is_not_there_are_re
         assert missing.value.data == {"kind": "session", "id": "unheard-of"}
         with pytest.raises(NotFound, match="no recipe"):
             await daemon.start("unheard-of")
-        with pytest.raises(AgentUnavailable, match="no such agent"):
+        with pytest.raises(AgentUnavailable, match="no such agent") as unknown:
             await daemon.prompt(agent="unheard-of")
+        known = unknown.value.data["known"]
+        assert unknown.value.data["fix"] == f"There are: {', '.join(known)}."
+        with pytest.raises(AgentUnavailable, match=f"The nearest is '{known[0]}'; there are"):
+            await daemon.start(one, agent=f"{known[0]}x")
         machine.agent.problem = "it is not installed."
         with pytest.raises(AgentUnavailable, match="not installed"):
             await daemon.start(one)

@@ -174,7 +174,10 @@ def identity(subject: Subject) -> list[Check]:
     for wanted in IDENTITIES:
         said, fault = ask(program, ["var", wanted], environ)
         if fault:
-            message = "git does not know who you are: what agents change cannot be committed"
+            message = (
+                "git does not know who you are: what agents change can be committed only in a "
+                "repository whose own settings say it"
+            )
             fix = (
                 "git config --global user.name 'Your Name' and git config --global user.email "
                 "you@example.org"

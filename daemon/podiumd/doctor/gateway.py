@@ -28,7 +28,10 @@ def port(subject: Subject) -> list[Check]:
         return [ok("port", "the gateway is off (gateway.enabled)")]
     told = (status or {}).get("gateway") or {}
     if told.get("problem"):
-        return [broken("port", str(told["problem"]).rstrip("."), f"then {subject.restart}")]
+        # A sentence with what is wrong, and one with what to do.
+        message, _, todo = str(told["problem"]).rstrip(".").partition(". ")
+        fix = f"{todo[:1].lower()}{todo[1:]}, then {subject.restart}" if todo else subject.restart
+        return [broken("port", message, fix)]
     if told.get("url"):
         return [ok("port", f"the daemon listens: phones connect to {told['url']}")]
     if status is not None and not told.get("enabled"):

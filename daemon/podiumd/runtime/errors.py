@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from podiumd.core.findings import closest
 from podiumd.tools.disk import is_full
 
 FULL_RETRY_MS = 5000
@@ -73,6 +74,15 @@ class AgentUnavailable(PodiumError):
             reason=reason,
             fix=fix,
         )
+
+
+def unknown_agent(agent: str, known: list[str]) -> AgentUnavailable:
+    """Refuse a name that no agent has. ``data``: ``known`` too, the names that there are."""
+    match = closest(agent, known)
+    near = f"The nearest is '{match}'; there are" if match else "There are"
+    refused = AgentUnavailable(agent, "there is no such agent.", f"{near}: {', '.join(known)}.")
+    refused.data["known"] = known
+    return refused
 
 
 class Refused(PodiumError):

@@ -25,14 +25,17 @@ def check_place(
     """
     if not recipe.commits:
         return
+    odd = ("/", os.path.realpath(home or Path.home()))
     if top is None:
+        # A repository of the whole home or disk would be the next refusal.
+        begin = "" if os.path.realpath(where) in odd else "Run 'git init' there, or start"
         raise Refused(
             f"'{where}' is no git repository, and recipe '{recipe.id}' commits.",
             what=NO_REPOSITORY,
-            fix="Run 'git init' there, or start it in a repository (--cwd DIR).",
+            fix=f"{begin or 'Start'} it in a repository (--cwd DIR).",
         )
     place = "the root of the file system" if top == "/" else "your whole home"
-    if top in ("/", os.path.realpath(home or Path.home())) and not anyway:
+    if top in odd and not anyway:
         raise Refused(
             f"'{top}' is {place}, and recipe '{recipe.id}' works in all of it and commits.",
             what=UNUSUAL_PLACE,

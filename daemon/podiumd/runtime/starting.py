@@ -27,6 +27,7 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
+    unknown_agent,
 )
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
@@ -203,8 +204,7 @@ async def require_agent(context: Context, name: str) -> Agent:
     """
     agent = context.agents.get(name)
     if agent is None:
-        known = ", ".join(sorted(context.agents))
-        raise AgentUnavailable(name, "there is no such agent.", f"Known agents: {known}.")
+        raise unknown_agent(name, sorted(context.agents))
     reason = await agent.driver.available(agent.command, agent.environment(""))
     if reason is not None:
         raise AgentUnavailable(name, reason, agent.fix)
