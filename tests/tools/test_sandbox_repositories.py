@@ -17,7 +17,7 @@ import pygit2
 import pytest
 import trio
 
-from podiumd.tools.boundary import RECORD, Placeholders, make_up_for
+from podiumd.tools.boundary import RECORD, Placeholders, Tidied, make_up_for
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult
@@ -145,7 +145,7 @@ async def test_repositories_in_heaps_hidden_and_deep_ones_keep_what_they_name(
         "echo evil > $git/hooks/pre-commit; echo ../.. > $git/commondir; mv $git $git-gone; done"
     )
 
-    assert done.tidied == ((), ())
+    assert done.tidied == Tidied()
     assert [(git / "config").read_bytes() for git in kept] == before
     assert not any((git / "hooks/pre-commit").exists() for git in kept)
     assert not any((git / "commondir").exists() for git in kept)
@@ -167,7 +167,7 @@ async def test_what_is_beyond_the_bound_is_looked_at_and_told(
 
     assert done.tidied.changed == (f"{last}",)
     assert (last / "config").read_text().endswith("evil\n")
-    assert quiet.tidied == ((), ())
+    assert quiet.tidied == Tidied()
 
 
 async def test_a_repository_that_a_command_makes_within_the_tree_runs_nothing(
@@ -263,9 +263,10 @@ async def test_what_a_killed_daemon_left_is_made_up_for_by_what_was_written_down
     (inside.project / "HEAD").write_text("ref: refs/heads/main\n")
     assert record.stat().st_mode & 0o777 == 0o600
 
-    removed, changed = make_up_for(record)
+    removed, changed, unsettled = make_up_for(record)
 
     left = ("/.git/commondir", "/.git/refs/heads/away", "/HEAD")
-    assert set(removed) == {f"{inside.project}{name}" for name in left} and changed == ()
+    assert set(removed) == {f"{inside.project}{name}" for name in left}
+    assert changed == unsettled == ()
     assert not any(os.path.lexists(path) for path in removed)
-    assert make_up_for(record) == ((), ()), "again is harmless"
+    assert make_up_for(record) == Tidied(), "again is harmless"

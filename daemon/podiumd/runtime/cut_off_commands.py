@@ -24,7 +24,7 @@ async def tidy_after_commands(context: Context) -> None:
         except OSError as error:
             context.log("Command not tidied up", "error", turn_id=turn_id, reason=str(error))
             continue
-        found = {"removed": tidied.removed, "changed": tidied.changed}
+        found = {"removed": tidied.removed, "changed": tidied.changed, "left": tidied.left}
         context.log("Command of an earlier daemon tidied up", "warning", turn_id=turn_id, **found)
 
 

@@ -7,7 +7,6 @@ for at the next start, before any git looks at the tree.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import tempfile
 import threading
@@ -21,12 +20,28 @@ import msgspec
 
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
+from podiumd.tools.owner_rights import is_gone, is_removed, make_writable, status_of
 from podiumd.tools.repository_links import odd_entries
-from podiumd.tools.sandbox_places import PLACED, Places, is_own_worktree, is_placed, modules_of
+from podiumd.tools.sandbox_places import (
+    MOST_MODULES,
+    PLACED,
+    Places,
+    is_own_worktree,
+    is_placed,
+    modules_of,
+)
 
 RECORD: Final = "boundary.json"
 """The file of a boundary in the directory of its turn."""
 
+
+LEFT: Final = (
+    "a command has left what may lead git astray, so no further command and no commit of this turn "
+    "is made: {}; put it right yourself, then go on with a new prompt"
+)
+"""What people and the model are told; what was left stands in it."""
+
+_TOLD = 10
 
 SET_ASIDE: Final = "git-set-aside"
 """How the names begin that a ``.git`` gets which may not stay."""
@@ -34,16 +49,19 @@ SET_ASIDE: Final = "git-set-aside"
 
 class Tidied(NamedTuple):
     """``removed`` is what may not stay. ``changed`` are settings and hooks of repositories beyond
-    the bound of what the sandbox keeps: they stay as the command has left them."""
+    the bound of what the sandbox keeps: they stay as the command has left them. ``left`` says, in
+    words, what could not be put right or looked at: no git may run there."""
 
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """A tree before a command. ``odd`` are the links and the like in the ``repositories``,
     ``known`` the repositories that there were, ``unkept`` those that are looked at alone, with
-    what they are like; the rest as in ``Places``."""
+    what they are like; ``shut`` what could not be looked into, ``whole`` whether the look came to
+    its end; the rest as in ``Places``."""
 
     root: str
     unwanted: tuple[str, ...] = ()
@@ -52,19 +70,24 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     odd: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     unkept: dict[str, str] = {}
+    shut: tuple[str, ...] = ()
+    whole: bool = True
 
 
 def boundary_of(places: Places, nested: Repositories) -> Boundary:
     """The boundary of a tree that is as its ``places`` say. Blocks."""
     known = (*nested.gits, *nested.laid_out)
+    odd = odd_entries(places.repositories)
     return Boundary(
         root=places.root,
         unwanted=places.unwanted,
         placed=places.placed,
         repositories=places.repositories,
-        odd=tuple(odd_entries(places.repositories)),
+        odd=tuple(odd.entries),
         known=(*(f"{one}" for one in known), *places.modules),
         unkept={path: _mark(Path(path)) for path in places.unkept},
+        shut=(*map(str, nested.shut), *odd.shut),
+        whole=nested.whole and not _are_too_many(places.repositories),
     )
 
 
@@ -72,22 +95,45 @@ def tidy(boundary: Boundary, look: RepositoryLook) -> Tidied:
     """Remove what a command may not leave. Blocks; again is harmless.
 
     A repository that it made, other than a harmless one, is none any more: what is laid out as one
-    loses its HEAD, a ``.git`` its name as well. All else in it stays.
+    loses its HEAD, a ``.git`` its name as well. All else in it stays. Nothing counts as removed
+    that is not gone.
     """
+    try:
+        return _tidied(boundary, look)
+    except OSError as error:  # whatever else is wrong there: git may not run by chance
+        return Tidied(left=(f"{error}",))
+
+
+def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
+    now = look.look()  # first: it gives back the rights that all the rest needs
+    odd = odd_entries(boundary.repositories)
     made = [path for path in map(_made, boundary.unwanted) if path is not None]
-    made += sorted(odd_entries(boundary.repositories) - set(boundary.odd))
-    for path in made:
-        _remove(path)
+    made += sorted(odd.entries - set(boundary.odd))
+    removed = {path: is_removed(path) for path in made}
     known = set(boundary.known)
     common = [Path(path) for path in boundary.repositories]
-    now = look.look()
+    crowded = boundary.whole and _are_too_many(boundary.repositories)
     modules = [module for path in common for module in modules_of(path)]
     heads = [path / "HEAD" for path in (*now.laid_out, *modules) if f"{path}" not in known]
     gits = [path for path in now.gits if f"{path}" not in known and not _is_harmless(path, common)]
-    for one in (*heads, *gits):
-        _disarm(one)
+    removed |= {f"{one}": _is_disarmed(one) for one in (*heads, *gits) if not is_gone(f"{one}")}
     changed = (path for path, mark in boundary.unkept.items() if _mark(Path(path)) != mark)
-    return Tidied((*made, *(f"{path}" for path in (*heads, *gits))), tuple(changed))
+    left = [f"'{path}' could not be removed" for path, gone in removed.items() if not gone]
+    shut = sorted({*map(str, now.shut), *odd.shut} - set(boundary.shut))
+    left += [f"'{path}' could not be looked into" for path in shut]
+    if boundary.whole and not now.whole:
+        left.append(f"the tree has more than {look.most} directories now, and no more are searched")
+    if crowded:
+        left.append(f"a repository has {MOST_MODULES} submodules now, and no more are searched")
+    gone = (path for path, is_gone in removed.items() if is_gone)
+    if len(left) > _TOLD:
+        left[_TOLD:] = [f"and {len(left) - _TOLD} more of that kind"]
+    return Tidied(tuple(gone), tuple(changed), tuple(left))
+
+
+def _are_too_many(repositories: Iterable[str]) -> bool:
+    """Whether one has more submodules than are looked for."""
+    return any(len(modules_of(Path(path))) >= MOST_MODULES for path in repositories)
 
 
 def _is_harmless(git: Path, repositories: list[Path]) -> bool:
@@ -95,15 +141,16 @@ def _is_harmless(git: Path, repositories: list[Path]) -> bool:
     return is_plain(git) or is_own_worktree(git, repositories)
 
 
-def _disarm(path: Path) -> None:
-    """Take from a repository what makes it one. A ``.git`` goes by another name then: git takes
-    one that is none for a fault, of the tree around it too."""
-    if path.name == "HEAD" or path.is_symlink() or not path.is_dir():
-        _remove(f"{path}")
-        return
-    _remove(f"{path / 'HEAD'}")
+def _is_disarmed(path: Path) -> bool:
+    """Take from a repository what makes it one; whether that is gone. A ``.git`` goes by another
+    name then: git takes one that is none for a fault, of the tree around it too."""
+    if path.name == "HEAD" or not stat.S_ISDIR(status_of(f"{path}").st_mode):
+        return is_removed(f"{path}")
+    without_head = is_removed(f"{path / 'HEAD'}")
     with suppress(OSError):
+        make_writable(f"{path.parent}")
         path.rename(tempfile.mkdtemp(prefix=f"{SET_ASIDE}-", dir=path.parent))
+    return without_head and is_gone(f"{path}")
 
 
 class Placeholders:
@@ -139,8 +186,15 @@ class Placeholders:
             if self._needed[path] <= 0:
                 del self._needed[path]
                 # Else git has put something in its place meanwhile: ``sparse-checkout`` does.
-                if is_placed(Path(path)):
-                    _remove(path)
+                if _is_placed(path):
+                    is_removed(path)
+
+
+def _is_placed(path: str) -> bool:
+    """Whether a placeholder stands there, in a directory that a command has shut as well."""
+    with suppress(OSError):
+        status_of(path)
+    return is_placed(Path(path))
 
 
 def write_down(boundary: Boundary, record: Path) -> None:
@@ -151,7 +205,37 @@ def write_down(boundary: Boundary, record: Path) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(record)
-    above = os.open(record.parent, os.O_RDONLY | os.O_DIRECTORY)
+    _keep_names(record.parent)
+
+
+def close_record(record: Path, left: tuple[str, ...]) -> None:
+    """The command is over: its boundary goes, and what was ``left`` is kept for as long as the
+    turn lasts. Blocks. Raises ``OSError``."""
+    if left:
+        with open(_left_beside(record), "wb") as file:
+            file.write(msgspec.json.encode(left))
+            file.flush()
+            os.fsync(file.fileno())
+        _keep_names(record.parent)
+    record.unlink(missing_ok=True)
+
+
+def left_before(record: Path) -> tuple[str, ...]:
+    """What earlier commands of the turn have left, under a daemon before too. Blocks."""
+    try:
+        return msgspec.json.decode(_left_beside(record).read_bytes(), type=tuple[str, ...])
+    except FileNotFoundError:
+        return ()
+    except (OSError, msgspec.DecodeError) as error:
+        return (f"what it was cannot be read: {error}",)
+
+
+def _left_beside(record: Path) -> Path:
+    return record.with_suffix(".left")
+
+
+def _keep_names(directory: Path) -> None:
+    above = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(above)
     finally:
@@ -165,12 +249,10 @@ def make_up_for(record: Path) -> Tidied:
         boundary = msgspec.json.decode(record.read_bytes(), type=Boundary)
     except (OSError, msgspec.DecodeError):
         return Tidied()
-    placed = [path for path in boundary.placed if is_placed(Path(path))]
-    for path in placed:
-        _remove(path)
+    placed = [path for path in boundary.placed if _is_placed(path) and is_removed(path)]
     tidied = tidy(boundary, RepositoryLook(Path(boundary.root)))
-    record.unlink()
-    return Tidied((*placed, *tidied.removed), tidied.changed)
+    close_record(record, tidied.left)
+    return tidied._replace(removed=(*placed, *tidied.removed))
 
 
 def _mark(git: Path) -> str:
@@ -202,16 +284,9 @@ def _made(path: str) -> str | None:
     A link in the place of a directory above is what leads there: nothing behind it is touched.
     """
     for one in (*reversed(Path(path).parents), Path(path)):
-        if one.is_symlink():
-            return f"{one}"
-    if not os.path.lexists(path) or (path.endswith("/.git") and is_plain(Path(path))):
-        return None
-    return path
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            shutil.rmtree(path)
-        else:
-            Path(path).unlink()
+        try:
+            if stat.S_ISLNK(status_of(f"{one}").st_mode):
+                return f"{one}"
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+    return None if path.endswith("/.git") and is_plain(Path(path)) else path

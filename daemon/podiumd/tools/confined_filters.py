@@ -15,6 +15,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.tools.boundary import LEFT
 from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
 
@@ -59,11 +60,16 @@ class ConfinedFilters:
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Have the sandbox ready for the block, and put right after it what it may not leave."""
+        """Have the sandbox ready for the block, and put right after it what it may not leave.
+
+        Raises ``OSError``, also where that cannot be put right.
+        """
         await trio.to_thread.run_sync(self._enclosure.prepare)
         try:
             yield
         finally:
             with trio.CancelScope(shield=True):  # bounded: a sweep gives up after some seconds
                 await sweep(self._turn_id)
-                await trio.to_thread.run_sync(self._enclosure.tidy)
+                tidied = await trio.to_thread.run_sync(self._enclosure.tidy)
+        if tidied.left:
+            raise OSError(LEFT.format("; ".join(tidied.left)))

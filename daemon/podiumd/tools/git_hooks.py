@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from podiumd.tools.boundary import LEFT
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError, settings_of_repository
 from podiumd.tools.git_settings import names_hooks
@@ -49,7 +50,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
         """Run a hook; ``index`` is the index file that it sees.
 
         Raises ``HookFailed`` where it ends with another status than 0, or not in time; ``GitError``
-        where none may be run.
+        where none may be run, and where it left what could not be put right.
         """
         if self.shut:
             raise GitError(f"the hook {name} of this repository was not run: {self.shut}")
@@ -72,6 +73,8 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
             limit_seconds=HOOK_SECONDS,
             pass_fds=self.pass_fds,
         )
+        if done.tidied.left:
+            raise GitError(LEFT.format("; ".join(done.tidied.left)))
         if done.exit_status == 0:
             return
         said = done.message or f"status {done.exit_status}"

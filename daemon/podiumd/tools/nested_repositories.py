@@ -3,11 +3,12 @@ tools have fetched, and directories that are laid out as one without a ``.git``.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from podiumd.tools.owner_rights import entries_of, status_of
 
 MOST_DIRECTORIES: Final = 100_000
 """Directories that are looked into; the nearer ones first."""
@@ -17,11 +18,12 @@ _SETTLED_NS: Final = 2_000_000_000
 class Repositories(NamedTuple):
     """``gits`` are their ``.git``, a directory, a file or a link; ``laid_out`` the directories
     that are one themselves; the nearer ones first. ``whole``: the tree has no more directories
-    than are looked into."""
+    than are looked into. ``shut`` are those that cannot be."""
 
     gits: tuple[Path, ...] = ()
     laid_out: tuple[Path, ...] = ()
     whole: bool = True
+    shut: tuple[Path, ...] = ()
 
 
 class _Directory(NamedTuple):
@@ -39,7 +41,7 @@ class RepositoryLook:
 
     def __init__(self, root: Path, most: int = MOST_DIRECTORIES) -> None:
         self._root = f"{root}"
-        self._most = most
+        self.most = most
         self._known: dict[str, _Directory] = {}
         self._looked = 0
 
@@ -48,12 +50,16 @@ class RepositoryLook:
         began, seen = time.time_ns(), dict[str, _Directory]()
         gits: list[Path] = []
         laid_out: list[Path] = []
+        shut: list[Path] = []
         left = deque([self._root])
-        while left and len(seen) < self._most:
+        while left and len(seen) < self.most:
             path = left.popleft()
             try:
                 found = self._directory(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # gone meanwhile
             except OSError:
+                shut.append(Path(path))
                 continue
             seen[path] = found
             if found.has_git and path != self._root:
@@ -62,20 +68,19 @@ class RepositoryLook:
                 laid_out.append(Path(path))
             left.extend(f"{path}/{name}" for name in found.below)
         self._known, self._looked = seen, began
-        return Repositories(tuple(gits), tuple(laid_out), not left)
+        return Repositories(tuple(gits), tuple(laid_out), not left, tuple(shut))
 
     def _directory(self, path: str) -> _Directory:
-        changed = os.lstat(path).st_ctime_ns
+        changed = status_of(path).st_ctime_ns
         known = self._known.get(path)
         # What changed just before it was looked into may have changed after it within one tick.
         if known is not None and changed == known.changed < self._looked - _SETTLED_NS:
             return known
         names, below = set[str](), []
-        with os.scandir(path) as entries:
-            for entry in entries:
-                names.add(entry.name)
-                if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
-                    below.append(entry.name)
+        for entry in entries_of(path):
+            names.add(entry.name)
+            if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                below.append(entry.name)
         has = names.issuperset
         laid_out = has(("HEAD", "commondir")) or has(("HEAD", "objects", "refs"))
         return _Directory(changed, tuple(below), ".git" in names, laid_out)

@@ -12,6 +12,7 @@ import re
 import stat
 from pathlib import Path
 
+from podiumd.tools.owner_rights import status_of
 from podiumd.tools.plain_file import read_plain
 from podiumd.tools.repository_links import odd_entries
 
@@ -33,7 +34,9 @@ def is_plain(git: Path) -> bool:
     """Whether the directory ``git`` is a repository without hooks and links, and with harmless
     settings alone, written as git writes them. Blocks."""
     try:
-        if not stat.S_ISDIR(git.lstat().st_mode):
+        if not stat.S_ISDIR(status_of(f"{git}").st_mode):
+            return False
+        if any(odd_entries([f"{git}"])):  # first: it gives rights back that the rest needs
             return False
         hooks = git / "hooks"
         named = [path.name for path in hooks.iterdir()] if os.path.lexists(hooks) else []
@@ -43,8 +46,6 @@ def is_plain(git: Path) -> bool:
             return False
         # Remotes as git wrote them long ago: their addresses may be paths.
         if any(_holds_files(git / name) for name in ("branches", "remotes")):
-            return False
-        if odd_entries([f"{git}"]):
             return False
         return _harmless(read_plain(git / "config", _LARGEST_CONFIG).decode())
     except (OSError, UnicodeDecodeError):

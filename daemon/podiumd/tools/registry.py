@@ -17,6 +17,7 @@ from podiumd.core import action_args as args
 from podiumd.core.actions import Action
 from podiumd.core.loop_facts import FileChange, Result
 from podiumd.tools import files
+from podiumd.tools.boundary import LEFT
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit_identity import unknown_committer
@@ -228,6 +229,8 @@ class Toolbox:
             pass_fds=self._leases(enclosure),
             on_output=on_output,
         )
+        if done.tidied.left:  # no git looks there any more
+            return Done(_of_command(action, done, notice, 0))
         changes, more = await self._watch.between(before)
         return Done(_of_command(action, done, notice, more), changes)
 
@@ -280,7 +283,8 @@ def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Resul
         said = f"ended by signal {-done.exit_status} after {done.seconds:.1f} s"
     else:
         said = f"exit code {done.exit_status} after {done.seconds:.1f} s"
-    parts = [said]
+    left = LEFT.format("; ".join(done.tidied.left))
+    parts = [left, said] if done.tidied.left else [said]
     if done.stopped:
         parts.append(f"what it had left running was ended: {', '.join(done.stopped[:5])}")
     if done.tidied.removed:
@@ -295,7 +299,8 @@ def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Resul
         parts.append(notice)
     return Result(
         action=action,
-        success=done.exit_status == 0,
+        success=done.exit_status == 0 and not done.tidied.left,
+        critical=bool(done.tidied.left),
         message="; ".join(parts),
         output=done.output,
     )

@@ -6,31 +6,38 @@ leads, outside of the sandbox that the link was made in. From a pipe it would re
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
+from typing import NamedTuple
+
+from podiumd.tools.owner_rights import entries_of
 
 # Large, and written to by content alone: a link there leads nothing of meaning elsewhere.
 _HEAPS = ("objects", "lfs", "annex")
 _NAMES = ("refs", "logs")  # below these a directory of any name is part of a name
 
 
-def odd_entries(repositories: Iterable[str]) -> frozenset[str]:
-    """The links, pipes, sockets and devices in these directories. Blocks.
+class Odd(NamedTuple):
+    """``entries`` are links, pipes, sockets and devices, ``shut`` what cannot be looked into."""
 
-    What cannot be looked into is passed over.
-    """
-    found: set[str] = set()
+    entries: frozenset[str] = frozenset()
+    shut: frozenset[str] = frozenset()
+
+
+def odd_entries(repositories: Iterable[str]) -> Odd:
+    """What is odd in these directories. Blocks."""
+    found, shut = set[str](), set[str]()
     left = [(path, False) for path in repositories]
     while left:
         directory, named = left.pop()
         try:
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        if named or entry.name not in _HEAPS:
-                            left.append((entry.path, named or entry.name in _NAMES))
-                    elif not entry.is_file(follow_symlinks=False):
-                        found.add(entry.path)
+            for entry in entries_of(directory):
+                if entry.is_dir(follow_symlinks=False):
+                    if named or entry.name not in _HEAPS:
+                        left.append((entry.path, named or entry.name in _NAMES))
+                elif not entry.is_file(follow_symlinks=False):
+                    found.add(entry.path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # gone meanwhile
         except OSError:
-            continue
-    return frozenset(found)
+            shut.add(directory)
+    return Odd(frozenset(found), frozenset(shut))

@@ -23,10 +23,13 @@ import msgspec
 import trio
 
 from podiumd.tools.boundary import (
+    LEFT,
     Boundary,
     Placeholders,
     Tidied,
     boundary_of,
+    close_record,
+    left_before,
     tidy,
     write_down,
 )
@@ -80,7 +83,8 @@ class Enclosure(Protocol):
 
 class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     """See ``Enclosure``: ``prefix`` stands before the command. ``record`` is where the boundary
-    is written down; ``placeholders`` are those of the daemon, where files are put at all."""
+    is written down; ``placeholders`` are those of the daemon, where files are put at all. ``left``
+    is what commands of the turn have left that was not put right."""
 
     prefix: tuple[str, ...]
     variables: dict[str, str]
@@ -88,6 +92,7 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     look: RepositoryLook | None = None
     record: Path | None = None
     placeholders: Placeholders | None = None
+    left: list[str] = []
 
     def command(self, argv: Sequence[str]) -> list[str]:
         return [*self.prefix, *argv]
@@ -98,6 +103,8 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
         } | self.variables
 
     def prepare(self) -> None:
+        if self.left:
+            raise OSError(LEFT.format("; ".join(self.left)))
         if self.boundary is None:
             return
         if self.record is not None:
@@ -111,8 +118,9 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
         if self.placeholders is not None:
             self.placeholders.take_away(self.boundary.placed)
         tidied = tidy(self.boundary, self.look)
+        self.left.extend(tidied.left)
         if self.record is not None:
-            self.record.unlink(missing_ok=True)
+            close_record(self.record, tidied.left)
         return tidied
 
 
@@ -197,17 +205,22 @@ class Sandbox:
         self._record = record
         self._placeholders = placeholders or Placeholders()
         self._looks: dict[Path, tuple[RepositoryLook, Repositories]] = {}
+        self._left: list[str] = []
 
     async def enclose(self, root: Path, scratch: Path) -> tuple[Enclosed | None, str]:
         """The sandbox for commands in ``root``, or ``None`` where they run without one.
 
         Parameters: ``scratch`` is a directory of the turn, for temporary files where the sandbox
         has none of its own. Also returns a notice: once, that there is none. Raises
-        ``SandboxRefused`` where one is required, and where there is one and ``root`` is a
-        directory that it cannot shut in.
+        ``SandboxRefused`` where one is required, where there is one and ``root`` is a directory
+        that it cannot shut in, and where a command of the turn has left what git could run.
         """
         if self.policy == "off":
             return None, ""
+        if self._record is not None and not self._left:
+            self._left.extend(await trio.to_thread.run_sync(left_before, self._record))
+        if self._left:
+            raise SandboxRefused(LEFT.format("; ".join(self._left)))
         program, fault = await self._probe.program()
         if self.policy == "required" and (old := await self._probe.git_fault()):
             raise SandboxRefused(f"a sandbox is required, and {old}: install a newer git")
@@ -269,6 +282,7 @@ class Sandbox:
             record=self._record,
             # There the profile itself keeps such files from being made.
             placeholders=None if darwin else self._placeholders,
+            left=self._left,
         )
 
 

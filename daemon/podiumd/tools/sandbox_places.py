@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from podiumd.tools.owner_rights import entries_of
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 _HOMES = ("/home", "/root", "/Users")
@@ -28,7 +29,7 @@ _TOOLS = (
     ".volta", "anaconda3", "go/bin", "go/pkg", "miniconda3",
 )  # fmt: skip
 _SECRETS = (".cargo/credentials", ".cargo/credentials.toml", ".local/share/uv/credentials")
-_MOST_MODULES = 1000
+MOST_MODULES = 1000
 _MOST_CONFIG = 1024 * 1024
 MOST_NEAR, MOST_MOUNTS = 40, 400
 """Repositories within the tree in which a command can commit, the nearer ones; and how many mounts
@@ -327,18 +328,22 @@ def _common(directory: Path) -> Path:
 def modules_of(common: Path) -> list[Path]:
     """The repositories of submodules, which lie below ``modules`` at any depth."""
     found: list[Path] = []
-    for directory, names, files in os.walk(common / "modules"):
-        if "HEAD" in files:
-            found.append(Path(directory))
-            names[:] = [name for name in names if name == "modules"]
-        if len(found) >= _MOST_MODULES:
-            break
+    left = [f"{common / 'modules'}"]
+    while left and len(found) < MOST_MODULES:
+        directory = left.pop()
+        with suppress(OSError):
+            entries = entries_of(directory)
+            below = {one.name for one in entries if one.is_dir(follow_symlinks=False)}
+            if any(one.name == "HEAD" for one in entries if one.name not in below):
+                found.append(Path(directory))
+                below &= {"modules"}
+            left += [f"{directory}/{name}" for name in sorted(below, reverse=True)]
     return found
 
 
 def _children(directory: Path) -> list[Path]:
     try:
         found = [path for path in directory.iterdir() if path.is_dir() and not path.is_symlink()]
-        return sorted(found)[:_MOST_MODULES]
+        return sorted(found)[:MOST_MODULES]
     except OSError:
         return []
