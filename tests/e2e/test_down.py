@@ -43,7 +43,7 @@ async def test_everyone_who_follows_is_told_what_down_has_ended(
             await screen.until('"question.opened"')
         assert (await podium.cli("down")).code == 0
         for screen in screens:
-            assert "user-requested" in await screen.until('"run.ended"')
+            assert '"run.ended"' in await screen.until("user-requested")
 
 
 async def test_a_daemon_without_its_socket_is_named_and_can_be_stopped(

@@ -124,7 +124,7 @@ async def test_two_runs_share_a_checkout_only_through_a_worktree(
         run = await first.end()
     assert run["exit"]["reason"] == other["exit"]["reason"] == "turn-complete"
     assert repo.subjects == ["Add one", "Begin"]
-    branch = f"podium/{other['run_id']}"
+    branch = other["worktree"]["branch"]
     assert repo.git("log", "--format=%s", branch).splitlines() == ["Add two", "Begin"]
     assert other["working_directory"] != str(repo.path)
     assert await podium.rpc("sessions.locks") == []
