@@ -163,18 +163,26 @@ async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
     if depth == 0:
         return []
     found = []
+    for name, directory in await submodules(top):
+        changed = _checked(await _git(directory, *_STATUS, "--porcelain=v1")).stdout
+        if changed or await _dirty_submodules(directory, depth - 1):
+            found.append(name)
+    return found
+
+
+async def submodules(top: str) -> list[tuple[bytes, str]]:
+    """The submodules of a working tree that are checked out, by name and directory; those of the
+    first few hundred that it has. Raises ``GitError``."""
     listed = _checked(await _git(top, "ls-files", "-z", "--stage")).stdout
     links = [entry for entry in entries(listed) if entry.startswith(b"160000 ")]
+    found = []
     for entry in links[:_MOST_SUBMODULES]:
         name = entry.partition(b"\t")[2]
         directory = _real(Path(top, os.fsdecode(name)))
         if not await trio.Path(directory, ".git").exists():
             continue
-        if await top_level(directory) != directory:
-            continue
-        changed = _checked(await _git(directory, *_STATUS, "--porcelain=v1")).stdout
-        if changed or await _dirty_submodules(directory, depth - 1):
-            found.append(name)
+        if await top_level(directory) == directory:
+            found.append((name, directory))
     return found
 
 

@@ -15,7 +15,7 @@ import trio
 from podiumd.tools.commit_identity import identity_variables
 from podiumd.tools.diff_listing import name_of
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.git import entries
+from podiumd.tools.git import entries, submodules
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError, programs_named_in
 from podiumd.tools.process import MARKER
@@ -165,15 +165,19 @@ async def _changed(git: GitCall) -> tuple[str, ...]:
 
 async def _require_no_programs(repository: str, branch: str) -> None:
     """A merge writes files, and takes some through programs: those of the repository's own are not
-    run here, and a file is not written without them."""
-    named = [
-        key for key in await programs_named_in(repository) if key.startswith(("filter.", "merge."))
-    ]
-    if named:
-        raise NotMerged(
-            f"'{repository}' names programs of its own that a merge would run ({_listed(named)}), "
-            f"which Podium does not run: merge with 'git merge {branch}' there yourself."
-        )
+    run here, and a file is not written without them. The git that a merge starts looks into
+    submodules too, with the settings that these have."""
+    inner = [directory for _name, directory in await submodules(repository)]
+    for place in (repository, *inner):
+        named = [
+            key for key in await programs_named_in(place) if key.startswith(("filter.", "merge."))
+        ]
+        if named:
+            raise NotMerged(
+                f"'{place}' names programs of its own that a merge would run ({_listed(named)}), "
+                f"which Podium does not run: merge with 'git merge {branch}' in '{repository}'"
+                " yourself."
+            )
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:
