@@ -128,6 +128,20 @@ async def test_a_file_is_never_committed_without_its_filter(
     assert turn.git("rev-parse", "HEAD") == turn.first
 
 
+@pytest.mark.parametrize("name", ["", "set", "unset", "unspecified"])
+async def test_a_filter_may_have_a_name_that_sounds_like_none(
+    turn: Turn, home: Path, name: str
+) -> None:
+    set_for_person(home, f"filter.{name}.clean", "exit 1")
+    turn.write(".gitattributes", f"*.x filter={name}\n")
+    commit(turn.top, "other attributes")
+    turn.change("a.x", "words\n")
+
+    done = await turn.commit()
+
+    assert done.state == "nothing" and [path for path, _ in done.left_out] == ["a.x"]
+
+
 @pytest.mark.needs("bwrap")
 async def test_what_a_command_changed_is_seen_as_the_filter_shows_it(
     turn: Turn, tmp_path: Path

@@ -91,6 +91,27 @@ async def test_a_filter_of_the_repository_is_not_run_and_nothing_goes_by_it(
     assert not canary.exists() and not (tmp_path / "w").exists()
 
 
+@pytest.mark.parametrize("condition", ["onbranch:podium/**", "gitdir:**/worktrees/**"])
+async def test_settings_that_hold_in_a_new_worktree_alone_count_there(
+    repository: Path, tmp_path: Path, condition: str
+) -> None:
+    """For the checkout, and for the look of a git that another git starts there."""
+    canary, side = tmp_path / "canary", tmp_path / "side"
+    evil = "".join(f'\t{name} = "touch {canary}; cat"\n' for name in ("clean", "smudge"))
+    (tmp_path / "evil").write_text(f'[filter "x"]\n{evil}')
+    await git.add_worktree(str(repository), str(side), "podium/side")
+    run_git(repository, "config", f"includeIf.{condition}.path", f"{tmp_path}/evil")
+
+    with pytest.raises(GitError, match="Podium runs nothing outside of the sandbox"):
+        await git.add_worktree(str(repository), str(tmp_path / "w"), "podium/w")
+    (side / "a.x").write_text("other\n")
+    with pytest.raises(GitError):
+        await git.remove_worktree(str(repository), str(side), "podium/side", "0" * 40, force=False)
+
+    assert not canary.exists() and not (tmp_path / "w").exists()
+    assert (side / "a.x").read_text() == "other\n"
+
+
 async def test_a_filter_of_the_persons_own_runs_as_ever(
     repository: Path, tmp_path: Path, home: Path
 ) -> None:

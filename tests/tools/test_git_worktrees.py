@@ -67,6 +67,25 @@ async def test_a_worktree_that_a_crash_left_half_made_is_made_anew(
     assert (directory / "a.txt").read_text() == "one\n"
 
 
+async def test_a_worktree_that_has_no_files_yet_is_half_made(
+    repository: Path, tmp_path: Path
+) -> None:
+    """As a crash leaves it between the two gits that make it."""
+    directory = tmp_path / "w"
+    run_git(
+        repository,
+        *("worktree", "add", "-q", "--no-checkout", "--lock", "--reason", "initializing"),
+        *("-b", "podium/1", f"{directory}"),
+    )
+
+    assert not await git.is_worktree(str(repository), str(directory))
+    await git.add_worktree(str(repository), str(directory), "podium/1")
+
+    assert await git.worktree_exists(str(repository), str(directory), "podium/1")
+    assert await git.dirty(directory) == []
+    assert not (repository / ".git/worktrees/w/locked").exists()
+
+
 async def test_a_worktree_whose_directory_is_gone_comes_back_with_its_commits(
     repository: Path, tmp_path: Path
 ) -> None:

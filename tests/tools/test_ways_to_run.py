@@ -36,7 +36,7 @@ from podiumd.tools.worktree_merge import Plan, commit_of
 from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
-from tests.tools.ways_to_run import ATTRIBUTES, GROUPS, OTHERS, Canaries, Way
+from tests.tools.ways_to_run import ATTRIBUTES, EMPTY_ATTRIBUTES, GROUPS, OTHERS, Canaries, Way
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
@@ -126,6 +126,14 @@ PLACES: tuple[Place, ...] = (
 )
 
 
+def _pick(top: Path, group: str) -> None:
+    """Have the attributes, committed as well, name what this group sets."""
+    if group == "empty names":
+        for where in (top, top / "sub"):
+            (where / ".gitattributes").write_text(EMPTY_ATTRIBUTES)
+            run_git(where, "commit", "-q", "-m", "other attributes", ".gitattributes")
+
+
 def _append(path: Path, text: str) -> None:
     path.write_text(path.read_text() + text)
 
@@ -198,6 +206,7 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
 async def test_none_is_run_by_the_daemon_s_own_git(
     project: Path, canaries: Canaries, tmp_path: Path, place: Place, group: str
 ) -> None:
+    _pick(project, group)
     root = place(project, canaries.settings(*GROUPS[group]))
 
     await every_call_of_ours(root, tmp_path)
@@ -214,6 +223,8 @@ RUN_BY_PLAIN_GIT = {
     "process": {"filter.process"},
     "signing": {"gpg.program"},
     "others": {"core.fsmonitor", "hooks", "diff.x.command", "include"},
+    "empty names": {"filter..clean", "filter..smudge", "diff..command"},
+    "conditional": {"onbranch", "gitdir"},
 }
 
 
@@ -224,6 +235,13 @@ def test_they_are_run_by_a_git_that_is_not_kept_from_it(
     """Else the tests beside this one would show nothing."""
     later = ("core.fsmonitor", "include", "includeIf")
     ways = [way for way in GROUPS[group] if way.name not in later]
+    _pick(project, group)
+    if group == "conditional":  # each overrules the filter of the other
+        in_the_repository(project, canaries.settings(*ways[1:]))
+        subprocess.run(
+            ["git", "-C", f"{project}", "worktree", "add", "-q", "../another"], check=True
+        )
+        ways = ways[:1]
     in_the_repository(project, canaries.settings(*ways))
     _plain_git(project)
     if group == "others":

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 ATTRIBUTES: Final = "* filter=x diff=x merge=x\n"
+EMPTY_ATTRIBUTES: Final = "* filter= diff= merge=\n"
+"""These pick what has an empty name."""
 HOOKS: Final = (
     "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-checkout", "post-commit",
     "post-index-change", "post-merge", "post-rewrite", "post-update", "pre-applypatch",
@@ -83,7 +85,24 @@ OTHERS: Final = (
     Way("include", (("include.path", "{included}"),)),
     Way("includeIf", (("includeIf.gitdir:**.path", "{included}"),)),
 )  # fmt: skip
-GROUPS: Final = {"filters": FILTERS, "process": PROCESS, "signing": SIGNING, "others": OTHERS}
+EMPTY: Final = (
+    Way("filter..clean", (("filter..clean", "{run}; cat"),)),
+    Way("filter..smudge", (("filter..smudge", "{run}; cat"),)),
+    _way("diff..command"),
+    _way("diff..textconv"),
+    _way("merge..driver", ("merge..name", "x")),
+)
+# These hold only where a git goes that another git starts: in a new worktree, on its branch.
+CONDITIONAL: Final = (
+    Way("onbranch", tuple(
+        (f"includeIf.onbranch:{one}.path", "{filtering}") for one in ("made", "plain")
+    )),
+    Way("gitdir", (("includeIf.gitdir:**/worktrees/**.path", "{filtering}"),)),
+)  # fmt: skip
+GROUPS: Final = {
+    "filters": FILTERS, "process": PROCESS, "signing": SIGNING, "others": OTHERS,
+    "empty names": EMPTY, "conditional": CONDITIONAL,
+}  # fmt: skip
 
 
 class Canaries:
@@ -108,10 +127,13 @@ class Canaries:
                 section, _, rest = key.partition(".")
                 middle, _, name = rest.rpartition(".")
                 given = value.format(
-                    run=self._run(way.name), hooks=self.hooks, included=self.included
+                    run=self._run(way.name),
+                    hooks=self.hooks,
+                    included=self.included,
+                    filtering=self._filtering(way.name),
                 )
                 escaped = given.replace("\\", "\\\\").replace('"', '\\"')
-                lines.append(f'[{section} "{middle}"]' if middle else f"[{section}]")
+                lines.append(f'[{section} "{middle}"]' if "." in rest else f"[{section}]")
                 lines.append(f'\t{name} = "{escaped}"')
         return "\n".join(lines) + "\n"
 
@@ -119,6 +141,13 @@ class Canaries:
     def seen(self) -> set[str]:
         """The ways by which something was run, as of now."""
         return {path.name for path in self._seen.iterdir()}
+
+    def _filtering(self, name: str) -> Path:
+        """A file of settings whose filter ``x`` runs."""
+        path = self._files / f"filtering-{name}"
+        run = self._run(name)
+        path.write_text(f'[filter "x"]\n\tclean = "{run}; cat"\n\tsmudge = "{run}; cat"\n')
+        return path
 
     def _run(self, name: str) -> str:
         return f"{self._program(self._files / f'run-{name}', name)}"

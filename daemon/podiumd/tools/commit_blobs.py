@@ -36,13 +36,15 @@ class Blobs:
         self._git = git
         self._originals = originals
         self._attributes: dict[str, dict[str, str]] = {}
-        self._filters: frozenset[str] | None = None
+        self._filters = frozenset[str]()
         self._added: dict[tuple[bool, str], str] = {}
 
     async def prepare(self, steps: Steps) -> None:
         """Learn what git does to each path, and add all contents that it takes as they are."""
-        self._filters = None
         self._attributes = await _attributes(self._git, steps)
+        asked = ("--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")
+        listed = await self._git.run("config", *asked)
+        self._filters = frozenset(map(os.fsdecode, entries(listed.stdout)))
         wanted = [
             (self._as_is(path, step), digest)
             for path, changes in steps.items()
@@ -79,7 +81,13 @@ class Blobs:
 
     def _unchanged(self, path: str) -> bool:
         """Whether git takes a content there as it is, unless for its line ends."""
-        return all(value in _NONE for value in self._attributes[path].values())
+        attributes = self._attributes[path]
+        plain = all(value in _NONE for value in attributes.values())
+        return plain and not self._is_filter(attributes["filter"])
+
+    def _is_filter(self, name: str) -> bool:
+        """Whether git has a filter of that name; ``unset`` may be one, and so may the empty one."""
+        return "=" not in name and any(f"filter.{name}.{kind}" in self._filters for kind in _KINDS)
 
     def _whole(self, wanted: Iterable[tuple[bool, str]]) -> list[tuple[bool, str]]:
         """Those whose content is known and taken as it is. Blocks."""
@@ -93,7 +101,7 @@ class Blobs:
 
     async def _filtered(self, path: str, data: bytes) -> str:
         """The blob of a content as the filter of its path makes it; never one without it."""
-        name = await self._filter_of(path)
+        name = self._filter_of(path)
         settings = [] if name is None else [f"filter.{name}.required=true"]
         done = await self._git.run(
             "hash-object", "-w", "--stdin", f"--path={path}", stdin=data, settings=settings
@@ -105,21 +113,17 @@ class Blobs:
             raise GitError(f"git hash-object failed with status {done.returncode}: {said}")
         raise LeftOut(f"its filter {name} did not take it: {said.splitlines()[0][:300]}")
 
-    async def _filter_of(self, path: str) -> str | None:
+    def _filter_of(self, path: str) -> str | None:
         """The filter that attributes name for a path. Raises ``LeftOut`` where git has none of
         that name: it would commit the file without."""
         name = self._attributes[path]["filter"]
+        if self._is_filter(name):
+            return name
         if name in (*_NONE, "set"):
             return None
-        if self._filters is None:
-            asked = ("--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")
-            listed = await self._git.run("config", *asked)
-            self._filters = frozenset(map(os.fsdecode, entries(listed.stdout)))
-        if "=" in name or not self._filters & {f"filter.{name}.{kind}" for kind in _KINDS}:
-            raise LeftOut(
-                f"git has no filter {name} here, which .gitattributes names for it; set it up"
-            )
-        return name
+        raise LeftOut(
+            f"git has no filter {name} here, which .gitattributes names for it; set it up"
+        )
 
 
 async def _attributes(git: GitCall, paths: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ import functools
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -43,6 +44,9 @@ __all__ = [
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
 _MOST_SUBMODULES = 200
+_UNDOING_SECONDS = 20.0
+_HALF_MADE = "initializing"
+"""Why a worktree is locked that is being made, in git's own word."""
 _NO_LOCKS = {"GIT_OPTIONAL_LOCKS": "0"}
 MOST_TIPS = 200
 """Commits beside its own that a run remembers as there when it began: 8 kB of names."""
@@ -250,7 +254,24 @@ async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = 
         arguments = ["--", target, branch]
     else:
         arguments = ["--no-track", "-b", branch, "--", target, "HEAD"]
-    _checked(await _git(repo, "worktree", "add", "--quiet", *arguments, marker=marker))
+    # Git's checkout is not the one of 'worktree add': settings may hold in the new worktree alone,
+    # or on its branch (includeIf), and are looked at there. Git's own mark of one half made, the
+    # lock, stands until the files do.
+    add = ("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", _HALF_MADE)
+    _checked(await _git(repo, *add, *arguments, marker=marker))
+    done = None
+    try:
+        done = await _git(target, "reset", "--quiet", "--hard", marker=marker)
+    finally:
+        # What fails cleans up after itself, as git does; what is killed leaves it to the next look.
+        if done is None or done.returncode > 0:
+            with (
+                trio.CancelScope(shield=True, deadline=trio.current_time() + _UNDOING_SECONDS),
+                suppress(GitError),  # a second failure must not hide the first
+            ):
+                await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
+    _checked(done)
+    _checked(await _git(repo, "worktree", "unlock", "--", target))
 
 
 async def branch_exists(repo: str, branch: str) -> bool:
@@ -271,7 +292,9 @@ async def remove_worktree(
     if _state(target) in ("missing", "half-made"):
         await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
     elif await worktree_exists(repo, target, branch):
-        _checked(await _git(repo, "worktree", "remove", *["--force"] * force, "--", target))
+        # Without force git starts another there, to look whether all is committed.
+        remove = ("worktree", "remove", *["--force"] * force, "--", target)
+        _checked(await _git(repo, *remove, there=target))
     else:
         return
     # Deletes it only while it has that value: a commit made in between is not lost.
@@ -283,9 +306,11 @@ async def remove_worktree(
 _in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
-async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
+async def _git(
+    path: str | os.PathLike[str], *arguments: str, marker: str = "", there: str | None = None
+) -> Result:
     variables = _NO_LOCKS | ({MARKER: marker} if marker else {})
-    return await run_git(_real(path), *arguments, variables=variables)
+    return await run_git(_real(path), *arguments, variables=variables, there=there)
 
 
 def _checked(result: Result) -> Result:
@@ -344,6 +369,6 @@ def _state(directory: str) -> Literal["missing", "half-made", "complete", "other
     lock = Path(os.fsdecode(link.removeprefix(b"gitdir: ").removesuffix(b"\n")), "locked")
     try:
         why = read_plain(lock, MOST_LINK_BYTES, links=True)
-        return "half-made" if why.strip() == b"initializing" else "complete"
+        return "half-made" if why.strip() == _HALF_MADE.encode() else "complete"
     except (OSError, ValueError):
         return "complete"

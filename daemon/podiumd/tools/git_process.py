@@ -58,14 +58,18 @@ async def run_git(
     stdin: bytes = b"",
     settings: Sequence[str] = SETTINGS,
     confines: Confines | None = None,
+    there: str | None = None,
 ) -> Result:
     """Run git in the directory ``path`` to its end, whatever its status.
 
-    ``confines`` runs the filters that the repository names, which else are not run. Raises
-    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository;
-    ``OSError`` where there is no room for ``confines``.
+    ``there`` is the other worktree in which it starts a git itself. ``confines`` runs the filters
+    that the repository names, which else are not run. Raises ``GitError`` where there is no git,
+    or ``path`` lies in what is laid out as a repository; ``OSError`` where there is no room for
+    ``confines``.
     """
     told, named = await _told(path, arguments, settings)
+    if there is not None:
+        named |= (await _told(there, arguments, settings))[1]
     environment = git_environment(os.environ) | dict(variables or {})
     if confines is None or not names_filter(named):
         return await _run([*told, *_kept(named, arguments), *within(arguments)], environment, stdin)

@@ -48,15 +48,16 @@ _RUN_NOTHING: Final = frozenset(
 _LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
 _INTO_SUBMODULES: Final = frozenset(("diff", "diff-files", "diff-index", "status"))
 _WITHIN: Final = "--ignore-submodules=dirty"
-_FILTER: Final = re.compile(r"(filter\..+)\.(clean|smudge|process)", re.DOTALL)
+# A name may be empty: git takes [filter ""], and the attribute filter= asks for it.
+_FILTER: Final = re.compile(r"(filter\..*)\.(clean|smudge|process)", re.DOTALL)
 _PROGRAM: Final = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
-    r"|sequence\.editor|pager\..+|interactive\.difffilter|diff\.external|diff\..+\.(command|textconv)"
-    r"|(difftool|mergetool|man|browser)\..+\.(cmd|path)|merge\..+\.driver|credential\.(.+\.)?helper"
-    r"|gpg\.(.+\.)?program|gpg\.ssh\.defaultkeycommand|trailer\..+\.(command|cmd)"
-    r"|remote\..+\.(uploadpack|receivepack|vcs)|uploadpack\.packobjectshook|gc\.recentobjectshook"
-    r"|hook\..+\.command|lfs\.(extension|customtransfer)\..+\.(clean|smudge|path)"
-    r"|sendemail\..+cmd|tar\..+\.command|imap\.tunnel",
+    r"|sequence\.editor|pager\..*|interactive\.difffilter|diff\.external|diff\..*\.(command|textconv)"
+    r"|(difftool|mergetool|man|browser)\..*\.(cmd|path)|merge\..*\.driver|credential\.(.*\.)?helper"
+    r"|gpg\.(.*\.)?program|gpg\.ssh\.defaultkeycommand|trailer\..*\.(command|cmd)"
+    r"|remote\..*\.(uploadpack|receivepack|vcs)|uploadpack\.packobjectshook|gc\.recentobjectshook"
+    r"|hook\..*\.command|lfs\.(extension|customtransfer)\..*\.(clean|smudge|path)"
+    r"|sendemail\..*cmd|tar\..*\.command|imap\.tunnel",
     re.DOTALL,
 )
 _REFUSED: Final = (
