@@ -29,6 +29,7 @@ _UNDER_WAY: Final = {
 _QUIETLY: Final = (
     *("merge", "--quiet", "--no-edit", "--no-stat", "--no-gpg-sign", "--no-verify-signatures"),
     *("--no-autostash", "--no-rerere-autoupdate"),
+    *("--no-squash", "--commit", "--strategy=ort"),  # whatever the settings say
 )
 
 
@@ -86,13 +87,25 @@ async def merge(repository: str, plan: Plan, marker: str) -> str:
     The git at it carries the ``marker``. Raises ``NotMerged``, with all as it was before, and
     ``GitError``.
     """
-    git = GitCall(repository, {**identity_variables(os.environ), MARKER: marker})
+    # Not by -c: the name of a branch may hold what ends a key there.
+    options = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"branch.{plan.into}.mergeoptions",
+        "GIT_CONFIG_VALUE_0": "",
+    }
+    git = GitCall(repository, {**identity_variables(os.environ), MARKER: marker, **options})
     with trio.CancelScope(shield=True, deadline=trio.current_time() + MERGE_SECONDS) as scope:
         words = f"Merge branch '{plan.branch}'"
         done = await git.run(*_QUIETLY, "-m", words, plan.commit)
         if done.returncode != 0:
             failpoint("merge.conflicted")
             await _take_back(git, plan, done.stderr)
+        within = await git.run("merge-base", "--is-ancestor", plan.commit, "HEAD")
+        if within.returncode != 0:
+            raise GitError(
+                f"git said it merged, and HEAD has not '{plan.branch}': look at '{repository}' "
+                "with 'git status'"
+            )
         return await git.line("rev-parse", "HEAD")
     assert scope.cancelled_caught
     raise GitError(
