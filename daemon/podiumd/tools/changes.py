@@ -63,6 +63,8 @@ class TreeWatch:
         self._known: dict[str, tuple[tuple[int, ...], Seen]] = {}
         self._room = MOST_KEPT_BYTES
         self._prefix: str | None = None
+        self.trouble = ""
+        """Why git could not look at its repository the last time; empty where it could."""
 
     @property
     def _git(self) -> GitCall:
@@ -70,11 +72,16 @@ class TreeWatch:
 
     async def snapshot(self) -> Snapshot | None:
         """How the tree is now; ``None`` outside git, and where git fails."""
+        self.trouble = ""
         try:
             if self._prefix is None:
                 self._prefix = await self._git.line("rev-parse", "--show-prefix")
-            listing = entries(await self._git.out(*_STATUS))
         except GitError:
+            return None
+        try:
+            listing = entries(await self._git.out(*_STATUS))
+        except GitError as error:
+            self.trouble = f"{error}"
             return None
         head = next((one[13:].decode() for one in listing if one.startswith(b"# branch.oid ")), "")
         names = [os.fsdecode(name) for name in map(_path_of, listing) if name][:MOST_FILES]

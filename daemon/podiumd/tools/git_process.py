@@ -25,8 +25,14 @@ from podiumd.tools.git_settings import (
     runs_nothing,
     within,
 )
+from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above
 
 TERMINATE_SECONDS: Final = 2.0
+LIMIT_SECONDS: Final = 120.0
+"""How long a git may take. What it waits at is not always seen before: a pipe deep in the tree."""
+LONG_SECONDS: Final = 1200.0
+_LONG: Final = frozenset(("commit-tree", "merge", "reset", "worktree"))
+"""These may write a whole tree, or wait for a passphrase; callers have limits of their own."""
 BARE: Final = "cannot use bare repository"
 """Git's words, and ours, where a directory is itself laid out as a repository."""
 
@@ -87,6 +93,9 @@ async def _told(
     bare = bare_above(path)
     if bare is not None:
         raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
+    waiting = waiting_above(path) if reads_tree(arguments[0]) else None
+    if waiting is not None:
+        raise GitError(WAITS.format(waiting))
     told = _told_settings(path, settings)
     named = {} if runs_nothing(arguments) else await programs_named_in(path)
     odd = next((key for key in named if "=" in key), None)
@@ -140,19 +149,34 @@ def bare_above(path: str) -> str | None:
 
 
 async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes = b"") -> Result:
-    try:
-        return await trio.run_process(
-            command,
-            stdin=stdin,
-            capture_stdout=True,
-            capture_stderr=True,
-            check=False,
-            env=environment,
-            start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
-            deliver_cancel=end_group,
-        )
-    except OSError as error:
-        raise _not_run(error) from error
+    with trio.move_on_after(_limit(command)) as scope:
+        try:
+            return await trio.run_process(
+                command,
+                stdin=stdin,
+                capture_stdout=True,
+                capture_stderr=True,
+                check=False,
+                env=environment,
+                start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
+                deliver_cancel=end_group,
+            )
+        except OSError as error:
+            raise _not_run(error) from error
+    assert scope.cancelled_caught
+    raise _too_slow(command)
+
+
+def _limit(command: Sequence[str]) -> float:
+    name = asked_of(command).partition(" ")[0]
+    return LONG_SECONDS if name in _LONG else LIMIT_SECONDS
+
+
+def _too_slow(command: Sequence[str]) -> GitError:
+    return GitError(
+        f"git {asked_of(command)} in '{command[2]}' did not end in its time, and was ended: it may "
+        "wait at a pipe or a device in the tree"
+    )
 
 
 def _not_run(error: OSError) -> GitError:
@@ -182,18 +206,21 @@ async def run_beginning(
     )
     missing: OSError | None = None
     status = 0
-    async with trio.open_nursery() as nursery:
-        try:
-            process: trio.Process = await nursery.start(run)
-        except OSError as error:
-            missing = error  # raised in here, it would come out as one of a group
-        else:
-            assert process.stdout is not None
-            async for piece in process.stdout:
-                said += piece
-                if len(said) > most:  # what it would still say may be any amount
-                    nursery.cancel_scope.cancel()
-            status = await process.wait()
+    with trio.move_on_after(_limit(command)) as scope:
+        async with trio.open_nursery() as nursery:
+            try:
+                process: trio.Process = await nursery.start(run)
+            except OSError as error:
+                missing = error  # raised in here, it would come out as one of a group
+            else:
+                assert process.stdout is not None
+                async for piece in process.stdout:
+                    said += piece
+                    if len(said) > most:  # what it would still say may be any amount
+                        nursery.cancel_scope.cancel()
+                status = await process.wait()
+    if scope.cancelled_caught:
+        raise _too_slow(command)
     if missing is not None:
         raise _not_run(missing) from missing
     if status != 0:
