@@ -50,10 +50,11 @@ def everything(house: House) -> set[str]:
 
 
 def check_nothing_is_left(house: House, before: set[str]) -> None:
-    """What is new are files right in a folder for uploads, under harmless names: in the project,
-    and in the home, which ``~`` rightly names."""
-    kept = {f"{place}/.untethered/resources" for place in ("project", "home")}
-    new = everything(house) - before - kept - {path.rpartition("/")[0] for path in kept}
+    """What is new are files right in a folder for uploads, under harmless names: in the project, in
+    the home, which ``~`` rightly names, and in ``~/x``, which is made for it."""
+    kept = {f"{place}/.untethered/resources" for place in ("project", "home", "home/x")}
+    made = {"home/x", *(path.rpartition("/")[0] for path in kept)}
+    new = everything(house) - before - kept - made
     for path in new:
         folder, _, name = path.rpartition("/")
         assert folder in kept and not name.startswith((".", "-")) and "\\" not in name

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.histories import sabotage
+from tests.histories import sabotage, service
 from tests.histories.actions import ACTIONS
 from tests.histories.checker import Wrong
 from tests.histories.history import SERVICE_ACTIONS, Step, draw, play
@@ -36,6 +36,9 @@ from tests.histories.shrink import shrink
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 Json = dict[str, Any]
+
+SABOTAGED_SECONDS = 10.0
+"""For an answer of a service that was broken on purpose."""
 
 
 def failure(seed: int, said: str, *, shorter: bool) -> str:
@@ -167,6 +170,7 @@ def main(argv: list[str]) -> int:
     seeds = range(arguments.seed, arguments.seed + arguments.histories)
     if arguments.sabotage:
         sabotage.KINDS[arguments.sabotage]()
+        service.patience[0] = SABOTAGED_SECONDS
     if arguments.worker is not None:
         work(seeds[arguments.worker :: arguments.jobs], shorter=not arguments.sabotage)
         return 0

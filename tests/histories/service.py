@@ -19,7 +19,9 @@ from tests.patience import HANG_SECONDS
 
 Json = dict[str, Any]
 
-"""For any answer: far beyond what one takes, and for a service that hangs."""
+patience: list[float] = [HANG_SECONDS]
+"""Seconds for any answer: far beyond what one takes. Of a service that was broken on purpose, what
+does not come is the finding, and is not waited for so long."""
 
 
 class Died(Exception):
@@ -75,8 +77,8 @@ class Service:
     def listen(self, until: Callable[[], bool], what: str) -> None:
         """Take what comes until something holds. Raises ``Died``, ``Wrong``."""
         while not until():
-            if not self._take(HANG_SECONDS):
-                raise Wrong(f"{what} did not come in {HANG_SECONDS} s{self._complaint()}")
+            if not self._take(patience[0]):
+                raise Wrong(f"{what} did not come in {patience[0]} s{self._complaint()}")
 
     def listen_until(self, until: Callable[[], bool], seconds: float) -> None:
         """Take what comes until something holds, or the time is over. Raises ``Died``."""
