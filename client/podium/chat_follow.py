@@ -12,11 +12,13 @@ from podium.chat_commands import LEAVING, leaves
 from podium.chat_input import Lines, Person
 from podium.chat_terminal import CtrlC
 from podium.chat_view import Out
-from podium.connection import Connection
+from podium.connection import Connection, call
 from podium.errors import (
     ALREADY_ENDED,
     INVALID_PARAMETER,
     NEEDS_PERSON,
+    ConnectionLost,
+    DaemonDown,
     Failure,
     Refusal,
 )
@@ -153,6 +155,7 @@ class _Following:
             if events.rejoined != known:
                 known = events.rejoined
                 self._ask_again()
+                continue  # what was stored meanwhile says which question it is that stands
             if self._ctrl_c.taken():
                 self._interrupt()
             elif not taken:
@@ -244,6 +247,9 @@ class _Following:
     def _ask_again(self) -> None:
         """Ask what stood when the daemon went away: what was typed at it then was no answer yet."""
         self._withdrawn = self._withdrawn or bool(self._open)
+        if self._withdrawn and isinstance(self._lines, Person):
+            self._put_aside = self._lines.catch_up() or self._put_aside
+            self._let_go()
         self._shown = None
 
     def _ask(self) -> None:
@@ -346,7 +352,12 @@ class _Following:
         if answer.note:
             params["note"] = answer.note
         try:
-            certain("questions.answer", params)
+            # What a person typed at a daemon that is gone is no answer to what the next one asks.
+            (call if self._lines.attended else certain)("questions.answer", params)
+        except (ConnectionLost, DaemonDown):
+            self._out.note("not taken, the daemon is gone: the question is asked again", "yellow")
+            self._shown = None
+            return
         except Refusal as refusal:
             if refusal.code == INVALID_PARAMETER:
                 self._out.note(f"{refusal.sentence}", "yellow")

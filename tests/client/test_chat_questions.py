@@ -9,7 +9,7 @@ import pytest
 
 from tests.client import stories
 from tests.client.chats import Chatty, answering, at_terminal, turn
-from tests.client.fake_daemon import QUESTION_ID, FakeDaemon, Refused
+from tests.client.fake_daemon import QUESTION_ID, FakeDaemon, HangUp, Refused
 
 CHOICES = [
     {"id": "allow", "label": "Allow once"},
@@ -294,6 +294,30 @@ def test_a_question_that_stands_over_a_new_daemon_is_shown_once_more(
         terminal.leave()
     (sent,) = daemon.params_of("questions.answer")
     assert sent == {"question_id": QUESTION_ID, "answer": "deny"}
+
+
+def test_an_answer_that_a_dying_daemon_never_took_is_asked_for_again(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    """It is not handed to the next daemon behind the person's back."""
+    Chatty(daemon, [*turn()[:1], asked(COMMAND)])
+
+    def dying(params: stories.Json) -> stories.Json:
+        daemon.answers["questions.answer"] = answering(daemon, answered(by="local"), *rest("Done."))
+        raise HangUp
+
+    daemon.answers["questions.answer"] = dying
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        terminal.expect(KEYS)
+        terminal.type("y\n")
+        terminal.expect("not taken, the daemon is gone: the question is asked again")
+        terminal.expect("? approval: May the agent use run_command?")
+        terminal.expect(KEYS)
+        terminal.type("n\n")
+        terminal.expect("Done.")
+        terminal.leave()
+    assert [one["answer"] for one in daemon.params_of("questions.answer")] == ["allow", "deny"]
 
 
 def test_a_question_that_a_phone_answers_first_is_taken_back(
