@@ -48,7 +48,7 @@ agreed = {{ to = "commit", requires = ["goal"] }}
 [steps.commit]
 %s
 [steps.commit.on]
-committed = {{ exit = "changes-committed" }}
+committed = {{ exit = "changes-committed", claims = "none" }}
 """
 _DOCUMENT = {"phase": "talk", "goal": GOAL}
 
