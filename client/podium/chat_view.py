@@ -9,7 +9,7 @@ from podium import text
 from podium.activity import Activity, brief, result_lines
 from podium.errors import ERROR
 from podium.follow import exit_code
-from podium.narrate import ANSWERED_BY, TAIL_LINES, end_words, mark
+from podium.narrate import ANSWERED_BY, PAUSES, TAIL_LINES, end_words, mark
 from podium.question import answer_words
 from podium.screen import Screen
 from podium.streamed import Words
@@ -71,6 +71,8 @@ class TurnView:
             self._closed(data)
         elif kind == "run.parked":
             self._out.note(f"⏸ usage limit: waits until {data.get('until')}", "yellow")
+        elif kind == "stop.intended" and data.get("how") == "pause":
+            self._out.note(f"⏸ {PAUSES}", "yellow")
         elif kind == "run.paused":
             self._out.note("⏸ paused", "yellow")
         elif kind == "run.ended":

@@ -13,6 +13,7 @@ from podium.errors import Failure
 from podium.fetch import pages
 from podium.history import History
 from podium.latest import run_meant
+from podium.narrate import PAUSES
 from podium.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
 from podium.visits import Step
 
@@ -134,8 +135,8 @@ def control(verb: str, run_id: str, json: bool) -> int:
     what = text.fold(run.get("recipe") or run.get("kind"))
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     which = f"{what} {text.short(run.get('run_id'))}{step}"
-    if verb == "pause" and run.get("status") == "running":
-        text.emit(f"{which} will pause at the end of its turn, command or check.\n")
+    if verb == "pause" and run.get("stop") == "pause":
+        text.emit(f"{which} {PAUSES}.\n")
         return 0
     text.emit(f"{DONE[verb]} {which}: now {text.fold(run.get('status'))}.\n")
     if said := left_words(run):

@@ -13,6 +13,7 @@ from podium import text
 from podium.commands import COMMANDS, Argument, Command
 from podium.connection import call
 from podium.errors import OK, Failure
+from podium.views import status_words
 
 Candidate = tuple[str, str]
 
@@ -143,7 +144,7 @@ def _values(argument: Argument, placed: list[str]) -> list[Candidate]:
 
 def _runs(placed: list[str]) -> list[Candidate]:
     return [
-        (str(run["run_id"]), f"{run.get('recipe')} {run.get('status')}")
+        (str(run["run_id"]), f"{run.get('recipe')} {status_words(run)}")
         for run in call("runs.list", {"limit": 50})
     ]
 

@@ -30,6 +30,8 @@ PURPOSES = {
 NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
 """After these nothing that was kept back as a reply's outcome can be that."""
 
+PAUSES = "will pause at the end of its turn, command or check"
+
 ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
 
 
@@ -97,6 +99,7 @@ class Narrator:
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
             "progress.stalled": lambda data: self._brief_of(phase_words.stalled(data)),
+            "stop.intended": self._stop_intended,
             "run.paused": self._run_paused,
             "run.resumed": lambda data: self._note("▶ goes on"),
             "run.parked": lambda data: self._note(
@@ -328,6 +331,10 @@ class Narrator:
         if self._at is not None and self._step_began is not None:
             took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
         self._note(f"{data.get('outcome')} → {target}{took} · {text.money(self._cost)} so far")
+
+    def _stop_intended(self, data: Json) -> None:
+        if data.get("how") == "pause":
+            self._note(f"⏸ {PAUSES}", "yellow")
 
     def _run_paused(self, data: Json) -> None:
         self._note(f"⏸ paused ({data.get('why', 'requested')}): 'podium resume' goes on", "yellow")

@@ -9,10 +9,10 @@ from podium import text
 from podium.beginnings import again_command
 from podium.diff_words import left_words, worktree_notes
 from podium.history import History
-from podium.narrate import ANSWERED_BY
+from podium.narrate import ANSWERED_BY, PAUSES
 from podium.phase import say_command, waits_for_words
 from podium.question import answer_words, choices_of
-from podium.views import home_relative
+from podium.views import home_relative, status_words
 from podium.visits import Step
 
 Json = dict[str, Any]
@@ -31,7 +31,7 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("run", str(run.get("run_id"))),
         ("name", str(run.get("name") or "")),
         ("recipe", str(run.get("recipe") or "")),
-        ("status", f"{run.get('status')}{parked}"),
+        ("status", f"{status_words(run)}{parked}"),
         ("ended as", _ended_as(end)),
         ("step", steps + (f" of {most}" if most else "") if step else ""),
         ("session", str(run.get("session_id") or "")),
@@ -102,6 +102,8 @@ def advice(run: Json, history: History) -> list[str]:
         }
         if waits_for_words(run):
             doing["waiting"] = f"It is your turn: {say_command(run)}, or podium attach {run_id}"
+        if run.get("stop") == "pause":
+            lines.append(f"It {PAUSES}; not after all: podium resume {run_id}")
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines
     if kind in ("needs-user", "blocked") and run.get("session_id") and run.get("turns"):
         lines.append(f"Talk to the agent: podium prompt --session {run['session_id']} TEXT")

@@ -117,12 +117,27 @@ def run_row(run: Json) -> tuple[str, ...]:
     return (
         text.short(run.get("run_id")),
         text.fold(run_name(run), NAME_CELLS),
-        f"{end_sign(ended)} {ended.get('reason')}" if ended else str(run.get("status") or ""),
+        f"{end_sign(ended)} {ended.get('reason')}" if ended else status_words(run),
         f"{step} ({visits.get(step, 1)})" if step else "-",
         text.ago(run.get("started_at")),
         text.money(run.get("cost_usd")),
         home_relative(run.get("working_directory")),
     )
+
+
+PENDING = {
+    "pause": "will pause",
+    "interrupt": "interrupting",
+    "cancel": "cancelling",
+    "end": "will end",
+}
+"""What was asked of a run and has not come yet, by its ``stop``."""
+
+
+def status_words(run: Json) -> str:
+    """Where a run stands, and what is to come of it next: ``running, will pause``."""
+    pending = PENDING.get(str(run.get("stop")))
+    return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
 
 
 def run_name(run: Json) -> str:

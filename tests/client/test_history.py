@@ -215,6 +215,15 @@ def test_a_run_that_ended_well_needs_nothing() -> None:
     assert advice(journey.run(), told(journey.events)) == []
 
 
+def test_a_run_that_is_to_pause_says_how_it_does_not() -> None:
+    journey = Journey().enter("fix")
+    run = journey.run(exit=None, status="running", stop="pause")
+    first, second = advice(run, told(journey.events))
+
+    assert first.startswith("It will pause at the end") and "podium resume" in first
+    assert "podium attach" in second
+
+
 @pytest.mark.parametrize(
     ("status", "command"),
     [("paused", "podium resume"), ("parked", "podium resume"), ("running", "podium attach")],

@@ -227,7 +227,7 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
 
 
 def test_a_pause_that_waits_for_the_end_of_the_turn_says_so(busy: FakeDaemon) -> None:
-    busy.answers["runs.pause"] = ended_run(status="running")
+    busy.answers["runs.pause"] = ended_run(status="running", stop="pause")
 
     assert podium(busy, "pause", RUN_ID).stdout == (
         f"fix-it {RUN_ID[:8]}, step fix will pause at the end of its turn, command or check.\n"

@@ -116,6 +116,13 @@ def test_runs_are_an_aligned_table(daemon: FakeDaemon) -> None:
     assert row.index("~/pots") == heading.index("DIRECTORY")
 
 
+def test_a_run_that_is_to_pause_says_so_in_the_list(daemon: FakeDaemon) -> None:
+    active = stories.ended_run(status="running", exit=None, stop="pause")
+    daemon.answers["runs.list"] = [active]
+
+    assert "  running, will pause  " in podium(daemon, "runs").stdout
+
+
 def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:
     daemon.answers["runs.list"] = [stories.ended_run("guardrail")]
 

@@ -41,6 +41,7 @@ def test_a_run_that_has_just_begun() -> None:
             "on_limit": "exit",
         },
         "status": "queued",
+        "stop": None,
         "step": None,
         "step_count": 0,
         "visits": {},
@@ -63,6 +64,24 @@ def test_a_run_that_has_just_begun() -> None:
         "ended_at": None,
         "exit": None,
     }
+
+
+def test_what_was_asked_of_a_run_and_has_not_come_yet() -> None:
+    play = Play(a_recipe()).begin()
+
+    for ask, stop in ((c.Pause, "pause"), (c.Interrupt, "interrupt"), (c.Cancel, "cancel")):
+        play.do(ask)
+        view = views.run_view(play.state)
+        assert (view["status"], view["stop"]) == ("running", stop)
+
+
+def test_nothing_more_comes_of_a_run_that_has_ended() -> None:
+    play = Play(a_recipe()).begin()
+    play.do(c.Cancel)
+    play.over("interrupted")
+
+    view = views.run_view(play.state)
+    assert (view["status"], view["stop"]) == ("ended", None)
 
 
 def test_a_run_that_has_ended() -> None:

@@ -37,6 +37,7 @@ def run_view(state: RunState) -> Json:
         "params": start.params,
         "limits": msgspec.to_builtins(start.limits) if start.limits is not None else None,
         "status": state.status,
+        "stop": state.stop.how if state.stop is not None and state.exit is None else None,
         "step": state.step,
         "step_count": state.step_count,
         "visits": state.visits,
