@@ -46,17 +46,19 @@ def again_command(started: Json, run: Json) -> str:
         place,
         *(["--model", str(started["model"])] if started.get("model") else []),
     ]
+    script = ["--script", str(started["script"])] if started.get("script") else []
     if started.get("kind") == "prompt":
         said = str(started.get("text") or "")
         if len(said) > PREVIEW_CHARACTERS or not said.isprintable() or said[:1] in ("", "-"):
             return ""  # nothing that can be typed again as it stands
-        return shlex.join(["podium", "prompt", *options, "--agent", str(run.get("agent")), said])
+        options += ["--agent", str(run.get("agent")), *script]
+        return shlex.join(["podium", "prompt", *options, said])
     given = {name: value for name, value in (run.get("params") or {}).items() if value != ""}
     for name, value in given.items():
         shown = str(value).lower() if isinstance(value, bool) else str(value)
         options += ["-p", f"{name}={shown}"]
     options += ["--agent", str(agent)] if agent else []
-    options += ["--script", str(started["script"])] if started.get("script") else []
+    options += script
     options += ["--worktree"] if worktree else []
     options += ["--on-question", "fail"] if started.get("on_question") == "fail" else []
     return shlex.join(["podium", "run", str(run.get("recipe")), *options])

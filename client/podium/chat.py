@@ -14,7 +14,7 @@ from podium.chat_recipe import RecipeTalk
 from podium.chat_session import Session
 from podium.chat_terminal import CtrlC, Terminal
 from podium.chat_view import Out, TurnView
-from podium.commands_start import at_terminal, parse_params
+from podium.commands_start import at_terminal, parse_params, script_path
 from podium.connection import Connection, call
 from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure
 from podium.screen import Screen
@@ -26,6 +26,7 @@ def chat(
     cwd: str | None,
     agent: str | None,
     model: str | None,
+    script: str | None,
     session: str | None,
     recipe: str | None,
     allow_all: bool,
@@ -37,6 +38,7 @@ def chat(
         raise Failure("--voice needs a terminal: scripts have 'podium listen'.", USAGE)
     out = Out(answer, answer if answer.style.terminal else Screen(sys.stderr))
     place = Session(session, agent, cwd, "allow-all" if allow_all else None, model)
+    place.script = script and script_path(script)
     connection = Connection()
     place.open(connection)
     with Terminal() as terminal, CtrlC() as ctrl_c:
@@ -180,6 +182,7 @@ class Chat:
                 "working_directory": session.directory,
                 "agent": session.agent,
                 "model": session.model,
+                "script": session.script,
                 "permission_mode": session.mode,
             }
         request = {"text": words, **{name: value for name, value in given.items() if value}}

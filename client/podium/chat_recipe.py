@@ -73,7 +73,7 @@ class RecipeTalk:
         place = session.directory or session.row.get("working_directory")
         request: Json = {"recipe": recipe, "working_directory": place, "on_question": "ask"}
         given = {"session_id": session.id, "agent": session.agent, "params": params}
-        given |= {"model": session.model}
+        given |= {"model": session.model, "script": session.script}
         request |= {name: value for name, value in given.items() if value}
         connection, run = follow.start("runs.start", request)
         session.id = str(run.get("session_id") or session.id)

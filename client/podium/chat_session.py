@@ -29,6 +29,7 @@ class Session:
     ``agent`` and ``directory`` are what a request names, ``None`` leaves them to the session.
 
     ``mode`` and ``model`` are what was asked for; ``None``: as the agent is configured.
+    ``script`` is the file of turns that the scripted agent plays, for each message anew.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Session:
         self.directory = os.path.abspath(cwd or os.getcwd()) if new or cwd else None
         self.mode = mode
         self.model = model
+        self.script: str | None = None
         self.row: Json = {}
         self._configured: dict[str, str] = {}
 

@@ -45,7 +45,7 @@ def run(
         "on_question": on_question or ("ask" if person else "wait"),
     }
     given = {"session_id": session, "params": parse_params(params), "agent": agent}
-    given |= {"model": model, "script": script and os.path.abspath(os.path.expanduser(script))}
+    given |= {"model": model, "script": script and script_path(script)}
     request |= {name: value for name, value in given.items() if value}
     flags = {"worktree": worktree, "anyway": anyway}
     request |= {name: True for name, wanted in flags.items() if wanted}
@@ -125,6 +125,7 @@ def prompt(
     cwd: str | None,
     agent: str | None,
     model: str | None,
+    script: str | None,
     detach: bool,
     if_busy: str | None,
     fork: bool,
@@ -139,6 +140,7 @@ def prompt(
     said = given_text(words)
     request: Json = {"text": said}
     given = {"session_id": session, "agent": agent, "model": model, "if_busy": if_busy}
+    given["script"] = script and script_path(script)
     request |= {name: value for name, value in given.items() if value}
     if cwd is not None or session is None:
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
@@ -183,6 +185,11 @@ def prompt(
 def at_terminal() -> bool:
     """Whether a person is there to be asked: both ends are a terminal."""
     return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
+
+
+def script_path(file: str) -> str:
+    """The whole path of a script, for a daemon that is elsewhere."""
+    return os.path.abspath(os.path.expanduser(file))
 
 
 def given_text(words: str) -> str:

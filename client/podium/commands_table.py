@@ -69,6 +69,9 @@ AGENT = option(
     "--agent", "the agent that does the work: claude, native or scripted", "AGENT", values="agents"
 )
 MODEL = option("--model", "the agent's own word for a model (default: as configured)", "MODEL")
+SCRIPT = option(
+    "--script", "the file of turns that '--agent scripted' plays", "FILE", values="files"
+)
 DETACH = option("--detach", "start it, print the run's id and do not follow")
 RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
 RUN_OR_LATEST = positional(

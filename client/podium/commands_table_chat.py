@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.commands_table import CWD, MODEL, SESSION, Command, option
+from podium.commands_table import CWD, MODEL, SCRIPT, SESSION, Command, option
 
 CHAT = (
     Command(
@@ -25,6 +25,7 @@ CHAT = (
                 values="agents",
             ),
             MODEL,
+            SCRIPT,
             SESSION,
             option(
                 "--recipe",

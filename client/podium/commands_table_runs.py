@@ -8,6 +8,7 @@ from podium.commands_table import (
     JSON,
     RUN,
     RUN_OR_LATEST,
+    SCRIPT,
     SESSION,
     TEXT,
     Argument,
@@ -46,12 +47,7 @@ RUNS = (
             DETACH,
             option("--agent", "the agent for every step", "AGENT"),
             option("--model", "the model of the run's agent, before a step's own", "MODEL"),
-            option(
-                "--script",
-                "the file of turns that '--agent scripted' plays",
-                "FILE",
-                values="files",
-            ),
+            SCRIPT,
             SESSION,
             CWD,
             option(

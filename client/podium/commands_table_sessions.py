@@ -8,6 +8,7 @@ from podium.commands_table import (
     DETACH,
     JSON,
     MODEL,
+    SCRIPT,
     SESSION,
     TEXT,
     Argument,
@@ -66,6 +67,7 @@ SESSIONS = (
             CWD,
             AGENT,
             MODEL,
+            SCRIPT,
             DETACH,
             option(
                 "--if-busy",

@@ -118,7 +118,7 @@ def listen(
     from podium.commands_start import prompt
 
     text.tell(f"You said: {text.clean(said)}")
-    return prompt(said, session, None, None, None, False, None, False, False, False, False)
+    return prompt(said, session, None, None, None, None, False, None, False, False, False, False)
 
 
 def given_seconds(words: str | None) -> float | None:

@@ -32,6 +32,22 @@ def test_a_conversation_from_the_first_line_to_the_last(daemon: FakeDaemon, tmp_
     assert second["session_id"] == SESSION_ID
 
 
+def test_every_message_of_a_chat_has_its_script(
+    daemon: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    chatty = Chatty(daemon, turn("Hello."), turn("Still here."))
+    with at_terminal(daemon, tmp_path, "--agent", "native", "--script", "lines.toml") as terminal:
+        terminal.say("hi")
+        terminal.expect("Hello.")
+        terminal.say("and now?")
+        terminal.expect("Still here.")
+        terminal.leave()
+    assert chatty.prompts == ["hi", "and now?"]
+    scripts = [sent["script"] for sent in daemon.params_of("sessions.prompt")]
+    assert scripts == [str(tmp_path / "lines.toml")] * 2
+
+
 @pytest.mark.parametrize("words", ["exit\n", "EXIT.\n", "quit\n", " Quit. \n", "/exit\n", "\x04"])
 def test_these_words_and_the_end_of_input_leave(
     daemon: FakeDaemon, tmp_path: Path, words: str

@@ -71,6 +71,8 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["run", "-p", "a=b", "-"], ["-p", "--param", "--worktree", "--detach", "--agent",
                                      "--model", "--script", "--session", "--cwd", "--on-question",
                                      "--anyway", "--json"]),
+        (["prompt", "hi", "--script", ""], [":files"]),
+        (["chat", "--s"], ["--script", "--session"]),
         (["recipe", "outcome", "fix-it", ""], ["fix", "commit"]),
         (["recipe", "outcome", "fix-it", "fix", ""], [":files"]),
         (["help", "sta"], ["status"]),

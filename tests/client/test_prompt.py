@@ -1,10 +1,12 @@
 """``podium prompt``: the answer alone on standard output."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from podium import phase_words
+from podium.beginnings import again_command
 from tests.client import phases, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -54,6 +56,19 @@ def test_an_answer_that_was_not_streamed_is_printed_at_the_end(prompted: FakeDae
     prompted.events = [started(text="hi"), turn_ended(2, "Hello."), ended(3)]
 
     assert podium(prompted, "prompt", "hi").stdout == "Hello.\n"
+
+
+def test_a_script_is_named_by_its_whole_path_also_to_run_it_again(
+    prompted: FakeDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = str(tmp_path / "lines.toml")
+
+    podium(prompted, "prompt", "hi", "--agent", "scripted", "--script", "lines.toml", "--detach")
+
+    assert prompted.params_of("sessions.prompt")[0]["script"] == lines
+    again = again_command({"kind": "prompt", "text": "hi", "script": lines}, {"agent": "scripted"})
+    assert again.endswith(f" --agent scripted --script {lines} hi")
 
 
 def test_the_text_can_come_from_standard_input(prompted: FakeDaemon) -> None:

@@ -64,4 +64,42 @@ async def test_a_script_that_cannot_be_played_starts_nothing(
     async with running(machine) as daemon:
         with pytest.raises(InvalidParameter, match=complaint):
             await daemon.start(machine.one_step("one"), agent=agent, script=str(lines))
+        with pytest.raises(InvalidParameter, match=complaint):
+            await daemon.prompt("Hello.", agent=agent, script=str(lines))
         assert await daemon.service.locks() == []
+
+
+async def test_each_prompt_of_a_session_plays_the_turn_that_fits_it(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.drivers["scripted"] = ScriptedDriver(demo_script())
+    lines = tmp_path / "lines.toml"
+    lines.write_text(
+        '[[turns]]\nwhen = "hello"\ntext = "Hello."\n[[turns]]\ntext = "Anything else."\n'
+    )
+    given = {"agent": "scripted", "script": str(lines)}
+    async with running(machine) as daemon:
+        said = [await daemon.prompt("hello", **given, wait=True)]
+        session = said[0]["session_id"]
+        said += [
+            await daemon.prompt(words, **given, session_id=session, wait=True)
+            for words in ("hello", "what else?")
+        ]
+    assert [turn["text"] for turn in said] == ["Hello.", "Hello.", "Anything else."]
+
+
+async def test_words_for_a_run_bring_no_script(machine: Machine, tmp_path: Path) -> None:
+    machine.drivers["scripted"] = machine.agent
+    lines = tmp_path / "lines.toml"
+    lines.write_text('[[turns]]\ntext = "Hello."\n')
+    async with running(machine) as daemon:
+        run_id, _ = await daemon.begun(machine.one_step("one"), agent="scripted")
+        run = await daemon.service.get_run(run_id)
+        with pytest.raises(InvalidParameter, match="has its script already"):
+            await daemon.prompt(
+                "More.",
+                session_id=run["session_id"],
+                if_busy="steer",
+                agent="scripted",
+                script=str(lines),
+            )

@@ -234,6 +234,7 @@ class Prompt(_Params):
     working_directory: Directory | None = None
     agent: Name | None = None
     model: ModelName | None = None
+    script: File | None = None
     if_busy: Literal["refuse", "queue", "steer"] = "refuse"
     fork: bool = False
     take_over: bool = False

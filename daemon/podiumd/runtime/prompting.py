@@ -10,6 +10,7 @@ import msgspec
 import trio
 
 from podiumd.core import commands as c
+from podiumd.core.fact import RunScript
 from podiumd.core.facts import EffectEnded, SteerIntended
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
@@ -23,7 +24,7 @@ from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.runtime.holder import busy
 from podiumd.runtime.loading import facts_of, load
-from podiumd.runtime.requested import workplace
+from podiumd.runtime.requested import brought_script, workplace
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import hold_session, require_agent
@@ -77,15 +78,21 @@ class Prompting:
         plan = await self._plan(request)
         agent = await require_agent(self._context, plan.agent)
         _require_mode(plan.agent, agent, request.permission_mode)
+        script = await brought_script(request.script, plan.agent)
         run_id = str(uuid.uuid4())
         try:
-            return await self._send(request, plan, run_id, token)
+            return await self._send(request, plan, script, run_id, token)
         except BaseException:
             self._desk.give_back(run_id)
             raise
 
     async def _send(
-        self, request: SendPrompt, plan: _Plan, run_id: str, token: Token | None
+        self,
+        request: SendPrompt,
+        plan: _Plan,
+        script: RunScript | None,
+        run_id: str,
+        token: Token | None,
     ) -> Sent:
         aside_of = None
         if plan.fork_from is None and request.session_id is not None:
@@ -111,6 +118,7 @@ class Prompting:
             aside_of=aside_of,
             permission_mode=request.permission_mode,
             model=request.model,
+            script=script,
         )
         waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
@@ -266,14 +274,17 @@ class Prompting:
 
 
 def _require_own_turn(request: SendPrompt, *, given: bool) -> None:
-    """Refuse a model for words that are ``given`` to a run: it has its own.
+    """Refuse a model and a script for words that are ``given`` to a run: it has its own.
 
     Raises:
         InvalidParameter: they name one.
     """
-    if given and request.model is not None:
-        words = "These words go into a run, which has its model already: leave the model out."
-        raise InvalidParameter("model", words)
+    for name in ("model", "script"):
+        if given and getattr(request, name) is not None:
+            words = (
+                f"These words go into a run, which has its {name} already: leave the {name} out."
+            )
+            raise InvalidParameter(name, words)
 
 
 def _require_mode(name: str, agent: Agent, mode: str | None) -> None:

@@ -14,8 +14,11 @@ import trio
 from podiumd.core.check import check_recipe
 from podiumd.core.check_calls import check_calls, finder
 from podiumd.core.expand import CallError, expand
+from podiumd.core.fact import RunScript
 from podiumd.core.findings import Finding, TooManyFindings, nearest
 from podiumd.core.recipe import Recipe, Source
+from podiumd.drivers.script import ScriptError, script_turns
+from podiumd.drivers.scripted import SCRIPTED
 from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
 from podiumd.runtime.trust import judged, refusal
@@ -178,3 +181,22 @@ def called_entry(catalogue: Catalogue, caller: Source, recipe_id: str, where: st
     if caller == "builtin":
         return catalogue.get(f"builtin.{recipe_id}", None)
     return catalogue.get(recipe_id, where if caller == "project" else None)
+
+
+async def brought_script(file: str | None, agent: str | None) -> RunScript | None:
+    """The turns that a run brings for the scripted agent, read now: the file may change.
+
+    Raises:
+        InvalidParameter: it cannot be played, or another agent does the work.
+    """
+    if file is None:
+        return None
+    if agent != SCRIPTED:
+        wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
+        wrong.data["fix"] = f"Say so: --agent {SCRIPTED}."
+        raise wrong
+    try:
+        turns = await trio.to_thread.run_sync(script_turns, Path(file))
+    except ScriptError as error:
+        raise InvalidParameter("script", str(error)) from error
+    return RunScript(file, turns)

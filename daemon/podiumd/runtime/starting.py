@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from contextlib import suppress
-from pathlib import Path
 
 import trio
 from msgspec.structs import replace
@@ -18,8 +17,6 @@ from podiumd.core.findings import TooManyFindings
 from podiumd.core.naming import task_of
 from podiumd.core.params import ParamError, bind_params
 from podiumd.core.recipe import Recipe
-from podiumd.drivers.script import ScriptError, script_turns
-from podiumd.drivers.scripted import SCRIPTED
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.catalogue import Catalogue, Entry
 from podiumd.runtime.context import Agent, Context
@@ -32,7 +29,7 @@ from podiumd.runtime.errors import (
 from podiumd.runtime.foreign import foreign_holder
 from podiumd.runtime.holder import busy
 from podiumd.runtime.places import check_place
-from podiumd.runtime.requested import refused, runnable, trusted_entry, workplace
+from podiumd.runtime.requested import brought_script, refused, runnable, trusted_entry, workplace
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.worktree_list import short_name
 from podiumd.tools import git
@@ -75,7 +72,7 @@ class Starter:
                 fix = f"Give it with -p {error.param}=..."
                 wrong.data |= {"missing": error.param, "fix": fix}
             raise wrong from error
-        script = await _script(request)
+        script = await brought_script(request.script, request.agent)
         await self._check_agents(entry, recipe, request.agent, script)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:
@@ -159,21 +156,6 @@ class Starter:
         except BaseException:
             self._desk.give_back(run_id)
             raise
-
-
-async def _script(request: StartRun) -> RunScript | None:
-    """The turns that the run brings for the scripted agent, read now: the file may change."""
-    if request.script is None:
-        return None
-    if request.agent != SCRIPTED:
-        wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
-        wrong.data["fix"] = f"Say so: --agent {SCRIPTED}."
-        raise wrong
-    try:
-        turns = await trio.to_thread.run_sync(script_turns, Path(request.script))
-    except ScriptError as error:
-        raise InvalidParameter("script", str(error)) from error
-    return RunScript(request.script, turns)
 
 
 async def _checkout(where: str) -> str | None:
