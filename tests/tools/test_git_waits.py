@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from podiumd.core.loop_facts import FileChange
-from podiumd.tools import git, git_process
+from podiumd.tools import git, git_process, git_waits
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_waits import waiting_below
 from podiumd.tools.originals import Originals
+from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository
 
-NAMES = (".gitattributes", ".gitignore", ".gitmodules")
+NAMES = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
+EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""How git calls a file without content."""
 
 
 @pytest.fixture
@@ -59,8 +63,20 @@ async def test_what_a_command_changed_then_is_said_to_be_unknown(
     assert all(isinstance(change, FileChange) for change in changes)
 
 
+@pytest.mark.parametrize("name", NAMES)
+async def test_one_that_is_a_link_to_the_null_device_is_an_empty_one(
+    repository: Path, name: str
+) -> None:
+    (repository / name).symlink_to("/dev/null")
+    (repository / "sub" / name).symlink_to("/dev/zero")
+
+    assert await git.dirty(repository) != []
+    with pytest.raises(GitError, match=f"would wait for ever at '{repository}/sub/{name}'"):
+        await git.dirty(repository / "sub")
+
+
 @pytest.mark.parametrize("beginning", [False, True])
-async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended(
+async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended_and_told_what_at(
     repository: Path, mock_clock: MockClock, beginning: bool
 ) -> None:
     pipe = repository / "sub/.gitattributes"
@@ -68,13 +84,13 @@ async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended(
     call = GitCall(f"{repository}")
     writers = []
 
-    async def let_it_be_over() -> None:
+    async def let_time_pass() -> None:
         writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
-        mock_clock.jump(git_process.LIMIT_SECONDS)
+        mock_clock.jump(git_process.LOOK_SECONDS)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(let_it_be_over)
-        with pytest.raises(GitError, match=r"git status .*did not end in its time"):
+        nursery.start_soon(let_time_pass)
+        with pytest.raises(GitError, match=f"would wait for ever at '{pipe}'"):
             await (
                 call.beginning(10, "status", "--short")
                 if beginning
@@ -84,3 +100,82 @@ async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended(
     with pytest.raises(BrokenPipeError):  # nobody reads any more
         os.write(writers[0], b"x")
     os.close(writers[0])
+
+
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
+    """It was looked at whether a git waits at something."""
+    event = trio.Event()
+
+    def look(path: str) -> str | None:
+        found = waiting_below(path)
+        trio.from_thread.run_sync(event.set)
+        return found
+
+    monkeypatch.setattr(git_process, "waiting_below", look)
+    return event
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_git_that_has_much_to_do_is_let(
+    repository: Path, mock_clock: MockClock, looked: trio.Event, ends: bool
+) -> None:
+    """Reading from a pipe that another program fills slowly stands for it."""
+    os.mkfifo(repository / "large")
+
+    async def let_time_pass() -> None:
+        slow = await trio.to_thread.run_sync(os.open, repository / "large", os.O_WRONLY)
+        mock_clock.jump(git_process.LOOK_SECONDS)
+        await looked.wait()
+        await wait_all_tasks_blocked()
+        if not ends:
+            mock_clock.jump(git_process.LIMIT_SECONDS - git_process.LOOK_SECONDS)
+            await over.wait()
+        os.close(slow)
+
+    over = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(let_time_pass)
+        hashing = GitCall(f"{repository}").line("hash-object", "large")
+        if ends:
+            assert await hashing == EMPTY
+        else:
+            with pytest.raises(GitError, match=r"did not end within 20 minutes, and was ended"):
+                await hashing
+        over.set()
+
+
+def test_what_one_waits_at_is_looked_for_in_its_tree_alone(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(repository.parent / ".gitignore")
+    os.mkfifo(repository / ".git/.gitignore")
+    for number in range(3):
+        (repository / f"sub/{number}").mkdir()
+    assert waiting_below(f"{repository}/sub") is None
+    os.mkfifo(repository / "sub/2/.gitignore")
+
+    assert waiting_below(f"{repository}/sub/1") == f"{repository}/sub/2/.gitignore"
+    monkeypatch.setattr(git_waits, "MOST_DIRECTORIES", 2)
+    assert waiting_below(f"{repository}/sub/1") is None
+
+
+@pytest.mark.needs("bwrap")
+async def test_one_that_a_command_leaves_is_removed_and_named(tmp_path: Path) -> None:
+    inside = Inside(tmp_path)
+    (inside.project / "mine").mkdir()
+    os.mkfifo(inside.project / "mine/.gitignore")
+
+    done = await inside.run(
+        "mkfifo .gitattributes; mkdir -p a/b c; mkfifo a/b/.gitignore; chmod 111 a/b;"
+        "ln -s /dev/null c/.gitignore; ln -s /dev/zero a/.mailmap"
+    )
+
+    top = inside.project
+    assert set(done.tidied.removed) == {
+        f"{top}/.gitattributes", f"{top}/a/b/.gitignore", f"{top}/a/.mailmap"
+    }  # fmt: skip
+    assert (top / "c/.gitignore").is_symlink()
+    assert (top / "mine/.gitignore").is_fifo()
+    (top / "mine/.gitignore").unlink()
+    assert await git.dirty(top) == ["c/"]

@@ -1,5 +1,6 @@
 """Repositories within a tree are found, in bounds."""
 
+import os
 from pathlib import Path
 
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
@@ -37,6 +38,22 @@ def test_a_directory_that_is_laid_out_as_one_is_found(tmp_path: Path) -> None:
     found = RepositoryLook(tmp_path).look()
 
     assert set(found.laid_out) == {tmp_path / "bare", tmp_path / "led"}
+
+
+def test_what_git_would_wait_at_is_found(tmp_path: Path) -> None:
+    """And a file, a directory or a link to one is none of it, until it leads to another."""
+    (tmp_path / "sub").mkdir()
+    os.mkfifo(tmp_path / "sub/.gitattributes")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".gitmodules").symlink_to("pipe")
+    (tmp_path / ".gitignore").symlink_to("sub/later")
+    (tmp_path / ".mailmap").write_text("x\n")
+    (tmp_path / ".gitattributes").symlink_to("nowhere")
+    look = RepositoryLook(tmp_path)
+
+    assert look.look().waiting == (tmp_path / ".gitmodules", tmp_path / "sub/.gitattributes")
+    os.mkfifo(tmp_path / "sub/later")
+    assert tmp_path / ".gitignore" in look.look().waiting
 
 
 def test_a_second_look_sees_what_is_new_and_what_is_gone(tmp_path: Path) -> None:

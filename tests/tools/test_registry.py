@@ -10,8 +10,9 @@ import trio
 
 from podiumd.core.actions import NAMES, Action
 from podiumd.core.loop_facts import FileChange, Result
+from podiumd.tools.git_waits import WAITS
 from podiumd.tools.originals import Originals
-from podiumd.tools.registry import Done, Plan, Tool, Toolbox, ToolContext
+from podiumd.tools.registry import UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
 from podiumd.tools.sandbox import Enclosed, Policy, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
 from tests.tools.fresh_turn import fresh_turn
@@ -67,6 +68,16 @@ def test_every_action_of_the_contract_is_described(box: Toolbox) -> None:
     assert described["write_file"]["parameters"]["required"] == ["path", "content"]
     assert described["write_file"]["parameters"]["additionalProperties"] is False
     assert all(one["description"] for one in described.values())
+
+
+async def test_it_is_said_where_what_a_command_changed_is_not_known(
+    box: Toolbox, tmp_path: Path
+) -> None:
+    done = await do(box, "run_command", command="echo x > new.txt; mkfifo .gitignore")
+
+    assert done.changes == ()
+    waits = WAITS.format(tmp_path / "home/repo/.gitignore")
+    assert done.result.message.endswith(UNSEEN.format(waits))
 
 
 async def test_an_unknown_name_is_a_result(box: Toolbox) -> None:

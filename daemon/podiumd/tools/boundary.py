@@ -59,9 +59,9 @@ class Tidied(NamedTuple):
 
 class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """A tree before a command. ``odd`` are the links and the like in the ``repositories``,
-    ``known`` the repositories that there were, ``unkept`` those that are looked at alone, with
-    what they are like; ``shut`` what could not be looked into, ``whole`` whether the look came to
-    its end; the rest as in ``Places``."""
+    ``known`` the repositories that there were, and what git would wait at, ``unkept`` those that
+    are looked at alone, with what they are like; ``shut`` what could not be looked into, ``whole``
+    whether the look came to its end; the rest as in ``Places``."""
 
     root: str
     unwanted: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
 
 def boundary_of(places: Places, nested: Repositories) -> Boundary:
     """The boundary of a tree that is as its ``places`` say. Blocks."""
-    known = (*nested.gits, *nested.laid_out)
+    known = (*nested.gits, *nested.laid_out, *nested.waiting)
     odd = odd_entries(places.repositories)
     return Boundary(
         root=places.root,
@@ -95,8 +95,8 @@ def tidy(boundary: Boundary, look: RepositoryLook) -> Tidied:
     """Remove what a command may not leave. Blocks; again is harmless.
 
     A repository that it made, other than a harmless one, is none any more: what is laid out as one
-    loses its HEAD, a ``.git`` its name as well. All else in it stays. Nothing counts as removed
-    that is not gone.
+    loses its HEAD, a ``.git`` its name as well. All else in it stays. A pipe in the place of a file
+    that git reads by itself goes, too. Nothing counts as removed that is not gone.
     """
     try:
         return _tidied(boundary, look)
@@ -109,8 +109,9 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
     odd = odd_entries(boundary.repositories)
     made = [path for path in map(_made, boundary.unwanted) if path is not None]
     made += sorted(odd.entries - set(boundary.odd))
-    removed = {path: is_removed(path) for path in made}
     known = set(boundary.known)
+    made += [f"{path}" for path in now.waiting if f"{path}" not in known]
+    removed = {path: is_removed(path) for path in made}
     common = [Path(path) for path in boundary.repositories]
     crowded = boundary.whole and _are_too_many(boundary.repositories)
     modules = [module for path in common for module in modules_of(path)]

@@ -6,11 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import trio
 
@@ -25,18 +25,24 @@ from podiumd.tools.git_settings import (
     runs_nothing,
     within,
 )
-from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above
+from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below
 
 TERMINATE_SECONDS: Final = 2.0
-LIMIT_SECONDS: Final = 120.0
-"""How long a git may take. What it waits at is not always seen before: a pipe deep in the tree."""
-LONG_SECONDS: Final = 1200.0
-_LONG: Final = frozenset(("commit-tree", "merge", "reset", "worktree"))
-"""These may write a whole tree, or wait for a passphrase; callers have limits of their own."""
+LOOK_SECONDS: Final = 120.0
+"""After how long it is looked at whether a git waits at something: a pipe deep in the tree is not
+seen before."""
+LIMIT_SECONDS: Final = 1200.0
+"""How long a git may take that waits at nothing we know of: the first look at a huge tree, a disk
+far away, a passphrase. Callers have limits of their own."""
+SLOW: Final = (
+    "git {} in '{}' did not end within {:g} minutes, and was ended: the tree is huge, its disk "
+    "slow, or what git reads there has no end. Run it there yourself; try again once it is quick"
+)
 BARE: Final = "cannot use bare repository"
 """Git's words, and ours, where a directory is itself laid out as a repository."""
 
 Result = subprocess.CompletedProcess[bytes]
+T = TypeVar("T")
 
 
 class GitError(Exception):
@@ -149,38 +155,58 @@ def bare_above(path: str) -> str | None:
 
 
 async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes = b"") -> Result:
-    with trio.move_on_after(_limit(command)) as scope:
-        try:
-            return await trio.run_process(
-                command,
-                stdin=stdin,
-                capture_stdout=True,
-                capture_stderr=True,
-                check=False,
-                env=environment,
-                start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
-                deliver_cancel=end_group,
-            )
-        except OSError as error:
-            raise _not_run(error) from error
-    assert scope.cancelled_caught
-    raise _too_slow(command)
-
-
-def _limit(command: Sequence[str]) -> float:
-    name = asked_of(command).partition(" ")[0]
-    return LONG_SECONDS if name in _LONG else LIMIT_SECONDS
-
-
-def _too_slow(command: Sequence[str]) -> GitError:
-    return GitError(
-        f"git {asked_of(command)} in '{command[2]}' did not end in its time, and was ended: it may "
-        "wait at a pipe or a device in the tree"
+    run = partial(
+        trio.run_process,
+        command,
+        stdin=stdin,
+        capture_stdout=True,
+        capture_stderr=True,
+        check=False,
+        env=environment,
+        start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
+        deliver_cancel=end_group,
     )
+    return await _in_time(command, run)
 
 
-def _not_run(error: OSError) -> GitError:
-    return GitError(f"git cannot be run ({error.strerror}): install it, on PATH")
+async def _in_time(command: Sequence[str], run: Callable[[], Awaitable[T]]) -> T:
+    """Run a git, in the time that it may take.
+
+    Raises ``GitError`` where that is over, or where there is no git.
+    """
+    done: list[T] = []
+    missing: OSError | None = None
+    why = ""
+
+    async def limit(scope: trio.CancelScope) -> None:
+        nonlocal why
+        why = await _overtime(command)
+        scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(limit, nursery.cancel_scope)
+        try:
+            done.append(await run())
+        except OSError as error:
+            missing = error  # raised in here, it would come out as one of a group
+        nursery.cancel_scope.cancel()
+    if missing is not None:
+        raise GitError(f"git cannot be run ({missing.strerror}): install it, on PATH") from missing
+    if not done:
+        raise GitError(why)
+    return done[0]
+
+
+async def _overtime(command: Sequence[str]) -> str:
+    """Wait for as long as a git may take; returns what is wrong then."""
+    asked, path = asked_of(command), command[2]
+    await trio.sleep(LOOK_SECONDS)
+    if reads_tree(asked.partition(" ")[0]):
+        waits_at = await trio.to_thread.run_sync(waiting_below, path, abandon_on_cancel=True)
+        if waits_at is not None:
+            return WAITS.format(waits_at)
+    await trio.sleep(LIMIT_SECONDS - LOOK_SECONDS)
+    return SLOW.format(asked, path, LIMIT_SECONDS / 60)
 
 
 async def run_beginning(
@@ -193,7 +219,7 @@ async def run_beginning(
     told, named = await _told(path, arguments, SETTINGS)
     command = [*told, *_kept(named, arguments), *within(arguments)]
     said = bytearray()
-    run = partial(
+    start = partial(
         trio.run_process,
         command,
         stdin=subprocess.DEVNULL,
@@ -204,25 +230,26 @@ async def run_beginning(
         start_new_session=True,
         deliver_cancel=end_group,
     )
-    missing: OSError | None = None
-    status = 0
-    with trio.move_on_after(_limit(command)) as scope:
+
+    async def run() -> int:
+        status, missing = 0, None
         async with trio.open_nursery() as nursery:
             try:
-                process: trio.Process = await nursery.start(run)
+                process: trio.Process = await nursery.start(start)
             except OSError as error:
                 missing = error  # raised in here, it would come out as one of a group
             else:
                 assert process.stdout is not None
                 async for piece in process.stdout:
-                    said += piece
+                    said.extend(piece)
                     if len(said) > most:  # what it would still say may be any amount
                         nursery.cancel_scope.cancel()
                 status = await process.wait()
-    if scope.cancelled_caught:
-        raise _too_slow(command)
-    if missing is not None:
-        raise _not_run(missing) from missing
+        if missing is not None:
+            raise missing
+        return status
+
+    status = await _in_time(command, run)
     if status != 0:
         raise GitError(f"git {asked_of(command)} failed with status {status}")
     return bytes(said[:most]), len(said) <= most

@@ -10,12 +10,14 @@ import stat
 from pathlib import Path
 from typing import Final
 
-READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules"))
+READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
+MOST_DIRECTORIES: Final = 100_000
+"""Directories that are looked into for what a git waits at that does not end."""
 WAITS: Final = "git would wait for ever at '{}', which is no file but a pipe or the like: remove it"
 
 _READ_NO_TREE: Final = frozenset(
-    ("config", "for-each-ref", "ls-tree", "merge-base", "mktree", "rev-list", "rev-parse",
-     "show-ref", "symbolic-ref", "update-ref", "var")
+    ("commit-tree", "config", "for-each-ref", "ls-tree", "merge-base", "mktree", "rev-list",
+     "rev-parse", "show-ref", "symbolic-ref", "update-ref", "var")
 )  # fmt: skip
 
 
@@ -25,21 +27,43 @@ def reads_tree(command: str) -> bool:
 
 
 def would_wait(path: str | os.PathLike[str]) -> bool:
-    """Whether reading this does not end, or need not: a pipe, a device, a link to one."""
+    """Whether reading this does not end, or need not: a pipe, a device, a link to one. The null
+    device ends at once: a link to it is how one is kept empty."""
     try:
-        mode = Path(path).stat().st_mode
+        status = Path(path).stat()
+        mode = status.st_mode
+        if stat.S_ISCHR(mode):
+            return status.st_rdev != Path(os.devnull).stat().st_rdev
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def waiting_above(path: str) -> str | None:
-    """What git would wait at from ``path`` up to the top of its working tree; the rest is found
-    after each command, and by the time that git has."""
+    """What git would wait at from ``path`` up to the top of its working tree; what a command leaves
+    deeper is found after it, all else where a git does not end: see ``waiting_below``."""
     for directory in (Path(path), *Path(path).parents):
         for name in sorted(READ_BY_GIT):
             if would_wait(directory / name):
                 return f"{directory / name}"
-        if os.path.lexists(directory / ".git"):
+        if _has_git(directory):
             return None
     return None
+
+
+def waiting_below(path: str) -> str | None:
+    """What a git in ``path`` waits at, anywhere in its working tree. Blocks; changes no rights."""
+    top = next((one for one in (Path(path), *Path(path).parents) if _has_git(one)), Path(path))
+    for looked, (directory, below, names) in enumerate(os.walk(top)):
+        if looked == MOST_DIRECTORIES:
+            return None
+        if ".git" in below:
+            below.remove(".git")
+        for name in sorted(READ_BY_GIT.intersection(names)):
+            if would_wait(Path(directory, name)):
+                return f"{Path(directory, name)}"
+    return None
+
+
+def _has_git(directory: Path) -> bool:
+    return os.path.lexists(directory / ".git")

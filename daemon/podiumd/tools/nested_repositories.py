@@ -8,6 +8,7 @@ from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from podiumd.tools.git_waits import READ_BY_GIT, would_wait
 from podiumd.tools.owner_rights import entries_of, status_of
 
 MOST_DIRECTORIES: Final = 100_000
@@ -18,12 +19,14 @@ _SETTLED_NS: Final = 2_000_000_000
 class Repositories(NamedTuple):
     """``gits`` are their ``.git``, a directory, a file or a link; ``laid_out`` the directories
     that are one themselves; the nearer ones first. ``whole``: the tree has no more directories
-    than are looked into. ``shut`` are those that cannot be."""
+    than are looked into. ``shut`` are those that cannot be. ``waiting`` are what git would wait at
+    for ever."""
 
     gits: tuple[Path, ...] = ()
     laid_out: tuple[Path, ...] = ()
     whole: bool = True
     shut: tuple[Path, ...] = ()
+    waiting: tuple[Path, ...] = ()
 
 
 class _Directory(NamedTuple):
@@ -31,6 +34,8 @@ class _Directory(NamedTuple):
     below: tuple[str, ...]
     has_git: bool
     laid_out: bool
+    unusual: tuple[str, ...]
+    """What git reads there and is no file itself: a pipe, or a link to what may become one."""
 
 
 class RepositoryLook:
@@ -51,6 +56,7 @@ class RepositoryLook:
         gits: list[Path] = []
         laid_out: list[Path] = []
         shut: list[Path] = []
+        waiting: list[Path] = []
         left = deque([self._root])
         while left and len(seen) < self.most:
             path = left.popleft()
@@ -66,9 +72,10 @@ class RepositoryLook:
                 gits.append(Path(path, ".git"))
             if found.laid_out:
                 laid_out.append(Path(path))
+            waiting.extend(one for name in found.unusual if would_wait(one := Path(path, name)))
             left.extend(f"{path}/{name}" for name in found.below)
         self._known, self._looked = seen, began
-        return Repositories(tuple(gits), tuple(laid_out), not left, tuple(shut))
+        return Repositories(tuple(gits), tuple(laid_out), not left, tuple(shut), tuple(waiting))
 
     def _directory(self, path: str) -> _Directory:
         changed = status_of(path).st_ctime_ns
@@ -76,11 +83,13 @@ class RepositoryLook:
         # What changed just before it was looked into may have changed after it within one tick.
         if known is not None and changed == known.changed < self._looked - _SETTLED_NS:
             return known
-        names, below = set[str](), []
+        names, below, unusual = set[str](), [], []
         for entry in entries_of(path):
             names.add(entry.name)
+            if entry.name in READ_BY_GIT and not entry.is_file(follow_symlinks=False):
+                unusual.append(entry.name)
             if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
                 below.append(entry.name)
         has = names.issuperset
         laid_out = has(("HEAD", "commondir")) or has(("HEAD", "objects", "refs"))
-        return _Directory(changed, tuple(below), ".git" in names, laid_out)
+        return _Directory(changed, tuple(below), ".git" in names, laid_out, tuple(sorted(unusual)))

@@ -41,6 +41,9 @@ NOT_ASKED = (
 )
 """Why no hook of a repository is run; the name of one stands before it."""
 
+UNSEEN = "what it changed is not known, and is in no commit of this turn: {}"
+"""What is said of a command where git could not look at the tree; why not stands in it."""
+
 
 class Toolbox:
     """The tools of the contract for one turn in one working tree.
@@ -231,7 +234,11 @@ class Toolbox:
         )
         if done.tidied.left:  # no git looks there any more
             return Done(_of_command(action, done, notice, 0))
+        unseen = self._watch.trouble
         changes, more = await self._watch.between(before)
+        unseen = unseen or self._watch.trouble
+        if unseen:
+            notice = "; ".join(filter(None, (notice, UNSEEN.format(unseen))))
         return Done(_of_command(action, done, notice, more), changes)
 
     async def _done(self, given: args.Done) -> Plan:
