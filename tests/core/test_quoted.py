@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
 
-from podiumd.core.outcome import Outcome, OutcomeError, from_text
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podiumd.core.outcome import Outcome, OutcomeError, extract, from_text
+from podiumd.core.quoted import MOST_CHARACTERS
+from podiumd.core.report import TurnReport
+from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")
 YES = '{"outcome": "no-issues"}'
@@ -22,11 +29,50 @@ QUOTED: list[tuple[str, str]] = [
     (LOG + "\n\n" + NO, "issues-found"),
     ("```json\n" + NO + "\n```\n" + LOG + "\nDone.", "issues-found"),
     (NO + "\n~~~diff\n+" + YES + "\n+and more\n~~~", "issues-found"),
-    (NO + "\n> said the log:\n" + YES, "no-issues"),
+    # CommonMark goes on with a quote, or a list's fence, where nobody would.
+    (NO + "\n> said the log:\n" + YES, "issues-found"),
+    (NO + "\n- > said the log:\n" + YES, "issues-found"),
+    (
+        NO + "\n\n1. a\n   - b\n     - ```\n       the log\n       " + YES + "\n       ```",
+        "issues-found",
+    ),
+    (NO + "\n\nIts file:\n\n    " + YES + "\n", "issues-found"),
+    (NO + "\n\n\t" + YES, "issues-found"),
+    (NO + "\n\n- a\n\n      " + YES, "issues-found"),
+    (NO + "\n<blockquote>" + YES + "</blockquote>", "issues-found"),
+    (NO + "\n\n<blockquote>\n\n" + YES + "\n\n</blockquote>\n", "issues-found"),
+    (NO + "\n<pre>\n" + YES + "\n</pre>", "issues-found"),
+    (NO + "\n\n<div\n class='log'>\n" + YES, "issues-found"),
+    (NO + "\nIt said <code>" + YES + "</code>.", "issues-found"),
+    (NO + "\n\nA <!-- comment\n" + YES + "\n--> ends.", "issues-found"),
+    (NO + "\n```diff\n+" + YES + "\n```", "issues-found"),
+    (NO + "\n```console\n" + YES + "\n```", "issues-found"),
+    (NO + "\nThe reviewer said `" + YES + "`.", "issues-found"),
+    (NO + "\nI ran ``echo " + YES + "``.", "issues-found"),
+    (NO + '\nThe reviewer said "' + YES + '".', "issues-found"),
+    (NO + '\nThe reviewer said "fine: ' + YES + ', so done" there.', "issues-found"),
+    (NO + "\nThe reviewer said '" + YES + "'.", "issues-found"),
+    (NO + "\nThe reviewer said “**" + YES + "**”.", "issues-found"),
+    (NO + "\n\n[log]: " + YES.replace(" ", ""), "issues-found"),
+    (NO + "\n\n" + "- " * 40 + "> " + YES, "issues-found"),
+    # What stays its own.
+    ("> said the log\n\n" + YES, "no-issues"),
+    ("- a\n- b\n\n" + YES, "no-issues"),
+    ("1. It is done.\n\n   ```json\n   " + YES + "\n   ```", "no-issues"),
+    ("Done.\n  " + YES, "no-issues"),
+    ("Done:\n    " + YES, "no-issues"),
+    ("- It is done.\n\n  **" + YES + "**", "no-issues"),
+    ("I changed `<pre>` and `a`.\n" + YES, "no-issues"),
+    ("I changed <pre>a</pre> --> b </p>.\n\n" + YES, "no-issues"),
+    ('It\'s "a" and `b` with ``c: ' + YES, "no-issues"),
+    ("- `" + YES + "`", "no-issues"),
+    ("```text\nAll fine.\n\n" + YES, "no-issues"),
+    ("```\n```json\n" + YES, "no-issues"),
+    ("```json\r\n" + YES + "\r\n```", "no-issues"),
     ("```json\n" + NO + "\n" + YES + "\n```\nDone.", "no-issues"),
     ("```markdown\nAll fine.\n" + YES + "\n```\n", "no-issues"),
     ("```\nnobody ends this\n" + YES, "no-issues"),
-    ("```\na log\n```\n> a quote\n" + YES, "no-issues"),
+    ("```\na log\n```\n> a quote\n\n" + YES, "no-issues"),
     ("2 > 1: " + YES, "no-issues"),
 ]
 
@@ -38,9 +84,100 @@ def test_what_a_reply_quotes_is_not_its_answer(reply: str, outcome: str) -> None
     assert found.outcome == outcome
 
 
-@pytest.mark.parametrize("reply", ["> " + YES, "It said:\n" + LOG, '{"a": 1}\n> ' + YES])
+NESTED = "`````\n````\n```\n~~~\n" + YES
+LONG = "> a\n\n" + "x\n" * (MOST_CHARACTERS // 2) + "\n" + YES
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "> " + YES,
+        "It said:\n" + LOG,
+        '{"a": 1}\n> ' + YES,
+        LONG,
+        "`````\n````\n```\n~~~\n" + YES,
+        "    " + YES,
+    ],
+)
 def test_an_answer_that_is_only_quoted_is_asked_for_again(reply: str) -> None:
     missed = from_text(reply, ALLOWED)
     assert isinstance(missed, OutcomeError), missed
     assert missed.error == "no-json"
-    assert missed.message.endswith("one in a quotation is not taken")
+    assert missed.message.endswith("one in a quote, in code or in HTML is not taken")
+
+
+Lines = list[str]
+QUOTING: dict[str, Callable[[Lines], Lines]] = {
+    "quote": lambda lines: [f"> {line}" for line in lines],
+    "log": lambda lines: [_fence(lines), "the log:", *lines, _fence(lines)],
+    "diff": lambda lines: [_fence(lines) + "diff", *(f"+{line}" for line in lines), _fence(lines)],
+    "indented": lambda lines: ["", *(f"    {line}" for line in lines), ""],
+    "pre": lambda lines: ["<pre>", *lines, "</pre>"],
+    "element": lambda lines: ["<blockquote>", "", *lines, "", "</blockquote>"],
+    "comment": lambda lines: ["<!--", *lines, "-->"],
+}
+PRESENTING: dict[str, Callable[[Lines], Lines]] = {
+    "list": lambda lines: [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])],
+    "numbered": lambda lines: ["", f"12. {lines[0]}", *(f"    {line}" for line in lines[1:])],
+    "words": lambda lines: ["Some words.", "", *lines],
+}
+
+
+def _fence(lines: Lines) -> str:
+    return "`" * (3 + "\n".join(lines).count("`"))
+
+
+def _wrapped(lines: Lines, names: list[str]) -> str:
+    for name in names:
+        lines = {**QUOTING, **PRESENTING}[name](lines)
+    return "\n".join(lines)
+
+
+presenting = st.lists(st.sampled_from([*PRESENTING]), max_size=3)
+answers = st.sampled_from(["{}", "**{}**", "`{}`", "All fine: {}", "```json\n{}\n```"])
+
+
+@given(presenting, st.sampled_from([*QUOTING]), st.lists(st.sampled_from([*QUOTING, *PRESENTING])))
+def test_no_nesting_makes_an_answer_of_what_is_quoted(
+    inner: list[str], quoting: str, outer: list[str]
+) -> None:
+    quoted = _wrapped([YES], [*inner, quoting, *outer[:4]])
+    for reply in (f"It said:\n\n{quoted}\n\n{NO}", f"{NO}\n\nIt said:\n\n{quoted}\n\nDone."):
+        found = from_text(reply, ALLOWED)
+        assert isinstance(found, Outcome) and found.outcome == "issues-found"
+
+
+@given(answers, presenting, st.lists(st.sampled_from([*QUOTING, *PRESENTING]), max_size=3))
+def test_what_is_said_last_stays_the_answer_whatever_was_quoted_before(
+    answer: str, inner: list[str], before: list[str]
+) -> None:
+    said = _wrapped(answer.format(NO).split("\n"), inner)
+    found = from_text(f"It said:\n\n{_wrapped([YES], before)}\n\nSo:\n\n{said}", ALLOWED)
+    assert isinstance(found, Outcome) and found.outcome == "issues-found"
+
+
+def test_what_one_message_leaves_open_reaches_into_no_other() -> None:
+    for first in ("> the log", "```diff\n+a", "<pre>", "- a", "<!-- a"):
+        report = TurnReport(kind="done", texts=(first, YES, "Nothing else."))
+        assert extract(report, ALLOWED) == Outcome("no-issues")
+
+
+def test_what_was_wrong_is_said_of_the_last_message_with_anything_in_it() -> None:
+    for texts, error in (
+        (("> " + YES, "Done."), "no-json"),
+        (('{"outcome": "x"}', "Done."), "unknown-outcome"),
+        (("{}", "> " + YES), "no-json"),
+    ):
+        missed = extract(TurnReport(kind="done", texts=texts), ALLOWED)
+        assert isinstance(missed, OutcomeError) and missed.error == error
+        assert error != "no-json" or missed.message.endswith("is not taken")
+
+
+@pytest.mark.parametrize(
+    "piece", ["`", "``` ", "<a", "<a>", "</a>", "<!--", '"', "“", "- ", "> ", "[", "\n- a", "1) "]
+)
+def test_marks_without_end_cost_some_lines_for_each_character(piece: str) -> None:
+    text = piece * (MOST_CHARACTERS // len(piece) - 100)
+    with at_most_lines(60 * MOST_CHARACTERS):
+        from_text(text + YES, ALLOWED)
+        from_text(YES * 1000 + text, ALLOWED)

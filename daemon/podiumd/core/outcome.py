@@ -137,7 +137,7 @@ def extract(report: TurnReport, allowed: Sequence[str]) -> Outcome | OutcomeErro
         return from_structured(report.structured or {}, allowed)
     if _names_outcome(report.tool_outcome):
         return from_structured(report.tool_outcome or {}, allowed, source="tool")
-    return from_text("\n".join(report.texts or (report.result_text,)), allowed)
+    return _from_texts(report.texts or (report.result_text,), allowed)
 
 
 def from_structured(
@@ -156,6 +156,19 @@ def from_structured(
             return _error("missing-outcome", allowed, excerpt)
         return _error("unknown-outcome", allowed, excerpt, answer.name)
     return _accept(answer, allowed, excerpt, source=source, repaired=False)
+
+
+def _from_texts(texts: Sequence[str], allowed: Sequence[str]) -> Outcome | OutcomeError:
+    """Judge the messages of a turn, the last one first, each by itself: a quote or a fence that
+    one leaves open reaches into no other."""
+    missed: list[OutcomeError] = []
+    for text in reversed(texts):
+        found = from_text(text, allowed)
+        if isinstance(found, Outcome) or found.error in ("missing-description", "ambiguous"):
+            return found
+        missed.append(found)
+    plain = _error("no-json", allowed, "").message
+    return next((each for each in missed if each.message != plain), missed[0])
 
 
 def from_text(text: str, allowed: Sequence[str]) -> Outcome | OutcomeError:
@@ -306,7 +319,7 @@ def _error(
         "ambiguous": "its last line holds two different outcomes; give exactly one",
     }[kind]
     if only_quoted:
-        message += " of its own; one in a quotation is not taken"
+        message += " of its own; one in a quote, in code or in HTML is not taken"
     return OutcomeError(
         error=kind, message=message, excerpt=tidy(excerpt)[:_EXCERPT], returned=returned
     )

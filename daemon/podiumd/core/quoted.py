@@ -1,58 +1,163 @@
-"""Tell what a reply says itself from what it quotes of others."""
+"""Tell what a reply says itself from what it quotes of others.
+
+An object is the reply's own word where CommonMark has it in a paragraph outside of every quote,
+piece of code and HTML, or in a fence that presents nothing but objects. In doubt it is not: a
+missing outcome costs a retry, a wrong one sends a run down the wrong edge.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from podiumd.core.fences import pieces
 from podiumd.core.lenient_json import Found
 
-# The beginning of a line of a Markdown quote, also of one within a list.
-_QUOTE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+MOST_CHARACTERS: Final = 100_000
+"""Of a reply that is taken apart into blocks; in a longer one with blocks nothing is its own."""
+
+_MOST_WRAPPERS: Final = 2
+_SENTENCE: Final = 1000
+"""Characters of a line, on each side of an object, in which it may be put between marks."""
+
+# What fences that present an answer are called; any other names what is quoted: diff, console.
+_PRESENTING: Final = frozenset(
+    ("", "json", "jsonc", "json5", "markdown", "md", "plaintext", "text", "txt")
+)
 _WORD: Final = re.compile(r"\w")
+_LINE: Final = re.compile(r"\r\n?|\n")
+_ITEM: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+")
+# Without such a line a text is one paragraph after the other.
+_BLOCK: Final = re.compile(r"(?:^|[\r\n])(?:[ \t]*[-*+>`~<\[\d]|\t| {4})")
+_TAG: Final = re.compile(r"<(?:(/?)([a-zA-Z][a-zA-Z0-9-]*+)[^<>]{0,1000}>|(!--)|)|(--)>")
+_TICKS: Final = re.compile(r"`++")
+_MARKS: Final = ("“”", "„“", "«»", "»«", "\u2018\u2019", "\u2039\u203a")
+
+_Span = tuple[int, int]
+
+
+class _Leaf(NamedTuple):
+    """A block without blocks in it: its lines, what it is, and how deep it stands.
+
+    Of a fence ``info`` is its first word, ``content`` how many lines are in it.
+    """
+
+    first: int
+    end: int
+    kind: str
+    quoted: bool
+    level: int
+    info: str
+    content: int
+
+    @property
+    def closed(self) -> bool:
+        return self.content < self.end - self.first - 1
 
 
 def without_quotations(text: str, found: Sequence[Found]) -> list[Found]:
-    """Leave out the objects, in order, that stand in a Markdown quote or among other words in a
-    fence: a log, a file, what somebody else answered.
+    """Leave out the objects, in order, that stand in a quote, in code, in HTML or among other
+    words in a fence: a log, a file, what somebody else answered.
 
     A fence that holds objects alone presents them. One around the whole text, or one that never
     ends, is how the reply is written and quotes nobody.
     """
-    spans = _quoting_fences(text, found) if "```" in text or "~~~" in text else []
-    spans.reverse()
-    own: list[Found] = []
+    if not found:
+        return []
+    own = _in_own_blocks(text, found)
+    html, code = _Within(_elements(text)), _Within(_code_spans(text))
+    return [
+        each
+        for each in own
+        if not html.holds(each) and (_alone(text, each) or not _in_marks(text, each, code))
+    ]
+
+
+def _in_own_blocks(text: str, found: Sequence[Found]) -> list[Found]:
+    """Return the objects that stand in paragraphs of nobody else's, or are presented."""
+    if _BLOCK.search(text) is None:
+        return list(found)
+    if len(text) > MOST_CHARACTERS:
+        return []
+    lines = [0, *(end.end() for end in _LINE.finditer(text))]
+    written = text
+    for _ in range(_MOST_WRAPPERS + 1):
+        leaves = _leaves(written)
+        wrapper = next((leaf for leaf in leaves if _wraps(text, lines, leaf)), None)
+        if wrapper is None:
+            return _believed(text, found, lines, leaves)
+        written = _unwrapped(written, lines, wrapper)
+    return []
+
+
+def _believed(
+    text: str, found: Sequence[Found], lines: Sequence[int], leaves: Sequence[_Leaf]
+) -> list[Found]:
+    inside: dict[_Leaf, list[Found]] = {}
+    firsts = [leaf.first for leaf in leaves]
     for each in found:
-        while spans and spans[-1][1] <= each.start:
-            spans.pop()
-        fenced = bool(spans) and spans[-1][0] <= each.start
-        line = text.rfind("\n", 0, each.start) + 1
-        if not fenced and _QUOTE.match(text, line, each.start) is None:
-            own.append(each)
-    return own
+        line = bisect_right(lines, each.start) - 1
+        at = bisect_right(firsts, line) - 1
+        # What is nested too deep to be read, and a link's definition, stand in no leaf.
+        if at >= 0 and line < leaves[at].end and not leaves[at].quoted:
+            inside.setdefault(leaves[at], []).append(each)
+    believed: list[Found] = []
+    for leaf, objects in inside.items():
+        presented = leaf.kind == "fence" and leaf.info in _PRESENTING
+        if presented:
+            last = leaf.end - 1 if leaf.closed else leaf.end
+            end = lines[last] if last < len(lines) else len(text)
+            presented = not _says_more(text, objects, lines[leaf.first + 1], end)
+        if presented or leaf.kind == "inline":
+            believed += objects
+    return believed
 
 
-def _quoting_fences(text: str, found: Sequence[Found]) -> list[tuple[int, int]]:
-    """Return where each fence begins and ends that says more than its objects."""
-    spans: list[tuple[int, int]] = []
-    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
-    start = 0
-    number = 0
-    for piece in pieces(text):
-        end = start + len(piece.source)
-        inside: list[Found] = []
-        while number < len(found) and found[number].start < end:
-            inside.append(found[number])
-            number += 1
-        whole = start <= first and last <= end
-        if inside and piece.info is not None and piece.closed and not whole:
-            within = start + piece.source.index("\n") + 1
-            if _says_more(text, inside, within, within + len(piece.text)):
-                spans.append((start, end))
-        start = end + 1  # the line break between two pieces
-    return spans
+def _leaves(text: str) -> list[_Leaf]:
+    """Return the blocks of a text that hold words, in order."""
+    found: list[_Leaf] = []
+    quotes = 0
+    for token in _blocks().parse(text):
+        if token.type in ("blockquote_open", "blockquote_close"):
+            quotes += token.nesting
+        elif token.map is not None and token.type in ("inline", "fence", "code_block"):
+            first, end = token.map
+            info = (token.info.split() or [""])[0].lower()
+            lines = (token.content.removesuffix("\n") + "\n").count("\n") if token.content else 0
+            found.append(_Leaf(first, end, token.type, quotes > 0, token.level, info, lines))
+    return found
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    # Loaded at the first reply that has blocks: it takes longer than all of the core.
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark")
+    reader.core.ruler.enableOnly(["normalize", "block"])
+    return reader
+
+
+def _wraps(text: str, lines: Sequence[int], leaf: _Leaf) -> bool:
+    """Whether a fence is how the reply is written: around all of it, or without an end."""
+    if leaf.kind != "fence" or leaf.level > 0 or leaf.info not in _PRESENTING:
+        return False
+    ends = leaf.end >= len(lines) or not text[lines[leaf.end] :].strip()
+    return ends and (not leaf.closed or not text[: lines[leaf.first]].strip())
+
+
+def _unwrapped(text: str, lines: Sequence[int], leaf: _Leaf) -> str:
+    """Return the text with blanks in place of a fence's own lines."""
+    for line in (leaf.first, leaf.end - 1) if leaf.closed else (leaf.first,):
+        start, end = lines[line], lines[line + 1] if line + 1 < len(lines) else len(text)
+        text = text[:start] + re.sub(r"[^\r\n]", " ", text[start:end]) + text[end:]
+    return text
 
 
 def _says_more(text: str, inside: Sequence[Found], start: int, end: int) -> bool:
@@ -60,3 +165,72 @@ def _says_more(text: str, inside: Sequence[Found], start: int, end: int) -> bool
     ends = [start, *(each.end for each in inside)]
     starts = [*(each.start for each in inside), end]
     return any(_WORD.search(text, one, two) for one, two in zip(ends, starts, strict=True))
+
+
+def _elements(text: str) -> Iterator[_Span]:
+    """Return what HTML elements and comments enclose, the tags too."""
+    opened: dict[str, list[int]] = {}
+    for tag in _TAG.finditer(text):
+        closing, name, comment, ended = tag.groups()
+        if comment or (name and not closing):
+            opened.setdefault((name or comment).lower(), []).append(tag.start())
+        elif (name or ended) and (starts := opened.get((name or "!--").lower())):
+            yield starts.pop(), tag.end()
+
+
+def _code_spans(text: str) -> Iterator[_Span]:
+    """Return what runs of as many backticks enclose, within a line."""
+    for line, after in pairwise([0, *(end.end() for end in _LINE.finditer(text)), len(text)]):
+        runs = [run.span() for run in _TICKS.finditer(text, line, after)]
+        nexts: dict[int, int] = {}
+        closes: list[int | None] = [None] * len(runs)
+        for at in range(len(runs) - 1, -1, -1):
+            size = runs[at][1] - runs[at][0]
+            closes[at], nexts[size] = nexts.get(size), at
+        at = 0
+        while at < len(runs):
+            close = closes[at]
+            if close is not None:
+                yield runs[at][0], runs[close][1]
+            at = at + 1 if close is None else close + 1
+
+
+class _Within:
+    """Spans, asked in the order of a text what lies in one of them."""
+
+    def __init__(self, spans: Iterator[_Span]) -> None:
+        self._outer: list[_Span] = []
+        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if not self._outer or self._outer[-1][1] < end:
+                self._outer.append((start, end))
+        self._starts = [start for start, _ in self._outer]
+
+    def holds(self, each: Found) -> bool:
+        at = bisect_right(self._starts, each.start) - 1
+        return at >= 0 and each.start < self._outer[at][1]
+
+
+def _around(text: str, each: Found) -> tuple[str, str]:
+    """Return what stands on the object's lines before and after it, without a list's marks."""
+    before = text[max(each.start - _SENTENCE, 0) : each.start]
+    after = text[each.end : each.end + _SENTENCE]
+    before = _LINE.split(before)[-1]
+    item = _ITEM.match(before)
+    return before[item.end() :] if item else before, _LINE.split(after, maxsplit=1)[0]
+
+
+def _alone(text: str, each: Found) -> bool:
+    return not any(_WORD.search(side) for side in _around(text, each))
+
+
+def _in_marks(text: str, each: Found, code: _Within) -> bool:
+    """Whether an object among other words of its line stands in code or in quotation marks."""
+    before, after = _around(text, each)
+    if code.holds(each) or (before.count('"') % 2 and '"' in after):
+        return True
+    if before.rstrip("*_")[-1:] == "'" == after.lstrip("*_")[:1]:
+        return True
+    return any(
+        before.rfind(opening) > before.rfind(closing) and closing in after
+        for opening, closing in _MARKS
+    )
