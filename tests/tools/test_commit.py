@@ -157,7 +157,9 @@ async def test_nothing_changed_is_no_commit(turn: Turn) -> None:
 
 
 async def test_outside_git_a_sentence_says_so(tmp_path: Path) -> None:
-    order = CommitOrder(root=str(tmp_path), changes=(), run_id="r", turn_id="t")
+    order = CommitOrder(
+        root=f"{tmp_path}", record=f"{tmp_path}/commit", changes=(), run_id="r", turn_id="t"
+    )
 
     done = await commit_changes(order, Originals(tmp_path / "o"))
 

@@ -157,7 +157,10 @@ async def test_turns_of_one_repository_that_end_at_once_all_have_their_commit(
         top = turn.top if number % 2 else tmp_path / "tree"
         (top / f"f{number}").write_text("x\n")
         change = FileChange(path=f"f{number}", after=turn.originals.keep(b"x\n"))
-        order = CommitOrder(root=f"{top}", changes=(change,), run_id="r", turn_id=f"t{number}")
+        name = f"t{number}"
+        order = CommitOrder(
+            root=f"{top}", record=turn.record(name), changes=(change,), run_id="r", turn_id=name
+        )
         done = await commit_changes(order, turn.originals, None, line)
         states.append((done.state, done.detail))
 

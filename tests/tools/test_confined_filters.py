@@ -62,7 +62,11 @@ async def in_the_sandbox(turn: Turn) -> Committed:
     enclosure, _ = await sandbox.enclose(turn.top, turn.top.parent)
     assert enclosure is not None
     order = CommitOrder(
-        root=f"{turn.root}", changes=tuple(turn.changes), run_id="r", turn_id=turn.turn
+        root=f"{turn.root}",
+        record=turn.record(turn.turn),
+        changes=tuple(turn.changes),
+        run_id="r",
+        turn_id=turn.turn,
     )
     hooks = Hooks(environment={"PATH": os.environ["PATH"]}, turn_id=turn.turn, enclosure=enclosure)
     filters = ConfinedFilters(enclosure, turn.turn, turn.top.parent / "filters")

@@ -49,6 +49,8 @@ async def test_an_index_that_another_git_has_for_a_moment_is_waited_for(
     waited = []
 
     async def let_go(seconds: float) -> None:
+        if seconds != index_lock._LOOK_SECONDS:  # the time of a git, which is not to run out
+            await trio.sleep_forever()
         await trio.lowlevel.checkpoint()
         waited.append(seconds)
         if len(waited) == 3:
@@ -204,7 +206,11 @@ async def test_the_index_of_a_working_tree_of_its_own_is_its_own(
 def kill_at(turn: Turn, tmp_path: Path, failpoint: str) -> None:
     """Commit in a process that kills itself there."""
     order = CommitOrder(
-        root=f"{turn.root}", changes=tuple(turn.changes), run_id="r1", turn_id=turn.turn
+        root=f"{turn.root}",
+        record=turn.record(turn.turn),
+        changes=tuple(turn.changes),
+        run_id="r1",
+        turn_id=turn.turn,
     )
     file = tmp_path / "order.json"
     file.write_bytes(msgspec.json.encode(order))
@@ -241,6 +247,8 @@ async def test_a_commit_that_a_kill_kept_from_its_branch_leaves_the_index_as_it_
 ) -> None:
     turn.change("c.py", "c\n")
     kill_at(turn, tmp_path, "commit.before-move")
+    stored = Path(turn.record(turn.turn)).read_text()
+    assert turn.git("cat-file", "-t", stored) == "commit"
 
     await settle_index(f"{turn.root}", turn.turn)
 

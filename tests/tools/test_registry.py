@@ -27,6 +27,7 @@ def make_toolbox(folder: Path, policy: Policy = "off", **settings: Any) -> Toolb
         run_git(root, "config", "user.email", "a@example.org")
         (root / "a.txt").write_text("one\ntwo\n")
         commit(root, "first")
+    (folder / "scratch").mkdir(exist_ok=True)
     environment = {"PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "sk-planted", "MY_KEY": "sk-x"}
     return Toolbox(
         ToolContext(
@@ -35,7 +36,7 @@ def make_toolbox(folder: Path, policy: Policy = "off", **settings: Any) -> Toolb
             sandbox=Sandbox(policy, home=folder / "home", environ=environment, probe=Probe()),
             environment=environment,
             turn_id=fresh_turn(),
-            scratch=folder,
+            scratch=folder / "scratch",
             hidden_names=("MY_KEY",),
             **settings,
         )

@@ -153,7 +153,10 @@ async def every_call_of_ours(root: Path, folder: Path) -> None:
             path.write_text("three\n")
             changes.append(FileChange(path=name, before=old, after=originals.keep(b"three\n")))
         await watch.between(before)
-        order = CommitOrder(root=where, changes=tuple(changes), run_id="r", turn_id="t")
+        record = f"{originals.path('commit')}"
+        order = CommitOrder(
+            root=where, record=record, changes=tuple(changes), run_id="r", turn_id="t"
+        )
         shut = Hooks(environment={}, turn_id="t", enclosure=None, shut="there is no sandbox")
         await commit_changes(order, originals, shut)
         await commit_changes(order, originals)

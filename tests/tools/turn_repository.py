@@ -19,6 +19,7 @@ class Turn:
     """A repository with a user's work in it, and a turn that changes files."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.top = make_repository(folder / "repo")
         run_git(self.top, "config", "user.name", "A Person")
         run_git(self.top, "config", "user.email", "a@example.org")
@@ -29,6 +30,10 @@ class Turn:
         self.changes: list[FileChange] = []
         self.root = self.top
         self.turn = fresh_turn()
+
+    def record(self, turn_id: str) -> str:
+        """Where the turn keeps which commit is its own."""
+        return f"{self.folder}/commit-{turn_id}"
 
     def write(self, name: str, content: str) -> None:
         (self.top / name).parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +57,11 @@ class Turn:
     async def commit(self, turn_id: str | None = None, hooks: bool = True) -> Committed:
         turn_id = turn_id or self.turn
         order = CommitOrder(
-            root=str(self.root), changes=tuple(self.changes), run_id="r1", turn_id=turn_id
+            root=str(self.root),
+            record=self.record(turn_id),
+            changes=tuple(self.changes),
+            run_id="r1",
+            turn_id=turn_id,
         )
         run = Hooks(environment={"PATH": os.environ["PATH"]}, turn_id=turn_id, enclosure=None)
         return await commit_changes(order, self.originals, run if hooks else None)

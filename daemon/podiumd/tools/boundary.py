@@ -6,7 +6,6 @@ for at the next start, before any git looks at the tree.
 
 from __future__ import annotations
 
-import os
 import stat
 import tempfile
 import threading
@@ -18,6 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from podiumd.tools.durable_file import store_file
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.owner_rights import is_gone, is_removed, make_writable, status_of
@@ -200,24 +200,14 @@ def _is_placed(path: str) -> bool:
 
 def write_down(boundary: Boundary, record: Path) -> None:
     """Store a boundary. Blocks until it is on the disk. Raises ``OSError``."""
-    draft = record.with_suffix(".draft")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(boundary))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(record)
-    _keep_names(record.parent)
+    store_file(record, msgspec.json.encode(boundary))
 
 
 def close_record(record: Path, left: tuple[str, ...]) -> None:
     """The command is over: its boundary goes, and what was ``left`` is kept for as long as the
     turn lasts. Blocks. Raises ``OSError``."""
     if left:
-        with open(_left_beside(record), "wb") as file:
-            file.write(msgspec.json.encode(left))
-            file.flush()
-            os.fsync(file.fileno())
-        _keep_names(record.parent)
+        store_file(_left_beside(record), msgspec.json.encode(left))
     record.unlink(missing_ok=True)
 
 
@@ -233,14 +223,6 @@ def left_before(record: Path) -> tuple[str, ...]:
 
 def _left_beside(record: Path) -> Path:
     return record.with_suffix(".left")
-
-
-def _keep_names(directory: Path) -> None:
-    above = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(above)
-    finally:
-        os.close(above)
 
 
 def make_up_for(record: Path) -> Tidied:

@@ -8,7 +8,8 @@ was before.
 It is the user's commit: their name and address, their signature where they sign, their hooks. Where
 git does not know who they are nothing is committed under another name.
 
-The turn's id stands in a trailer; a commit that has it already is adopted, not made again.
+The commit's id is stored before the branch moves to it; one that the branch has already is adopted,
+not made again. Who made it does not follow from its words: its trailers are for people.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from podiumd.tools.commit_index import (
     tree_changes,
     write_entries,
 )
-from podiumd.tools.commit_message import TURN_TRAILER, message_of, with_trailers
+from podiumd.tools.commit_message import message_of, with_trailers
+from podiumd.tools.commit_record import CommitRecord
 from podiumd.tools.commit_result import (
     CommitOrder,
     Committed,
@@ -71,7 +73,6 @@ TOO_SLOW = (
 )
 
 _TRIES = 3
-_LOOKED_AT = 1000
 
 
 class _Moved(Exception):
@@ -131,6 +132,7 @@ class _Maker:
         self._prefix = ""
         self._directory = self._index = self._message = ""
         self._own = git
+        self._record = CommitRecord(order.record)
 
     @classmethod
     async def at(
@@ -182,7 +184,7 @@ class _Maker:
     async def _attempt(self, left_out: dict[str, str]) -> Committed:
         self._tidy()  # an earlier attempt may have been killed
         head = await looking.head(self._git.top)
-        made = await self._made_before() if head else None
+        made = await self._record.made(self._git) if head else None
         if made is not None:
             return await self._adopted(made, head)
         busy = under_way(self._directory)
@@ -224,9 +226,14 @@ class _Maker:
         async with held_index(self._directory, self._order.turn_id, sha) as index:
             if await self._stage(index, differences):
                 raise _Moved
-            with trio.CancelScope(shield=True):  # both, or none
+            with trio.CancelScope(shield=True):  # all, or none
+                await self._record.store(sha)
                 failpoint("commit.before-move")
-                await self._move_branch(head, sha, subject)
+                try:
+                    await self._move_branch(head, sha, subject)
+                except (_Moved, GitError):
+                    self._record.forget()
+                    raise
                 failpoint("commit.after-move")
                 index.finish()
 
@@ -358,18 +365,6 @@ class _Maker:
         except GitError as error:
             return f"the index was not brought up to date ({error}); run: git reset -q"
         return f"the index was not brought up to date for {', '.join(missed)}" if missed else ""
-
-    async def _made_before(self) -> str | None:
-        """The commit of this turn, if there is one."""
-        listing = await self._git.out(
-            "log", "-z", f"--max-count={_LOOKED_AT}", "--no-show-signature",
-            f"--format=%H %(trailers:key={TURN_TRAILER},valueonly)", "HEAD", "--",
-        )  # fmt: skip
-        for entry in entries(listing):
-            sha, *turns = entry.decode("utf-8", "replace").split()
-            if self._order.turn_id in turns:
-                return sha
-        return None
 
     async def _adopted(self, sha: str, head: str | None) -> Committed:
         parent = await self._git.run("rev-parse", "--verify", "-q", f"{sha}^")

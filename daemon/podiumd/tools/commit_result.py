@@ -39,10 +39,12 @@ class Committed(msgspec.Struct, frozen=True, kw_only=True):
 class CommitOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be committed: the changes of one turn, in order, paths from ``root``.
 
-    ``note`` is a sentence for the message's body.
+    ``record`` is the file in which the commit's id is stored before the branch moves, out of reach
+    of commands; ``note`` is a sentence for the message's body.
     """
 
     root: str
+    record: str
     changes: tuple[FileChange, ...]
     run_id: str
     turn_id: str

@@ -40,7 +40,7 @@ FAILPOINTS: dict[str, str] = {
     "commit.after-make": "the commit of a native turn is made, no fact says so",
     "commit.after-move": "the branch has the commit of a native turn, the index is locked and old",
     "commit.before-make": "the commit of a native turn is due and not made",
-    "commit.before-move": "the index is locked for the commit of a native turn, no branch has it",
+    "commit.before-move": "the id of a native turn's commit is stored, no branch has it",
     "edge.after-taken": "the edge to the next step is stored, the step not entered",
     "gate.after-opened": "a gate's question is stored, not yet announced",
     "handshake.after-write": "the agent was told what it asked of Podium's tool server",

@@ -21,6 +21,7 @@ from podiumd.tools.boundary import LEFT
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit_identity import unknown_committer
+from podiumd.tools.commit_record import RECORD as COMMIT_RECORD
 from podiumd.tools.confined_filters import ConfinedFilters
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.sandbox import Enclosure, SandboxRefused
@@ -92,7 +93,12 @@ class Toolbox:
             shut="" if enclosure is not None or context.unasked else NOT_ASKED,
         )
         order = CommitOrder(
-            root=f"{root}", changes=changes, run_id=run_id, turn_id=context.turn_id, note=note
+            root=f"{root}",
+            record=f"{context.scratch.with_name(COMMIT_RECORD)}",
+            changes=changes,
+            run_id=run_id,
+            turn_id=context.turn_id,
+            note=note,
         )
         return await commit_changes(
             order, context.originals, hooks, context.committing, self._confines(enclosure)

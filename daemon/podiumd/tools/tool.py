@@ -48,7 +48,8 @@ class ToolContext:
     """What tools work with, for one turn.
 
     ``environment`` is the environment of commands before keys are taken out; ``hidden_names`` are
-    names of further variables that hold keys; ``scratch`` is a directory of the turn's own;
+    names of further variables that hold keys; ``scratch`` is a directory of the turn's own,
+    beside which its records lie;
     ``unasked``: its commands may be run without a question;
     ``inherited`` are descriptors that commands outside of a sandbox keep open; ``test_command`` is
     the configured one. ``committing`` is where turns of one repository wait for each other.
