@@ -36,38 +36,34 @@ test: $(VENV)/.dev ## run the tests; core and formats must be covered by their o
 .PHONY: environment
 environment: $(VENV)/.dev ## set up what the other targets need
 
-# How many examples a property is tried with: 'few' or 'all' (tests/examples.py).
-EXAMPLES ?= few
-
 # First and apart: quick, and their coverage may owe nothing to tests of other packages.
 .PHONY: test-pure
 test-pure: $(VENV)/.dev
 	@# A file of its own: one run would else count what another beside it has covered.
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && COVERAGE_FILE=$$data/coverage \
-		$(PY) -m pytest -n $(JOBS) --hypothesis-profile $(EXAMPLES) tests/core tests/formats \
+		$(PY) -m pytest -n $(JOBS) --hypothesis-profile few -m "not long" tests/core tests/formats \
 		--cov=podiumd.core --cov=podiumd.formats --cov-branch --cov-fail-under=100
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
-	$(PY) -m pytest $(SHARED) --hypothesis-profile few \
-		--ignore=tests/core --ignore=tests/formats --ignore=tests/browser \
-		--ignore=tests/user_manager \
-		$(addprefix --ignore=,$(LONG_TESTS))
+	$(PY) -m pytest $(SHARED) --hypothesis-profile few -m "not long" \
+		--ignore=tests/core --ignore=tests/formats $(ELSEWHERE)
 
 # 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
 # service's whole life, every door with every key and name, load, random lives of session files,
-# the crash campaign's own tests.
+# the crash campaign's own tests. Of the other files it leaves out what is marked 'long': what a
+# quicker test shows as well (tests/long.py).
 MAIN_PATHS := recipe_loop outcomes approvals restarts prompts sessions session_follow \
 	hostile_clone native_turn phases
 LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/e2e/test_*.py)) \
 	tests/service/test_restarts.py tests/service/test_install.py \
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \
 	tests/speech/voice tests/faults/test_campaign.py tests/drivers/test_claude_served.py
+# What has a target of its own, or stands here whole for 'make test-long'.
+ELSEWHERE := --ignore=tests/browser --ignore=tests/user_manager $(addprefix --ignore=,$(LONG_TESTS))
 .PHONY: test-long
 test-long: $(VENV)/.dev claude voice-assets ## what takes long, and all examples of the properties
-	@$(MAKE) --no-print-directory test-pure EXAMPLES=all
-	$(PY) -m pytest $(SHARED) --hypothesis-profile all -m hypothesis --ignore=tests/core \
-		--ignore=tests/formats
+	$(PY) -m pytest $(SHARED) --hypothesis-profile all -m "long or hypothesis" $(ELSEWHERE)
 	$(PY) -m pytest $(SHARED) $(LONG_TESTS)
 
 .PHONY: voice

@@ -20,6 +20,7 @@ from podiumd.drivers.claude import ClaudeDriver
 from tests.drivers.rig import STEER, Rig, answering, bash, follow, in_thread, started, states
 from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
@@ -62,7 +63,7 @@ def crash(rig: Rig, request: object, failpoint: str) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
-@pytest.mark.parametrize("failpoint", [*ABSENT, *RUNNING, *FINISHED])
+@pytest.mark.parametrize("failpoint", [*ABSENT, *sampled(RUNNING), *sampled(FINISHED)])
 async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, failpoint: str
 ) -> None:
@@ -135,7 +136,7 @@ async def test_the_agent_of_a_turn_begun_once_more_is_found_though_only_the_firs
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("failpoint", SERVED)
+@pytest.mark.parametrize("failpoint", sampled(SERVED))
 async def test_a_daemon_killed_while_it_serves_is_followed_by_one_that_goes_on(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, failpoint: str
 ) -> None:

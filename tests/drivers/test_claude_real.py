@@ -26,6 +26,7 @@ from tests.drivers.rig import (
     write,
 )
 from tests.fakes.model_server import ModelServer
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
@@ -159,7 +160,9 @@ async def test_leaving_the_context_in_mid_turn_ends_the_agent(
     assert scope.cancelled_caught and turn.report.kind == "interrupted"
 
 
-@pytest.mark.parametrize("how", ["nohup {} >/dev/null 2>&1 &", "setsid {} >/dev/null 2>&1 &"])
+@pytest.mark.parametrize(
+    "how", sampled(["nohup {} >/dev/null 2>&1 &", "setsid {} >/dev/null 2>&1 &"])
+)
 async def test_a_server_the_agent_left_running_is_ended_and_reported(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, how: str
 ) -> None:
@@ -269,11 +272,13 @@ async def test_a_program_that_is_not_there_fails_and_says_so(
 
 @pytest.mark.parametrize(
     ("tools", "expected"),
-    [
-        ("read-only", {"Glob", "Grep", "Read", "WebFetch", "WebSearch"}),
-        ("none", set()),
-        (("Bash", "Read"), {"Bash", "Read"}),
-    ],
+    sampled(
+        [
+            ("read-only", {"Glob", "Grep", "Read", "WebFetch", "WebSearch"}),
+            ("none", set()),
+            (("Bash", "Read"), {"Bash", "Read"}),
+        ]
+    ),
 )
 async def test_only_the_tools_of_the_step_exist(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, tools: object, expected: set[str]

@@ -103,6 +103,9 @@ async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
     assert settled.report is not None and settled.report.result_text == "the answer"
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_settle.py::test_a_given_up_approval_is_broken_though_its_result_says_success"
+)
 async def test_a_denial_that_no_person_gave_is_not_adopted(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -115,6 +118,9 @@ async def test_a_denial_that_no_person_gave_is_not_adopted(
     assert (unknown.state, known.state) == ("broken", "finished")
 
 
+@pytest.mark.long(
+    "test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more"
+)
 async def test_an_agent_killed_before_it_asked_the_model_is_absent(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

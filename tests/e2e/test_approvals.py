@@ -47,6 +47,9 @@ async def test_a_tool_that_a_person_allows_runs_once(
     assert late.code == -32004
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_real.py::test_an_allowed_tool_runs_a_denied_one_does_not"
+)
 async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -88,6 +91,9 @@ async def test_always_for_commands_like_this_holds_for_those_alone(
     assert settings_written(podium, repo) == []
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_real.py::test_always_allows_the_tool_for_the_session_and_writes_nothing_into_the_project"
+)
 async def test_always_holds_for_the_run_and_is_written_nowhere(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -110,6 +116,9 @@ async def test_always_holds_for_the_run_and_is_written_nowhere(
         await feed.until("question.opened")
 
 
+@pytest.mark.long(
+    "tests/runtime/test_questions.py::test_a_question_the_agent_withdraws_is_superseded"
+)
 async def test_an_interrupt_withdraws_the_question_and_the_agent_asks_again_later(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -131,6 +140,9 @@ async def test_an_interrupt_withdraws_the_question_and_the_agent_asks_again_late
     assert (repo.path / "made").read_text() == "ran\n"
 
 
+@pytest.mark.long(
+    "tests/runtime/test_run_control.py::test_a_cancel_returns_when_the_agent_is_gone_and_its_session_free"
+)
 async def test_a_cancel_ends_an_agent_that_waits_for_an_answer(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -146,6 +158,9 @@ async def test_a_cancel_ends_an_agent_that_waits_for_an_answer(
     assert await podium.rpc("sessions.locks") == []
 
 
+@pytest.mark.long(
+    "tests/runtime/test_questions.py::test_an_unattended_run_ends_at_its_first_question"
+)
 async def test_an_unattended_run_ends_where_a_person_would_be_needed(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

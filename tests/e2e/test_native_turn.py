@@ -24,6 +24,7 @@ from tests.e2e.native_rig import (
     says,
 )
 from tests.fakes.trio_gates import holding
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 RECIPE = """
@@ -49,7 +50,7 @@ no-issues = { exit = "turn-complete" }
 """
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=sampled(["anthropic", "openai"]))
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Machine]:
     with native_machine(tmp_path, request.param) as made:
         yield made

@@ -62,6 +62,9 @@ async def test_an_invalid_reply_is_asked_again_in_the_same_session_and_is_no_ste
     assert len({request.session for request in model_server.requests}) == 1
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recipes.py::test_a_reply_without_an_outcome_is_asked_for_again_three_times"
+)
 @pytest.mark.parametrize(
     ("limits", "replies"), [("max_total_steps = 6", 4), ("max_total_steps = 6\nmax_retries = 1", 2)]
 )
@@ -85,6 +88,9 @@ async def test_replies_that_are_never_json_end_the_run_as_an_error(
     assert podium.logged("Recipe failed")[0]["reason"] == "orchestration-error"
 
 
+@pytest.mark.long(
+    "tests/core/test_turns.py::test_an_unknown_outcome_is_retried_too_and_stands_in_the_detail_at_the_end"
+)
 async def test_a_word_that_is_no_outcome_of_the_step_is_kept_as_the_detail(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -111,6 +117,9 @@ async def test_other_without_an_edge_hands_the_run_to_its_person(
     assert run["history"][0]["description"] == "Which of the two shops?"
 
 
+@pytest.mark.long(
+    "tests/core/test_outcome.py::test_structured_output_without_an_outcome_leaves_the_text_to_say_it"
+)
 async def test_a_model_that_ignores_the_schema_is_heard_in_its_text(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

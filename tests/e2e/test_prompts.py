@@ -30,6 +30,9 @@ async def test_a_prompt_by_the_command_line_prints_the_answer_and_goes_on_in_its
     assert await podium.rpc("runs.list") == [], "plain prompts are no runs in the list"
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_real.py::test_a_structured_answer_and_a_fork_that_leaves_its_origin_as_it_was"
+)
 async def test_a_fork_knows_the_conversation_and_leaves_it_as_it_was(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -91,6 +94,7 @@ async def test_a_prompt_takes_over_from_a_run_which_is_paused_by_it(
     assert run["exit"]["reason"] == "implementation-blocked"
 
 
+@pytest.mark.long("tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole")
 async def test_a_long_prompt_arrives_whole_and_a_longer_one_is_refused(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -111,6 +111,9 @@ async def test_an_agent_killed_with_its_daemon_is_told_that_it_was_interrupted(
     ]
 
 
+@pytest.mark.long(
+    "tests/runtime/test_plain_steps.py::test_one_that_must_not_be_repeated_is_asked_about_instead"
+)
 async def test_a_command_that_must_not_be_repeated_is_ended_before_anybody_is_asked_about_it(
     podium: PodiumDaemon, repo: GitRepo
 ) -> None:

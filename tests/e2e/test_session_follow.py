@@ -144,6 +144,7 @@ async def until_given_up(podium: PodiumDaemon, session: str, stalled: Connection
                 return
 
 
+@pytest.mark.long("tests/rpc/test_feeds.py::test_a_slow_subscriber_is_cut_loose_with_a_reason")
 async def test_a_subscriber_that_stalls_is_cut_loose_and_loses_nothing(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:

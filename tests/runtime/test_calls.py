@@ -169,9 +169,14 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
         ("inner", 'params = { what = "x", who = "y" }', "has no parameter 'who'"),
         ("broken", "", "there is no recipe 'broken' that can be called"),
         ("calling", "", "recipe 'calling' calls itself by way of 'calling', and so without end"),
-        ("deep", "", f"call each other more than {MAX_CALL_DEPTH} deep"),
+        pytest.param(
+            *("deep", "", f"call each other more than {MAX_CALL_DEPTH} deep"),
+            marks=pytest.mark.long,
+        ),
         ("implement-and-review-all", "", "begins again by @restart"),
-        ("heavy", "", f"more than {MOST_CALLED_STEPS} steps"),
+        pytest.param(
+            *("heavy", "", f"more than {MOST_CALLED_STEPS} steps"), marks=pytest.mark.long
+        ),
     ],
 )
 async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(

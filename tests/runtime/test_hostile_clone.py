@@ -15,6 +15,7 @@ import pytest
 import trio
 
 from podiumd.runtime.errors import PodiumError, RecipeRefused, Refused
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -163,17 +164,20 @@ def _the_place_is_a_pipe(place: Path) -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [
-        _ten_thousand_recipes,
-        _a_gigabyte,
-        _deep_nesting,
-        _wrong_everywhere,
-        _pipes,
-        _circles,
-        _the_place_is_a_circle,
-        _the_place_is_the_users_home,
-        _the_place_is_a_pipe,
-    ],
+    sampled(
+        [
+            _ten_thousand_recipes,
+            _a_gigabyte,
+            _deep_nesting,
+            _wrong_everywhere,
+            _pipes,
+            _circles,
+            _the_place_is_a_circle,
+            _the_place_is_the_users_home,
+            _the_place_is_a_pipe,
+        ],
+        5,
+    ),
 )
 async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
     machine: Machine, clone: Path, canary: Path, make: Callable[[Path], None]
@@ -231,7 +235,7 @@ on.turn-complete.exit = "turn-complete"
 
 
 @pytest.mark.parametrize("kind", ["checked", "commanded", "called"])
-@pytest.mark.parametrize("value", ARGUMENTS)
+@pytest.mark.parametrize("value", sampled(ARGUMENTS, 4))
 async def test_a_parameter_stays_one_argument_and_is_never_read_again(
     machine: Machine, value: str, kind: str
 ) -> None:

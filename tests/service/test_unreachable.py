@@ -16,6 +16,7 @@ from podiumd.service import command
 from podiumd.service.arguments import add_arguments
 from podiumd.service.launchd import Launchd
 from podiumd.service.steps import PutBack, Run, StopDaemon, WriteFile, describe
+from tests.long import sampled
 from tests.service.person import Person
 from tests.service.situations import situation
 
@@ -38,7 +39,7 @@ def absent(somebody: Person) -> None:
     somebody.environment = lambda **more: whole(**({"PATH": str(somebody.programs)} | more))  # type: ignore[method-assign]
 
 
-NO_BUS = pytest.mark.parametrize("no_bus", [broken, really, absent])
+NO_BUS = pytest.mark.parametrize("no_bus", sampled([broken, really, absent]))
 
 
 @NO_BUS
@@ -145,7 +146,7 @@ def test_one_unit_that_is_left_is_taken_away(somebody: Person) -> None:
     assert not somebody.units.exists()
 
 
-@pytest.mark.parametrize("verb", ["daemon-reload", "start"])
+@pytest.mark.parametrize("verb", sampled(["daemon-reload", "start"]))
 def test_an_installation_that_fails_is_taken_back(somebody: Person, verb: str) -> None:
     before = somebody.files()
     (somebody.home / ".stand-in" / f"fails-{verb}").touch()
@@ -171,6 +172,7 @@ def test_an_installation_that_fails_leaves_the_daemon_alone(somebody: Person) ->
     assert somebody.status()["pid"] == pid
 
 
+@pytest.mark.long("test_an_installation_that_fails_is_taken_back")
 @pytest.mark.needs("systemd-socket-activate")
 def test_an_upgrade_that_fails_leaves_the_service_that_was_there(somebody: Person) -> None:
     somebody.podium("service", "install")

@@ -14,6 +14,7 @@ import pytest
 from podiumd.store.errors import FactDamaged, StoreError
 from podiumd.store.facts import open_store
 from podiumd.store.records import Ledger, StoredFact
+from tests.long import sampled
 from tests.store.support import a_fact, a_run, value_of
 
 Log = dict[str, list[StoredFact]]
@@ -194,7 +195,7 @@ async def _read_all(directory: Path, log: Log) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["facts.db", "facts.db-wal"])
+@pytest.mark.parametrize("name", sampled(["facts.db", "facts.db-wal"]))
 async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
     tmp_path: Path, name: str
 ) -> None:
@@ -219,7 +220,7 @@ async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["facts.db", "facts.db-wal"])
+@pytest.mark.parametrize("name", sampled(["facts.db", "facts.db-wal"]))
 async def test_truncated_files_give_named_errors_and_never_a_false_fact(
     tmp_path: Path, name: str
 ) -> None:

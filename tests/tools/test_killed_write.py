@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["file.txt", "new/file.txt"])
+@pytest.mark.parametrize("name", sampled(["file.txt", "new/file.txt"]))
 def test_a_write_that_is_killed_at_any_file_call_leaves_no_torn_file(
     tmp_path: Path, name: str
 ) -> None:

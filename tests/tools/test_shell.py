@@ -181,6 +181,7 @@ async def test_of_five_megabytes_the_head_and_the_tail_are_kept(tmp_path: Path) 
     assert (len(head), len(tail)) == (HEAD_BYTES, TAIL_BYTES)
 
 
+@pytest.mark.long("test_of_five_megabytes_the_head_and_the_tail_are_kept")
 @pytest.mark.slow
 async def test_five_gigabytes_of_output_do_not_grow_the_daemon(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,0 +1,25 @@
+"""What ``make test`` leaves to ``make test-long``: tests whose promise a quicker one shows as well.
+
+``@pytest.mark.long("test_b")`` on a test, or on one case of a table, names that other test, in the
+same file or as ``tests/x/test_y.py::test_b``; it must be there and not be long itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+
+def sampled(cases: Iterable[Any], keep: int = 1) -> list[Any]:
+    """The cases of a table of which ``make test`` plays the first ``keep`` alone."""
+    listed = list(cases)
+    return listed[:keep] + [_long(case) for case in listed[keep:]]
+
+
+def _long(case: Any) -> ParameterSet:
+    if isinstance(case, ParameterSet):
+        return pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.long])
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.long)
