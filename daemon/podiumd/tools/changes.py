@@ -22,6 +22,7 @@ from podiumd.core.loop_facts import FileChange
 from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import Confines
+from podiumd.tools.honest_index import honest_index
 from podiumd.tools.originals import Originals
 
 MOST_CHANGES = 500
@@ -32,6 +33,10 @@ LINK_MODE, PLAIN_MODE, PROGRAM_MODE = "120000", "100644", "100755"
 """What git calls a symbolic link, whose content is what it says; a file; one to be executed."""
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
            "--ignore-submodules=all", "--", ".")  # fmt: skip
+
+
+_Stamp = tuple[int, ...]
+"""Says whether a file has been written since."""
 
 
 class Seen(NamedTuple):
@@ -60,9 +65,11 @@ class TreeWatch:
         self._root = root
         self.confines = confines
         self._originals = originals
-        self._known: dict[str, tuple[tuple[int, ...], Seen]] = {}
+        self._known: dict[str, tuple[_Stamp, Seen]] = {}
         self._room = MOST_KEPT_BYTES
         self._prefix: str | None = None
+        self._index = root
+        self._hides_nothing: _Stamp | None = None
         self.trouble = ""
         """Why git could not look at its repository the last time; empty where it could."""
 
@@ -75,11 +82,13 @@ class TreeWatch:
         self.trouble = ""
         try:
             if self._prefix is None:
+                index = await self._git.line("rev-parse", "--git-path", "index")
+                self._index = self._root / index
                 self._prefix = await self._git.line("rev-parse", "--show-prefix")
         except GitError:
             return None
         try:
-            listing = entries(await self._git.out(*_STATUS))
+            listing = entries(await self._status())
         except GitError as error:
             self.trouble = f"{error}"
             return None
@@ -88,6 +97,17 @@ class TreeWatch:
         inside = [name.removeprefix(self._prefix) for name in names if not name.endswith("/")]
         dirty = await trio.to_thread.run_sync(self._digests, inside)
         return Snapshot("" if head == "(initial)" else head, self._prefix, dirty)
+
+    async def _status(self) -> bytes:
+        """What git says of the tree, whatever the index hides. An index that has not been written
+        since it was found to hide nothing is not asked again."""
+        git = self._git
+        stamp = _stamp(self._index)
+        if stamp is not None and stamp == self._hides_nothing:
+            return await git.out(*_STATUS)
+        async with honest_index(git) as seeing:
+            self._hides_nothing = stamp if seeing is git else None
+            return await seeing.out(*_STATUS)
 
     async def between(self, before: Snapshot | None) -> tuple[tuple[FileChange, ...], int]:
         """What has changed since, and how many files more than are named."""
@@ -130,7 +150,7 @@ class TreeWatch:
         path = self._root / name
         try:
             status = path.lstat()
-            key = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            key = _stamp_of(status)
             known = self._known.get(name)
             if known is not None and known[0] == key:
                 return known[1]
@@ -189,6 +209,17 @@ class TreeWatch:
             )
         except GitError:
             return hashlib.sha256(b"not known: " + oid).hexdigest()
+
+
+def _stamp_of(status: os.stat_result) -> _Stamp:
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        return _stamp_of(path.stat())
+    except OSError:
+        return None
 
 
 def _above(name: str) -> str:

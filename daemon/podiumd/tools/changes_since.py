@@ -25,6 +25,7 @@ from podiumd.tools.diff_listing import (
 )
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
+from podiumd.tools.honest_index import honest_index
 from podiumd.tools.plain_file import read_plain
 
 LIMIT_SECONDS = 30.0
@@ -89,7 +90,8 @@ async def changes_since(
         made = await _committed(git, between, patch) if base != head else Part()
         open_work = Part()
         if uncommitted:
-            open_work = await _uncommitted(git, head or empty, counts, patch)
+            async with honest_index(git) as seeing:
+                open_work = await _uncommitted(seeing, head or empty, counts, patch)
         return Changes(
             base=base,
             head=head,

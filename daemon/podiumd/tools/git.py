@@ -23,6 +23,7 @@ from typing import Literal
 import trio
 
 from podiumd.tools import tree
+from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import (
     BARE,
     GitError,
@@ -32,6 +33,7 @@ from podiumd.tools.git_process import (
     run_beginning,
     run_git,
 )
+from podiumd.tools.honest_index import honest_index
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.process import MARKER
 
@@ -85,10 +87,10 @@ async def dirty(path: str | os.PathLike[str]) -> list[str]:
 
     A submodule counts as changed where its own files are.
     """
-    listing = await _git(path, *_STATUS, "--porcelain=v1", "--untracked-files=normal")
-    # An entry is two letters, a blank, the path. Without renames each has one path.
-    names = [os.fsdecode(entry[3:]) for entry in entries(_checked(listing).stdout)]
     top = await top_level(path)
+    # An entry is two letters, a blank, the path. Without renames each has one path.
+    listing = entries(await _status(top or path, "--porcelain=v1", "--untracked-files=normal"))
+    names = [os.fsdecode(entry[3:]) for entry in listing]
     inside = [] if top is None else await _dirty_submodules(top, _MAX_NESTING)
     return [*names, *(name for name in map(os.fsdecode, inside) if name not in names)]
 
@@ -99,8 +101,8 @@ async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int
     top = await top_level(path)
     if top is None:
         return {}, 0
-    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
-    found = {*map(_path_in_v2, entries(_checked(listing).stdout))}
+    listing = await _status(top, "--porcelain=v2", "--untracked-files=all")
+    found = {*map(_path_in_v2, entries(listing))}
     names = sorted(found.union(await _dirty_submodules(top, _MAX_NESTING)))
     kept = names[:MOST_UNCOMMITTED]
     digests = await _in_thread(tree.digests, top, kept, trio.from_thread.check_cancelled)
@@ -146,8 +148,7 @@ async def tree_digest(path: str | os.PathLike[str]) -> str:
 
 async def _digest(top: str, depth: int) -> str:
     commit = await head(top)
-    listing = await _git(top, *_STATUS, "--porcelain=v2", "--untracked-files=all")
-    status = _checked(listing).stdout
+    status = await _status(top, "--porcelain=v2", "--untracked-files=all")
     names = dict.fromkeys(_path_in_v2(entry) for entry in entries(status))
     names |= dict.fromkeys(await _dirty_submodules(top, depth))
     known = f"{commit}\n".encode() + status
@@ -168,8 +169,9 @@ async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
         return []
     found = []
     for name, directory in await submodules(top):
-        changed = _checked(await _git(directory, *_STATUS, "--porcelain=v1")).stdout
-        if changed or await _dirty_submodules(directory, depth - 1):
+        if await _status(directory, "--porcelain=v1") or await _dirty_submodules(
+            directory, depth - 1
+        ):
             found.append(name)
     return found
 
@@ -311,6 +313,11 @@ async def _git(
 ) -> Result:
     variables = _NO_LOCKS | ({MARKER: marker} if marker else {})
     return await run_git(_real(path), *arguments, variables=variables, there=there)
+
+
+async def _status(top: str | os.PathLike[str], *arguments: str) -> bytes:
+    async with honest_index(GitCall(_real(top), _NO_LOCKS)) as git:
+        return _checked(await git.run(*_STATUS, *arguments)).stdout
 
 
 def _checked(result: Result) -> Result:

@@ -18,6 +18,7 @@ SETTINGS: Final = (
     "safe.bareRepository=explicit",  # a directory that is laid out as a repository is none
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    "core.ignoreStat=false",  # with it git marks what it writes as not to be looked at
     "core.quotePath=false",
     "i18n.commitEncoding=UTF-8",
     "gc.auto=0",
