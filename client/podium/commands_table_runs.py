@@ -63,11 +63,18 @@ RUNS = (
     Command(
         ("runs",),
         "list the active runs",
-        "The active runs, or with --all the latest of all. 'show' and 'log' look into one, "
-        "'export' makes a page of it.",
+        "The active runs; with --all the latest of all, with --before those that began before "
+        "one. 'show' and 'log' look into one, 'export' makes a page of it.",
         "podium runs --all",
         "views:runs",
-        (option("--all", "ended runs too", dest="ended_too"), JSON),
+        (
+            option("--all", "ended runs too", dest="ended_too"),
+            option("--limit", "how many, ended ones too (default: 50)", "N"),
+            option(
+                "--before", "those that began before this one, ended ones too", "RUN", values="runs"
+            ),
+            JSON,
+        ),
     ),
     Command(
         ("runs", "show"),

@@ -93,18 +93,43 @@ def _with_hint(number: object, command: str) -> str:
     return f"{number} ('{command}')" if number else "0"
 
 
-def runs(ended_too: bool, json: bool) -> int:
-    """``podium runs``: the active ones, or the latest of all."""
-    params: Json = {"limit": LISTED_RUNS} if ended_too else {"active": True}
-    answer: list[Json] = call("runs.list", params)
+def runs(ended_too: bool, json: bool, limit: str | None = None, before: str | None = None) -> int:
+    """``podium runs``: the active ones, or the latest of all, or those that began before one."""
+    listed = ended_too or limit is not None or before is not None
+    if listed:
+        answer, wanted = _listed(limit, before)
+    else:
+        answer, wanted = call("runs.list", {"active": True}), 0
     if json:
         text.emit_json(answer)
     elif not answer:
         none = "No active runs ('podium runs --all' shows ended ones)."
-        text.emit(f"{'No runs yet.' if ended_too else none}\n")
+        older = f"No run began before {before}."
+        text.emit(f"{older if before else 'No runs yet.' if listed else none}\n")
     else:
         text.emit(text.table(RUN_HEADINGS, map(run_row, answer), text.columns()))
+        if listed and len(answer) == wanted:
+            last = text.short(answer[-1].get("run_id"))
+            text.tell(f"Those before: 'podium runs --before {last}'.")
     return 0
+
+
+def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
+    """The newest runs of all that began before one, and how many were asked for."""
+    from podium.commands_sessions import MOST_AT_ONCE, whole_number
+
+    wanted = whole_number("--limit", limit, LISTED_RUNS, least=1)
+    rows: list[Json] = []
+    while len(rows) < wanted:
+        params: Json = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
+        if before is not None:
+            params["before"] = before
+        page: list[Json] = call("runs.list", params)
+        rows += page
+        if len(page) < params["limit"]:
+            break
+        before = str(page[-1]["run_id"])
+    return rows[:wanted], wanted
 
 
 RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")

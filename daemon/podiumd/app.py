@@ -191,7 +191,9 @@ class Daemon:
             measured(self._meters.loop),
         ):
             async with (
-                open_store(self._places.state, on_facts=heard) as store,
+                open_store(
+                    self._places.state, on_facts=heard, on_lift=self._manager.notifier.lifting
+                ) as store,
                 open_transcripts(self._places.state, self._agents.roots(), store) as transcripts,
                 watch_spools() as watch,
                 trio.open_nursery() as nursery,

@@ -48,6 +48,13 @@ class Notifier:
         """Every listener answers from now on."""
         self._send(f"READY=1\nSTATUS={words}")
 
+    def lifting(self, seconds: int) -> None:
+        """Before it answers the daemon lifts a database, for so many seconds at most."""
+        microseconds = seconds * 1_000_000
+        self._send(
+            f"EXTEND_TIMEOUT_USEC={microseconds}\nSTATUS=Lifting facts.db to this release's schema"
+        )
+
     def stopping(self, words: str) -> None:
         """The daemon is on its way out."""
         self._send(f"STOPPING=1\nSTATUS={words}")

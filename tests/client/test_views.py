@@ -130,6 +130,37 @@ def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:
 
     assert daemon.calls == [("runs.list", {"limit": 50})]
     assert "  ⚠ max-total-steps  " in done.stdout
+    assert "--before" not in done.stderr, "there are no others"
+
+
+def test_runs_are_listed_on_from_one_and_the_next_beginning_is_told(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.list"] = [stories.ended_run()]
+
+    done = podium(daemon, "runs", "--limit", "1", "--before", "1a2b3c4d")
+
+    assert daemon.calls == [("runs.list", {"limit": 1, "before": "1a2b3c4d"})]
+    assert f"'podium runs --before {RUN_ID[:8]}'" in done.stderr
+
+
+def test_more_runs_than_one_answer_holds_are_asked_for_page_by_page(daemon: FakeDaemon) -> None:
+    page = [stories.ended_run(run_id=f"{number:032x}") for number in range(1000)]
+    daemon.answers["runs.list"] = page
+
+    done = podium(daemon, "runs", "--limit", "1001", "--json")
+
+    assert daemon.calls == [
+        ("runs.list", {"limit": 1000}),
+        ("runs.list", {"limit": 1, "before": page[-1]["run_id"]}),
+    ]
+    assert len(json.loads(done.stdout)) == 1001
+
+
+def test_a_limit_that_is_no_number_and_a_beginning_of_nothing_are_said(daemon: FakeDaemon) -> None:
+    daemon.answers["runs.list"] = []
+
+    assert podium(daemon, "runs", "--before", "1a2b").stdout == "No run began before 1a2b.\n"
+    refused = podium(daemon, "runs", "--limit", "many")
+    assert refused.returncode == 2 and "--limit takes a whole number from 1 on" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,10 @@ _BY_ITSELF = {"tools.after-issue": (1, 2)}
 ELSEWHERE = {
     "agui.after-kept": "tests/e2e/test_agui.py",
     "agui.before-noted": "tests/e2e/test_agui.py",
+    "lift.after-copy": "tests/store/test_lifting.py",
+    "lift.after-swap": "tests/store/test_lifting.py",
+    "lift.before-swap": "tests/store/test_lifting.py",
+    "lift.half-swapped": "tests/store/test_lifting.py",
     "merge.after-make": "tests/e2e/test_worktrees.py",
     "merge.before-make": "tests/e2e/test_worktrees.py",
     "merge.conflicted": "tests/e2e/test_worktrees.py",
@@ -121,8 +125,8 @@ ELSEWHERE = {
     "sandbox.after-prepare": "tests/e2e/test_native_crash_sandbox.py",
     "sandbox.before-tidy": "tests/e2e/test_native_crash_sandbox.py",
 }
-"""Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, or has a
-sandbox: the tests that kill there."""
+"""Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, has a
+sandbox, or the database of an earlier release: the tests that kill there."""
 
 
 @dataclass(frozen=True)

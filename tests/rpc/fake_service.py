@@ -187,8 +187,10 @@ class FakeService:
     async def run_diff(self, run_id: str, patch: bool) -> Json:
         return self._run("run_diff", run_id)
 
-    async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
-        self._note("list_runs", (active, limit))
+    async def list_runs(
+        self, active: bool | None, limit: int, before: str | None = None
+    ) -> list[Json]:
+        self._note("list_runs", (active, limit, before))
         return list(self.runs.values())[:limit]
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:

@@ -89,7 +89,7 @@ async def test_runs_are_found_by_the_beginning_of_their_id(tmp_path: Path) -> No
     async with open_store(tmp_path) as store:
         for run_id in ("ab1", "ab2", "a%", "b"):
             await store.append(a_run(run_id), [])
-        assert [r.run_id for r in await store.runs_with_prefix("ab", 10)] == ["ab2", "ab1"]
+        assert [r.run_id for r in await store.runs_with_prefix("ab", 10)] == ["ab1", "ab2"]
         assert [r.run_id for r in await store.runs_with_prefix("a%", 10)] == ["a%"]
         assert [r.run_id for r in await store.runs_with_prefix("a", 1)] == ["a%"]
         assert await store.runs_with_prefix("c", 10) == []

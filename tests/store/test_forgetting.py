@@ -18,7 +18,7 @@ async def ended(store: Store, run_id: str, at: str) -> None:
 
 
 async def old_runs(store: Store) -> list[str]:
-    return [row.run_id for row in await store.runs_ended_before(LIMIT, 10)]
+    return await store.runs_ended_before(LIMIT, 10)
 
 
 async def test_only_runs_that_ended_long_ago_are_named(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_positions_and_the_order_of_runs_never_go_back(tmp_path: Path) -> 
         await store.append(replace(a_run("first"), status="ended", ended_at=OLD), [a_fact(2)])
         assert await old_runs(store) == [], "one has the newest fact, one is the newest run"
         await ended(store, "next", NEW)
-        assert await old_runs(store) == ["last", "first"]
+        assert await old_runs(store) == ["first", "last"]
         await store.forget_runs(await old_runs(store))
     async with open_store(tmp_path) as store:
         (fact,) = await store.append(a_run("after"), [a_fact(1)])

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from podiumd.store import connection as connecting
-from podiumd.store.connection import open_facts
 from podiumd.store.errors import StoreTooNew, StoreUnreadable
 from podiumd.store.facts import open_store
+from podiumd.store.opening import open_facts
 from podiumd.store.records import Ledger
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS, schema_version
 from podiumd.store.writing import Decision, put_setting
@@ -151,7 +151,7 @@ async def test_a_file_system_without_a_write_ahead_log_is_refused(
         connect(path).close()
         return sqlite3.connect(":memory:", isolation_level=None)
 
-    monkeypatch.setattr(connecting, "connect_writer", connect_in_memory)
+    monkeypatch.setattr("podiumd.store.opening.connect_writer", connect_in_memory)
     with pytest.raises(StoreUnreadable, match="write-ahead log"):
         async with open_store(tmp_path):
             pass
@@ -277,7 +277,7 @@ async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
     _written_by_release_1(tmp_path)
     async with open_store(tmp_path):
         pass
-    with pytest.raises(StoreTooNew, match=r"schema 2.*up to 1.*newer"):
+    with pytest.raises(StoreTooNew, match=r"schema 3.*up to 1.*newer"):
         open_facts(tmp_path, RELEASE_1_MIGRATIONS)
     copy = tmp_path / "facts.db.schema-1"
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600

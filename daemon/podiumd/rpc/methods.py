@@ -171,7 +171,7 @@ async def _runs_interrupt(context: Ctx, params: p.OneRun) -> Json:
 
 
 async def _runs_list(context: Ctx, params: p.ListRuns) -> list[Json]:
-    return await context.service.list_runs(params.active, params.limit)
+    return await context.service.list_runs(params.active, params.limit, params.before)
 
 
 async def _runs_pause(context: Ctx, params: p.OneRun) -> Json:

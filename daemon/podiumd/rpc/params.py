@@ -201,6 +201,7 @@ class ListRuns(_Params):
 
     active: bool | None = None
     limit: PageSize = 100
+    before: Id | None = None
 
 
 class RunEvents(_Params):

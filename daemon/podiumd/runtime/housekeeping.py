@@ -24,9 +24,14 @@ InUse = Callable[[], tuple[Collection[str], Collection[str]]]
 """The turns and the runs that are open."""
 
 
+def kept_since(context: Context) -> str:
+    """Client tokens that were stored before this time are not known any more."""
+    return wire_time(context.clock.wall() - TOKENS_KEPT)
+
+
 async def forget_old_tokens(context: Context) -> None:
     """Forget client tokens that are older than the contract keeps them."""
-    await context.store.prune_tokens(wire_time(context.clock.wall() - TOKENS_KEPT))
+    await context.store.prune_tokens(kept_since(context))
 
 
 async def tidy(context: Context, in_use: InUse) -> None:
@@ -59,13 +64,12 @@ async def tidy_daily(context: Context, in_use: InUse) -> None:
 async def _forget_runs(context: Context, before: datetime) -> None:
     """Forget runs that ended before a time: their files first, so that none is left nameless."""
     count = 0
-    while rows := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
-        for row in rows:
-            turns = await turn_ids(context.store, row.run_id)
-            places = [context.state / "checks" / row.run_id, *map(context.turn_directory, turns)]
-            await trio.to_thread.run_sync(_remove, places)
-        await context.store.forget_runs([row.run_id for row in rows])
-        count += len(rows)
+    while due := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
+        turns = await turn_ids(context.store, *due)
+        places = [*map(context.turn_directory, turns), *(context.state / "checks" / r for r in due)]
+        await trio.to_thread.run_sync(_remove, places)
+        await context.store.forget_runs(due)
+        count += len(due)
     if count:
         context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
 

@@ -118,10 +118,9 @@ async def facts_of(store: Store, run_id: str) -> list[f.AnyFact]:
     return [f.decode(bytes(row.data)) for row in (await _read(store, run_id)).facts]
 
 
-async def turn_ids(store: Store, run_id: str) -> list[str]:
-    """The turns of a run, in order, as far as its log can be read."""
-    stored = (await _read(store, run_id)).facts
-    intended = (row for row in stored if row.type == "turn.intended")
+async def turn_ids(store: Store, *run_ids: str) -> list[str]:
+    """The turns of runs, in order, as far as their logs can be read."""
+    intended = await store.of_type(run_ids, "turn.intended")
     return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
 
 

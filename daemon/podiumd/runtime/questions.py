@@ -11,8 +11,6 @@ from podiumd.runtime.api import OpenQuestion
 from podiumd.runtime.errors import AlreadyEnded, NotFound
 from podiumd.store.facts import Store
 
-PAGE = 1000
-
 
 def open_questions(live: Sequence[RunActor]) -> list[OpenQuestion]:
     """What runs ask just now, the oldest first."""
@@ -45,21 +43,10 @@ async def find_question(
     if found:
         words = f"More than one question's id begins with '{question_id}'; give more of it."
         raise NotFound("question", question_id, words)
-    closed = await _closed(store, question_id)
-    if closed is None:
-        raise NotFound("question", question_id)
-    raise AlreadyEnded(
-        f"The question was already {closed.closed}.", id=closed.question_id, by=closed.by
-    )
-
-
-async def _closed(store: Store, question_id: str) -> f.QuestionClosed | None:
-    """How a question of a run that is over was closed."""
-    pos = 0
-    while page := await store.events_after(pos, PAGE, frozenset({"question.closed"})):
-        for stored in page:
-            fact = f.decode(bytes(stored.data))
-            if isinstance(fact, f.QuestionClosed) and fact.question_id.startswith(question_id):
-                return fact
-        pos = page[-1].pos
-    return None
+    for stored in await store.named("question.closed", question_id, 1):
+        closed = f.decode(bytes(stored.data))
+        if isinstance(closed, f.QuestionClosed):
+            raise AlreadyEnded(
+                f"The question was already {closed.closed}.", id=closed.question_id, by=closed.by
+            )
+    raise NotFound("question", question_id)

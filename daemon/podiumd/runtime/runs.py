@@ -6,6 +6,7 @@ import shutil
 import traceback
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import trio
 
@@ -18,7 +19,7 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import NotFound
-from podiumd.runtime.loading import load, turn_ids
+from podiumd.runtime.loading import load, summary, turn_ids
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.queueing import Queue
 from podiumd.runtime.unfinished_worktrees import clear_after, clear_earlier
@@ -81,6 +82,24 @@ class Runs:
             words = f"More than one run's id begins with '{run_id}'; give more of it."
             raise NotFound("run", run_id, words)
         raise NotFound("run", run_id)
+
+    async def listed(
+        self, active: bool | None, limit: int, before: str | None
+    ) -> list[dict[str, Any]]:
+        """The public runs of recipes, newest first, those that began before one.
+
+        Raises:
+            NotFound: there is no run ``before``.
+        """
+        store = self._context.store
+        before = None if before is None else await self.resolve(before)
+        rows = await store.runs(active=active, limit=limit, kind="recipe", before=before)
+        found = [await summary(store, row) for row in rows]
+        return [
+            {name: value for name, value in run.items() if name != "ctx"}
+            for run in found
+            if run is not None
+        ]
 
     async def state(self, run_id: str) -> RunState:
         """The state of a run, alive or over. Raises ``NotFound``."""

@@ -217,14 +217,10 @@ class DaemonService:
     async def run_diff(self, run_id: str, patch: bool) -> Json:
         return await run_diff(await self._runs.state(run_id), patch)
 
-    async def list_runs(self, active: bool | None, limit: int) -> list[Json]:
-        rows = await self._context.store.runs(active=active, limit=limit, kind="recipe")
-        found = [await summary(self._context.store, row) for row in rows]
-        return [
-            {name: value for name, value in run.items() if name != "ctx"}
-            for run in found
-            if run is not None
-        ]
+    async def list_runs(
+        self, active: bool | None, limit: int, before: str | None = None
+    ) -> list[Json]:
+        return await self._runs.listed(active, limit, before)
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         return await self._following.page(run_id, after_seq, limit)

@@ -12,7 +12,7 @@ import trio
 
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter
-from podiumd.runtime.housekeeping import forget_old_tokens
+from podiumd.runtime.housekeeping import forget_old_tokens, kept_since
 
 Token = tuple[str, str, str]
 """A method, the client's token, a digest of the parameters."""
@@ -72,8 +72,10 @@ class Tokens:
 
     async def _look_up(self, method: str, token: str, request: msgspec.Struct) -> Used:
         digest = _digest(request)
-        await forget_old_tokens(self._context)
         row = await self._context.store.token(method, token)
+        if row is not None and row.at < kept_since(self._context):
+            await forget_old_tokens(self._context)
+            row = None
         if row is None:
             return Used((method, token, digest))
         if row.params_digest != digest:

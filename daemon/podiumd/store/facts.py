@@ -11,7 +11,8 @@ from pathlib import Path
 import trio
 
 from podiumd.store import reading, writing
-from podiumd.store.connection import FACTS_NAME, open_facts
+from podiumd.store.connection import FACTS_NAME
+from podiumd.store.opening import open_facts
 from podiumd.store.reading import Readers
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, TokenRow
 from podiumd.store.upcast import Upcaster, Upcasters
@@ -28,16 +29,19 @@ async def open_store(
     *,
     upcasters: Mapping[tuple[str, int], Upcaster] | None = None,
     on_facts: Callable[[Sequence[StoredFact]], None] | None = None,
+    on_lift: Callable[[int], None] = lambda _seconds: None,
 ) -> AsyncIterator[Store]:
     """Open the store in STATE; ready when entered, everything written when left.
 
     Parameters: ``upcasters`` maps (type, version) to the function that lifts a fact's data to
     the next version. ``on_facts`` is called in the trio thread with the facts of each decision
     when they are durable, in the order of ``pos``, before ``append`` returns; it must not raise.
+    ``on_lift`` is called, in another thread, before a database of an earlier release is lifted,
+    with how many seconds that may take.
     Raises ``StoreUnreadable``, ``StoreTooNew``.
     """
     lift = Upcasters(upcasters or {})
-    connection = await trio.to_thread.run_sync(open_facts, directory)
+    connection = await trio.to_thread.run_sync(partial(open_facts, directory, on_lift=on_lift))
     path = directory / FACTS_NAME
     writer = Writer(path, connection)
     readers = Readers(path)
@@ -135,45 +139,63 @@ class Store:
         """The position of the newest fact; 0 when there is none."""
         return await self._readers.run(reading.last_pos)
 
+    async def named(self, kind: str, prefix: str, limit: int) -> list[StoredFact]:
+        """Facts of a type (``question.closed``, ``turn.intended``) whose question's or turn's id
+        begins with ``prefix``, in the order of the ids; those that cannot be read are left out."""
+        return await self._readers.run(
+            lambda connection: reading.named(connection, self._upcasters, kind, prefix, limit)
+        )
+
+    async def of_type(self, run_ids: Sequence[str], kind: str) -> list[StoredFact]:
+        """The facts of one type of these runs; those that cannot be read are left out."""
+        return await self._readers.run(
+            lambda connection: [
+                fact
+                for run_id in run_ids
+                for fact in reading.of_type(connection, self._upcasters, run_id, kind)
+            ]
+        )
+
     async def open_runs(self) -> list[RunRow]:
         """Every run that has not ended, newest first."""
-        return await self._runs("status <> 'ended'", (), None)
+        return await self.runs(active=True)
 
     async def runs(
-        self, *, active: bool | None = None, limit: int | None = None, kind: str | None = None
+        self,
+        *,
+        active: bool | None = None,
+        limit: int | None = None,
+        kind: str | None = None,
+        before: str | None = None,
     ) -> list[RunRow]:
-        """Runs, newest first; ``active`` True leaves out ended ones, False all others."""
-        status = {None: "1", True: "status <> 'ended'", False: "status = 'ended'"}[active]
-        if kind is None:
-            return await self._runs(status, (), limit)
-        return await self._runs(f"{status} AND kind = ?", (kind,), limit)
+        """Runs, newest first; ``active`` True leaves out ended ones, False all others.
+
+        Parameters: ``before`` is a run: those that began before it, none where it is not known.
+        """
+        return await self._readers.run(
+            lambda connection: reading.runs(connection, active, kind, before, limit)
+        )
 
     async def run(self, run_id: str) -> RunRow | None:
         """The row of one run."""
-        rows = await self._runs("run_id = ?", (run_id,), 1)
-        return rows[0] if rows else None
+        return await self._readers.run(lambda connection: reading.run(connection, run_id))
 
     async def runs_with_prefix(self, prefix: str, limit: int) -> list[RunRow]:
-        """Runs whose id begins with ``prefix``, newest first."""
-        return await self._runs(
-            "run_id >= ? AND run_id < ?", (prefix, prefix + "\U0010ffff"), limit
+        """Runs whose id begins with ``prefix``, in the order of their ids."""
+        return await self._readers.run(
+            lambda connection: reading.runs_with_prefix(connection, prefix, limit)
         )
 
     async def runs_of_session(self, session_id: str, limit: int) -> list[RunRow]:
         """Runs whose last session was this one, newest first."""
-        return await self._runs("session_id = ?", (session_id,), limit)
+        return await self._readers.run(
+            lambda connection: reading.runs_of_session(connection, session_id, limit)
+        )
 
     async def sessions_with_prefix(self, prefix: str, limit: int) -> list[str]:
         """Sessions of runs whose id begins with ``prefix``, at most ``limit``."""
         return await self._readers.run(
             lambda connection: reading.sessions_with_prefix(connection, prefix, limit)
-        )
-
-    async def _runs(
-        self, where: str, parameters: tuple[object, ...], limit: int | None
-    ) -> list[RunRow]:
-        return await self._readers.run(
-            lambda connection: reading.runs(connection, where, parameters, limit)
         )
 
     async def token(self, method: str, token: str) -> TokenRow | None:
@@ -184,10 +206,13 @@ class Store:
         """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
         return await self._writer.submit(partial(writing.prune_tokens, before=before))
 
-    async def runs_ended_before(self, before: str, limit: int) -> list[RunRow]:
-        """Runs that ended before a time (RFC 3339 UTC), but for the newest run and the one of the
-        newest fact: with those, ``pos`` and the order of runs would begin anew."""
-        return await self._runs(reading.ENDED_BEFORE, (before,), limit)
+    async def runs_ended_before(self, before: str, limit: int) -> list[str]:
+        """Runs that ended before a time (RFC 3339 UTC), who ended first before others; but for the
+        newest run and the one of the newest fact: with those, ``pos`` and the order of runs would
+        begin anew."""
+        return await self._readers.run(
+            lambda connection: reading.runs_ended_before(connection, before, limit)
+        )
 
     async def forget_runs(self, run_ids: Sequence[str]) -> None:
         """Delete runs with all their facts: what ``runs_ended_before`` has named."""

@@ -34,8 +34,7 @@ _RUNS = """SELECT run_id, kind, status, session_id, working_directory, started_a
 _LEDGERS = "SELECT session_id, generation, entries, row, checksum FROM ledgers"
 
 
-ENDED_BEFORE = """status = 'ended' AND ended_at < ? AND number < (SELECT max(number) FROM runs)
-    AND run_id <> (SELECT run_id FROM facts ORDER BY pos DESC LIMIT 1)"""
+_NEWEST = 2**63 - 1
 
 
 class Readers:
@@ -117,7 +116,7 @@ def events(
         with closing(
             connection.execute(
                 f"{_FACTS} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-                (run_id, after_seq, -1 if limit is None else limit),
+                (run_id, after_seq, _most(limit)),
             )
         ) as rows:
             for row in rows:
@@ -181,15 +180,53 @@ def ended_recipes(
 
     Raises ``sqlite3.Error``.
     """
+    # EXISTS, not IN: from the newest end backwards, and no further than the limit.
     query = (
-        f"{_FACTS} WHERE pos > ? AND pos <= ? AND type = 'run.ended'"  # noqa: S608 - of constants
-        " AND run_id IN (SELECT run_id FROM runs WHERE kind = 'recipe') ORDER BY pos DESC LIMIT ?"
+        f"{_FACTS} INDEXED BY facts_that_end WHERE type = 'run.ended' AND pos > ? AND pos <= ?"  # noqa: S608 - of constants
+        " AND EXISTS (SELECT 1 FROM runs WHERE runs.run_id = facts.run_id AND kind = 'recipe')"
+        " ORDER BY pos DESC LIMIT ?"
     )
+    rows = connection.execute(query, (after, until, limit)).fetchall()
+    return _readable(rows, upcasters)[::-1]
+
+
+def named(
+    connection: sqlite3.Connection, upcasters: Upcasters, kind: str, prefix: str, limit: int
+) -> list[StoredFact]:
+    """The facts of a type (of ``schema.NAMED``) with an id that begins so, by that id, without
+    those that cannot be read.
+
+    Raises ``sqlite3.Error``.
+    """
+    query = """SELECT pos FROM names WHERE type = ? AND name >= ? AND name < ?
+        ORDER BY name LIMIT ?"""
+    places = connection.execute(query, (kind, prefix, _after(prefix), limit)).fetchall()
+    rows = [connection.execute(f"{_FACTS} WHERE pos = ?", place).fetchone() for place in places]
+    return _readable([row for row in rows if row is not None], upcasters)
+
+
+def of_type(
+    connection: sqlite3.Connection, upcasters: Upcasters, run_id: str, kind: str
+) -> list[StoredFact]:
+    """The facts of one type of a run, in order, without those that cannot be read.
+
+    Raises ``sqlite3.Error``.
+    """
+    query = f"{_FACTS} WHERE run_id = ? AND type = ? ORDER BY seq"
+    return _readable(connection.execute(query, (run_id, kind)).fetchall(), upcasters)
+
+
+def _readable(rows: list[tuple[Any, ...]], upcasters: Upcasters) -> list[StoredFact]:
     found: list[StoredFact] = []
-    for row in connection.execute(query, (after, until, limit)).fetchall():
+    for row in rows:
         with suppress(_Bad):  # its run's own log says so
             found.append(_fact(row, upcasters))
-    return found[::-1]
+    return found
+
+
+def _after(prefix: str) -> str:
+    """What stands behind every text that begins so."""
+    return prefix + "\U0010ffff"
 
 
 def last_pos(connection: sqlite3.Connection) -> int:
@@ -199,14 +236,67 @@ def last_pos(connection: sqlite3.Connection) -> int:
 
 def runs(
     connection: sqlite3.Connection,
-    where: str,
-    parameters: tuple[object, ...],
+    active: bool | None,
+    kind: str | None,
+    before: str | None,
     limit: int | None,
 ) -> list[RunRow]:
-    """Run rows that meet a condition, newest first. Raises ``sqlite3.Error``."""
-    query = f"{_RUNS} WHERE {where} ORDER BY number DESC LIMIT ?"
-    rows = connection.execute(query, (*parameters, -1 if limit is None else limit)).fetchall()
-    return [_run_row(row) for row in rows]
+    """Runs, newest first, those that began before the run ``before``. Raises ``sqlite3.Error``."""
+    # Which index is right is not left to guesses: the open are few, the others are read in order.
+    if active:
+        query = f"{_RUNS} INDEXED BY runs_open WHERE status <> 'ended' AND number < ?"
+    elif kind is not None:
+        query = f"{_RUNS} INDEXED BY runs_by_kind WHERE number < ?"
+    else:
+        query = f"{_RUNS} WHERE number < ?"
+    parameters: list[object] = [_NEWEST if before is None else _number(connection, before)]
+    if kind is not None:
+        query, parameters = f"{query} AND kind = ?", [*parameters, kind]
+    if active is False:
+        query += " AND status = 'ended'"
+    return _run_rows(connection, f"{query} ORDER BY number DESC LIMIT ?", *parameters, _most(limit))
+
+
+def _number(connection: sqlite3.Connection, run_id: str) -> int:
+    """Where a run stands in the order of runs; 0 where there is none of this id."""
+    row = connection.execute("SELECT number FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _most(limit: int | None) -> int:
+    return -1 if limit is None else limit
+
+
+def run(connection: sqlite3.Connection, run_id: str) -> RunRow | None:
+    """The row of one run. Raises ``sqlite3.Error``."""
+    rows = _run_rows(connection, f"{_RUNS} WHERE run_id = ?", run_id)
+    return rows[0] if rows else None
+
+
+def runs_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[RunRow]:
+    """Runs whose id begins so, in the order of their ids. Raises ``sqlite3.Error``."""
+    query = f"{_RUNS} WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT ?"
+    return _run_rows(connection, query, prefix, _after(prefix), limit)
+
+
+def runs_of_session(connection: sqlite3.Connection, session_id: str, limit: int) -> list[RunRow]:
+    """Runs whose last session was this one, newest first. Raises ``sqlite3.Error``."""
+    query = f"{_RUNS} WHERE session_id = ? ORDER BY number DESC LIMIT ?"
+    return _run_rows(connection, query, session_id, limit)
+
+
+def runs_ended_before(connection: sqlite3.Connection, before: str, limit: int) -> list[str]:
+    """Runs that ended before a time, who ended first before others; without the newest run and the
+    one of the newest fact. Raises ``sqlite3.Error``."""
+    query = """SELECT run_id FROM runs INDEXED BY runs_by_end
+        WHERE status = 'ended' AND ended_at < ? AND number < (SELECT max(number) FROM runs)
+        AND run_id <> (SELECT run_id FROM facts WHERE pos = (SELECT max(pos) FROM facts))
+        ORDER BY ended_at LIMIT ?"""
+    return [str(run_id) for (run_id,) in connection.execute(query, (before, limit)).fetchall()]
+
+
+def _run_rows(connection: sqlite3.Connection, query: str, *parameters: object) -> list[RunRow]:
+    return [_run_row(row) for row in connection.execute(query, parameters).fetchall()]
 
 
 def _intact(row: tuple[Any, ...]) -> bool:
@@ -254,7 +344,7 @@ def value(connection: sqlite3.Connection, file: Path, query: str, key: str) -> b
 def sessions_with_prefix(connection: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     """Sessions of runs whose id begins with ``prefix``. Raises ``sqlite3.Error``."""
     query = "SELECT DISTINCT session_id FROM runs WHERE session_id >= ? AND session_id < ? LIMIT ?"
-    rows = connection.execute(query, (prefix, prefix + "\U0010ffff", limit)).fetchall()
+    rows = connection.execute(query, (prefix, _after(prefix), limit)).fetchall()
     return [str(session_id) for (session_id,) in rows]
 
 
@@ -275,7 +365,8 @@ def ledger(connection: sqlite3.Connection, file: Path, session_id: str) -> Ledge
 
 def ledgers_gone(connection: sqlite3.Connection) -> list[Ledger]:
     """The ledgers of the sessions whose transcript is gone, by id. Raises ``sqlite3.Error``."""
-    rows = connection.execute(f"{_LEDGERS} WHERE row IS NOT NULL ORDER BY session_id").fetchall()
+    query = f"{_LEDGERS} INDEXED BY ledgers_gone WHERE row IS NOT NULL ORDER BY session_id"
+    rows = connection.execute(query).fetchall()
     return [_ledger(row) for row in rows]
 
 

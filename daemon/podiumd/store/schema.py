@@ -10,6 +10,13 @@ Migration = Callable[[sqlite3.Connection], None]
 # "Podi": tells our files from any other SQLite database.
 APPLICATION_ID = 0x506F6469
 
+# What is deleted can be given back to the disk, some pages at a time. A setting of the whole file:
+# it holds where nothing is in it yet, and in a copy that ``VACUUM`` makes.
+INCREMENTAL = "PRAGMA auto_vacuum = INCREMENTAL"
+
+# Facts that can be asked for by an id that they bear, and the field that has it.
+NAMED = {"question.closed": "question_id", "turn.intended": "turn_id"}
+
 _TABLES = (
     # Facts are never changed, and deleted only with their whole run, long after its end; pos is
     # the rowid, so the log is read in order.
@@ -74,8 +81,39 @@ def _add_ledgers(connection: sqlite3.Connection) -> None:
     connection.execute(_LEDGERS)
 
 
+# What is asked for at 50,000 runs must cost what it does at 100. ``names`` finds a fact by the id
+# that it bears: a question or a turn of whichever run. tests/store/test_plans.py holds that each
+# query of the store has its index.
+_BY_INDEX = (
+    "CREATE INDEX runs_by_kind ON runs (kind, number)",
+    "CREATE INDEX runs_by_session ON runs (session_id, number)",
+    "CREATE INDEX runs_by_end ON runs (ended_at) WHERE status = 'ended'",
+    "CREATE INDEX facts_that_end ON facts (pos) WHERE type = 'run.ended'",
+    "CREATE INDEX tokens_by_run ON tokens (run_id)",
+    "CREATE INDEX tokens_by_time ON tokens (at)",
+    "CREATE INDEX ledgers_gone ON ledgers (session_id) WHERE row IS NOT NULL",
+    """CREATE TABLE names (
+        type TEXT NOT NULL,
+        name TEXT NOT NULL,
+        pos INTEGER NOT NULL,
+        PRIMARY KEY (type, name, pos)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX names_by_pos ON names (pos)",
+)
+_NAMES_SO_FAR = """INSERT INTO names SELECT type, json_extract(json, ?), pos
+    FROM (SELECT type, pos, CAST(data AS TEXT) AS json FROM facts WHERE type = ?)
+    WHERE json_valid(json) AND json_type(json, ?) = 'text'"""
+
+
+def _index(connection: sqlite3.Connection) -> None:
+    for statement in _BY_INDEX:
+        connection.execute(statement)
+    for kind, field in NAMED.items():
+        connection.execute(_NAMES_SO_FAR, (f"$.{field}", kind, f"$.{field}"))
+
+
 # Entry N lifts a database of schema N to N + 1. A released entry is never changed.
-MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers)
+MIGRATIONS: tuple[Migration, ...] = (_create, _add_ledgers, _index)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

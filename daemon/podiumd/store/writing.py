@@ -12,6 +12,7 @@ import msgspec
 from podiumd.store.errors import TokenTaken
 from podiumd.store.reading import last_seq_of
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
+from podiumd.store.schema import NAMED
 
 _INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UPSERT_RUN = """INSERT INTO runs (run_id, kind, status, session_id, working_directory, started_at,
@@ -20,6 +21,16 @@ _UPSERT_RUN = """INSERT INTO runs (run_id, kind, status, session_id, working_dir
     session_id = excluded.session_id, working_directory = excluded.working_directory,
     started_at = excluded.started_at, ended_at = excluded.ended_at, last_seq = excluded.last_seq,
     summary = excluded.summary, checksum = excluded.checksum"""
+
+
+class _Named(msgspec.Struct):
+    """The fields of ``NAMED``, of whichever fact."""
+
+    question_id: str = ""
+    turn_id: str = ""
+
+
+_named = msgspec.json.Decoder(_Named)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,9 @@ class Decision:
     def _add(self, connection: sqlite3.Connection, pos: int, seq: int, fact: NewFact) -> StoredFact:
         fields = (pos, self.run.run_id, seq, fact.type, fact.version, fact.at, fact.session_id)
         connection.execute(_INSERT_FACT, (*fields, fact.data, checksum(fact.data, *fields)))
+        if (named := NAMED.get(fact.type)) is not None:
+            name = getattr(_named.decode(fact.data), named)
+            connection.execute("INSERT INTO names VALUES (?, ?, ?)", (fact.type, name, pos))
         return StoredFact(
             pos=pos,
             seq=seq,
@@ -115,9 +129,12 @@ def prune_tokens(connection: sqlite3.Connection, before: str) -> int:
 def forget_runs(connection: sqlite3.Connection, run_ids: Sequence[str]) -> None:
     """Delete runs with all that is stored of them, in the open transaction."""
     for run_id in run_ids:
-        connection.execute("DELETE FROM facts WHERE run_id = ?", (run_id,))
-        connection.execute("DELETE FROM tokens WHERE run_id = ?", (run_id,))
-        connection.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+        own = (run_id,)
+        of_run = "pos IN (SELECT pos FROM facts WHERE run_id = ?)"
+        connection.execute(f"DELETE FROM names WHERE {of_run}", own)  # noqa: S608 - of constants
+        connection.execute("DELETE FROM facts WHERE run_id = ?", own)
+        connection.execute("DELETE FROM tokens WHERE run_id = ?", own)
+        connection.execute("DELETE FROM runs WHERE run_id = ?", own)
 
 
 def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> None:
