@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MOST_CHARACTERS = 100_000
-"""Beyond it words stand as they are: shaping them takes longer than anybody waits."""
+MOST_BRACKETS = 5_000
+"""Beyond them words stand as they are: shaping them takes longer than anybody waits. For each
+bracket, which may begin a link, the reader looks through what comes after it."""
 
 HIGHEST = 4
 """The level of the page's headings that the highest one of an agent's becomes."""
@@ -26,11 +28,12 @@ HIGHEST = 4
 
 def drawn(words: str) -> str:
     """Markup of an agent's words."""
-    if len(words) > MOST_CHARACTERS:
+    if len(words) > MOST_CHARACTERS or words.count("[") > MOST_BRACKETS:
         return tag("div", esc(words), class_="words", dir="auto")
-    # Before it is read: what is hidden in the words must not shape them either.
+    # Before it is read: what is hidden in the words must not shape them either. And after: an
+    # entity (&#x202e;) is read as the character that it stands for.
     seen = text.clean(words.encode("utf-8", "replace").decode())
-    return tag("div", _reader().render(seen), class_="words drawn", dir="auto")
+    return tag("div", text.clean(_reader().render(seen)), class_="words drawn", dir="auto")
 
 
 @cache

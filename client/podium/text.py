@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 # Agents, recipes and file names may hold anything. Control characters could move the cursor,
 # retitle the window or fake a line; the bidirectional ones make a text read otherwise than it is;
-# those that nobody sees (of no width, fillers, tags) make two texts look like one.
+# those that nobody sees (of no width, fillers, tags, selectors) make two texts look like one, or
+# carry words for machines alone.
 _HOSTILE = {
     code: f"\\x{code:02x}"
     for code in (*range(0x20), *range(0x7F, 0xA0), 0xAD)
@@ -25,7 +26,7 @@ _HOSTILE = {
 _UNSEEN = (
     *(0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810)),
     *(0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070)),
-    *(0x3164, 0xFEFF, 0xFFA0, *range(0xFFF9, 0xFFFC)),
+    *(0x3164, *range(0xFE00, 0xFE0E), 0xFEFF, 0xFFA0, *range(0xFFF9, 0xFFFC)),
 )
 _HOSTILE |= {code: f"\\u{code:04x}" for code in _UNSEEN}
 _HOSTILE |= {
@@ -36,8 +37,16 @@ _HOSTILE |= {
 NON_JOINER, JOINER = "\u200c", "\u200d"
 """Part of how some scripts are written, and of pictures; anywhere else nobody sees them."""
 
-WIDENING = "\ufe0f"
-"""Makes a picture of the character before it, which is then two cells wide."""
+WIDENING, FLATTENING = "\ufe0f", "\ufe0e"
+"""Has the character before it drawn as a picture, which is two cells wide, or as a letter."""
+
+_CHINESE = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003ffff"))
+_VARIANTS = frozenset(map(chr, range(0xE0100, 0xE01F0)))
+"""Ways to write a Chinese character, as in names."""
+
+_BOUND = frozenset((NON_JOINER, JOINER, WIDENING, FLATTENING)) | _VARIANTS
+"""Characters that nobody sees, and that stay where they change the one before them. A row of them
+behind one letter could hold any text: of selectors one stays."""
 
 COLOURS = {
     "bold": "1",
@@ -53,23 +62,33 @@ def clean(value: object) -> str:
     """Text that cannot drive a terminal, nor hide something in it: what is no character to be
     seen is shown as an escape, all but newline and tab."""
     words = str(value).replace("\r\n", "\n").translate(_HOSTILE)
-    return _joined(words) if NON_JOINER in words or JOINER in words else words
+    return words if words.isascii() or _BOUND.isdisjoint(words) else _bound(words)
 
 
-def _joined(words: str) -> str:
-    """The text with those joiners shown that change nothing that can be seen."""
+def _bound(words: str) -> str:
+    """The text with those of ``_BOUND`` shown that change nothing that can be seen."""
     return "".join(
-        f"\\u{ord(char):04x}" if char in (NON_JOINER, JOINER) and not _joins(words, at) else char
+        char if char not in _BOUND or _changes(words, at) else _escape(char)
         for at, char in enumerate(words)
     )
 
 
-def _joins(words: str, at: int) -> bool:
+def _escape(char: str) -> str:
+    return f"\\u{ord(char):04x}" if char < "\U00010000" else f"\\U{ord(char):08x}"
+
+
+def _changes(words: str, at: int) -> bool:
     before, after = words[at - 1 : at], words[at + 1 : at + 2]
-    if before > "\x7f" and not before.isalnum() and before not in (NON_JOINER, JOINER):
-        return True  # a picture, or the mark that has two letters written as one
-    arabic = "\u0600" <= before <= "\u08ff" and "\u0600" <= after <= "\u08ff"
-    return words[at] == NON_JOINER and arabic
+    if words[at] in (NON_JOINER, JOINER):
+        if before > "\x7f" and not before.isalnum() and before not in (NON_JOINER, JOINER):
+            return True  # a picture, or the mark that has two letters written as one
+        arabic = "\u0600" <= before <= "\u08ff" and "\u0600" <= after <= "\u08ff"
+        return words[at] == NON_JOINER and arabic
+    if words[at] in _VARIANTS:
+        return any(first <= before <= last for first, last in _CHINESE)
+    if before in _BOUND:
+        return False
+    return (before > "\x7f" and not before.isalnum()) or before == "\u2139" or after == "\u20e3"
 
 
 def fold(value: object, width: int = 0) -> str:

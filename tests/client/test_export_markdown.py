@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from podium.export_markdown import MOST_CHARACTERS, drawn
+from podium.export_markdown import MOST_BRACKETS, MOST_CHARACTERS, drawn
 from podium.outcome_line import without_outcome
 
 SHAPES = """# Done
@@ -53,6 +53,8 @@ HOSTILE = [
     "&lt;script&gt; &#106;avascript",
     "> " * 200 + "deep",
     "\x1b[2J\u202egnp\x00 \ud83d",
+    "&#x202e;gnp &#8238; &#x1b;[2J &#155; &ZeroWidthSpace;&rlm;&zwj; &#xE0041; &#65039;&#xFE00;",
+    "`a` [&#x202e;](x&#x202e;) ![&#x202e;](y&rlm;) | <https://a.test/&#x202e;>",
 ]
 
 
@@ -66,7 +68,8 @@ def test_nothing_of_it_reaches_or_runs_anything(words: str) -> None:
         *("tr", "th", "td", "blockquote", "em", "strong", "s", "ul", "ol", "li", "hr"),
     }
     assert not re.search(r"<[a-z0-9]+ [^>]*(href|src|style|on[a-z]+|class)=", inside)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e\ud800-\udfff]", said)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202e\ud800-\udfff]", said)
+    assert not re.search(r"[\ufe00-\ufe0f\U000e0000-\U000e0fff]", said)
 
 
 def test_an_address_stands_as_text() -> None:
@@ -77,6 +80,8 @@ def test_an_address_stands_as_text() -> None:
 
 def test_words_that_take_too_long_to_shape_stand_as_they_are() -> None:
     assert "**bold**" in drawn("**bold**" + "x" * MOST_CHARACTERS)
+    assert "**bold**" in drawn("**bold**" + "![" * (MOST_BRACKETS + 1))
+    assert "<strong>bold</strong>" in drawn("**bold** " + "[x] " * MOST_BRACKETS)
 
 
 @pytest.mark.parametrize(

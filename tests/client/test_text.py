@@ -37,6 +37,7 @@ FILLERS = "\u115f\u1160\u3164\uffa0"
         *"\u00ad\u034f\u061c\u180e\u200b\u2060\u2066\u206f\ufeff\ufffb",
         *FILLERS,
         *"\u200c\u200d\U000e0041\U000e007f\U0001d173",
+        *"\ufe00\ufe0d\ufe0e\ufe0f\U000e0100\U000e01ef",
     ],
 )
 def test_what_nobody_sees_is_shown(unseen: str) -> None:
@@ -48,10 +49,24 @@ def test_what_nobody_sees_is_shown(unseen: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["👩\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "ب\u200cب", "ශ\u0dca\u200dර"]
+    "words",
+    [
+        *("👩\u200d👩\u200d👧", "❤\ufe0f\u200d🔥", "ب\u200cب", "ශ\u0dca\u200dර", "1\ufe0f\u20e3"),
+        *("❤\ufe0e", "\u2139\ufe0f", "🏳\ufe0f\u200d🌈", "葛\U000e0100城"),
+    ],
 )
 def test_what_joins_or_parts_what_is_seen_stays(words: str) -> None:
     assert text.clean(words) == words
+
+
+@pytest.mark.parametrize("before", ["❤", "葛", "a", "\u2139"])
+def test_nothing_can_be_written_in_a_row_of_selectors(before: str) -> None:
+    hidden = "".join(chr(0xE0100 + ord(letter)) for letter in "rm -rf") + "\ufe0f\ufe0e" * 3
+
+    shown = text.clean(before + hidden + "b")
+
+    assert sum(letter in shown for letter in set(hidden)) <= 1
+    assert len(shown) > 8 * len(hidden) - 10
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters=FILLERS)))

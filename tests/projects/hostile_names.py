@@ -24,7 +24,9 @@ _CONTROLS = [
 _INVISIBLE = [
     "photo\u202egnp.exe", "\u202dabc", "a\u2066b\u2069", "a\u200eb", "a\u200fb", "a\u061cb",
     "a\u2028b", "a\u2029b", "\ud800", "a\udcffb", "\udfff.txt", "\ue000x", "\U0010ffff", "a\ufffe",
-    "\u0378x",
+    "\u0378x", "a\u200bb", "a\u2060b", "\ufeffa", "a\u00adb", "a\u200db", "a\u200cb", "a\ufe0fb",
+    "a\u034fb", "\u3164", "a\u115fb", "a\u2800b", "a\U000e0041b", "a\U000e0100b", "❤\ufe00",
+    "👨\u200d\u200d👩", "a\U0001d173b", "a\u180eb", "\u2061x",
 ]  # fmt: skip
 _BLANK = ["", " ", "\t", "   ", "\u00a0", "\u2003", "\u3000", " a", "a ", "\u00a0a", "a\u3000"]
 _OPTIONS = ["-", "--", "-rf", "--help", "-n x", "--exec=sh", "-\u0338x", "-.txt"]
@@ -54,5 +56,6 @@ HARMLESS = [
     "nul.txt", "a:b", "file.txt::$DATA", "*", "?.txt", "[a].txt", "{a,b}", "~", "~root", "!x",
     "#x#", "a\u2215b", "a\uff0fb", "a\u2044b", "\uff0e\uff0e", "ünïcode.txt", "e\u0301.txt",
     "日本語.txt",
-    "👨\u200d👩\u200d👧.png", "a b.txt", "é" * 127, "a" * 255, "x.tar.gz", "0", "a\u0338", "passwd",
+    "👨\u200d👩\u200d👧.png", "❤\ufe0f\u200d🔥.png", "ශ\u0dca\u200dර", "می\u200cب.txt",
+    "a b.txt", "é" * 127, "a" * 255, "x.tar.gz", "0", "a\u0338", "passwd",
 ]  # fmt: skip

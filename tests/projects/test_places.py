@@ -13,6 +13,7 @@ import trio.testing
 from podiumd.projects import places
 from podiumd.projects.errors import BadPlace
 from podiumd.projects.places import existing_directory, named_directory
+from podiumd.projects.resources import Resources
 from tests.patience import HANG_SECONDS
 
 
@@ -40,6 +41,24 @@ async def test_a_directory_is_found_by_its_path_and_from_home(tmp_path: Path) ->
 async def test_what_is_no_directory_is_refused_in_words(named: str, words: str) -> None:
     with pytest.raises(BadPlace, match=words):
         await existing_directory(named, Path("/"))
+
+
+@pytest.mark.parametrize("character", "\u200b\n\x1b\u202e\u2060\ufe0f\U000e0041\u3164")
+async def test_no_directory_is_made_whose_name_cannot_be_read(
+    tmp_path: Path, character: str
+) -> None:
+    """It is told with what nobody would see; one that is there is taken, whatever it is called."""
+    for place in (tmp_path / f"a{character}b" / "c", tmp_path / f"a{character}b"):
+        with pytest.raises(BadPlace, match="control or invisible character") as refusal:
+            await Resources(tmp_path).put(f"{place}", "a.txt", b"a")
+        assert str(refusal.value).isprintable() and character not in str(refusal.value)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(BadPlace, match="is not there") as refusal:
+        await existing_directory(f"~/a{character}b", tmp_path)
+    assert str(refusal.value).isprintable() and character not in str(refusal.value)
+    (tmp_path / f"a{character}b").mkdir()
+    stored = await Resources(tmp_path).put(f"~/a{character}b", "a.txt", b"a")
+    assert Path(stored.path).read_bytes() == b"a"
 
 
 class DeadShare:

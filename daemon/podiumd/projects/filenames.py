@@ -5,11 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 from podiumd.projects.errors import BadName
+from podiumd.projects.unseen import escaped, unseen
 
 LONGEST_BYTES = 255  # what the usual file systems take
-# Characters that no one sees and that turn the reading of a name around.
-_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_INVISIBLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
 def checked_name(name: str) -> str:
@@ -23,7 +21,7 @@ def checked_name(name: str) -> str:
     name = unicodedata.normalize("NFC", name[: 3 * LONGEST_BYTES])
     fault = fault or _fault(name)
     if fault:
-        raise BadName(f"The file name {_shown(name)} {fault}.")
+        raise BadName(f"The file name {escaped(name)} {fault}.")
     return name
 
 
@@ -38,7 +36,7 @@ def _fault(name: str) -> str | None:
         return "begins with '-', which programs take for an option"
     if name != name.strip():
         return "begins or ends with a blank"
-    if any(_strange(character) for character in name):
+    if unseen(name):
         return "holds a control or invisible character"
     if len(name.encode()) > LONGEST_BYTES:
         return _too_long()
@@ -47,10 +45,6 @@ def _fault(name: str) -> str | None:
 
 def _too_long() -> str:
     return f"has more than {LONGEST_BYTES} bytes in UTF-8"
-
-
-def _strange(character: str) -> bool:
-    return character in _DIRECTIONS or unicodedata.category(character) in _INVISIBLE
 
 
 def numbered(name: str, stamp: str, number: int) -> str:
@@ -67,8 +61,3 @@ def numbered(name: str, stamp: str, number: int) -> str:
         stem, tail = name, added
     room = LONGEST_BYTES - len(tail.encode())
     return stem.encode()[:room].decode("utf-8", "ignore").rstrip() + tail
-
-
-def _shown(name: str) -> str:
-    escaped = name[:60].encode("unicode_escape").decode("ascii")
-    return f"'{escaped}{'...' if len(name) > 60 else ''}'"

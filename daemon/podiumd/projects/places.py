@@ -11,6 +11,7 @@ from typing import TypeVar
 import trio
 
 from podiumd.projects.errors import BadPlace
+from podiumd.projects.unseen import escaped, unseen
 
 LIMIT_SECONDS = 5.0
 MOST_LOOKS = 8
@@ -61,7 +62,7 @@ async def look(directory: Path, read: Callable[[], T]) -> T:
     except LookupError:
         looks = _Looks()
         _LOOKS.set(looks)
-    refusal = BadPlace(f"The directory '{directory}' does not answer.")
+    refusal = BadPlace(f"The directory {_told(str(directory))} does not answer.")
     if looks.silent(directory):
         raise refusal
     answered = threading.Event()
@@ -99,7 +100,7 @@ def named_directory(named: str, home: Path) -> Path:
     if not possible:
         raise BadPlace(f"{named!r} is no path that a directory could have.")
     if not path.is_absolute():
-        raise BadPlace(f"The directory '{named}' is no absolute path.")
+        raise BadPlace(f"The directory {_told(named)} is no absolute path.")
     return path
 
 
@@ -118,18 +119,26 @@ async def is_there(path: Path) -> bool:
 
 def not_there(named: str) -> BadPlace:
     """What to say of a directory that is not there."""
-    return BadPlace(f"The directory '{named}' is not there.")
+    return BadPlace(f"The directory {_told(named)} is not there.")
 
 
 def below(path: Path, home: Path) -> tuple[str, ...] | None:
     """The names that lead from the home down to a path; ``None`` where the path is not below it, or
-    is no plain way to it."""
+    is no plain way to it. Raises ``BadPlace`` for names that nobody could read."""
     try:
         names = path.relative_to(home).parts
     except ValueError:
         return None
     possible = all(len(os.fsencode(name)) <= MOST_NAME_BYTES for name in names)
-    return names if possible and ".." not in names and len(names) <= MOST_DEEP else None
+    if not possible or ".." in names or len(names) > MOST_DEEP:
+        return None
+    for name in names:
+        if unseen(name):
+            raise BadPlace(
+                f"The directory {escaped(str(path))} is not there, and is not made: its name "
+                f"{escaped(name)} holds a control or invisible character. Name it without."
+            )
+    return names
 
 
 def _is_directory(path: Path) -> bool:
@@ -137,3 +146,8 @@ def _is_directory(path: Path) -> bool:
         return path.is_dir()
     except OSError:  # a name that is too long, or a place that may not be entered
         return False
+
+
+def _told(named: str) -> str:
+    """A place in the words of a refusal: as it was named, where that can be read."""
+    return escaped(named) if unseen(named) else f"'{named}'"
