@@ -69,10 +69,6 @@ class AnswerView:
     def waits(self, run: Json) -> None:
         """One turn waits for nothing but answers."""
 
-    def rejoined(self) -> None:
-        """What was streamed may come once more, or some of it never."""
-        self._words.again()
-
     def finish(self) -> None:
         """End the answer's last line."""
         self._screen.clear()

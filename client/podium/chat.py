@@ -215,7 +215,6 @@ class Chat:
     def _rejoin(self, events: TalkFeed, view: TurnView) -> None:
         """Tell the rest of a turn that was left when the daemon was gone for long."""
         events, standing = events.anew()
-        view.rejoined()
         self._follow(events, view, standing)
 
     def _rejoin_recipe(self) -> None:

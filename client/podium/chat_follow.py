@@ -136,7 +136,7 @@ class _Following:
     ) -> Json | None:
         events = self._events
         self._open = list(standing)
-        known, broken = events.rejoined, events.breaks
+        known = events.rejoined
         while True:
             self._out.aside.clear()
             taken = events.take()
@@ -149,9 +149,6 @@ class _Following:
                     return run
                 if until(event):
                     return None
-            if events.breaks != broken:
-                broken = events.breaks
-                self._view.rejoined()
             if events.rejoined != known:
                 known = events.rejoined
                 self._ask_again()

@@ -140,7 +140,6 @@ class RecipeTalk:
         """Go on with a recipe whose daemon was gone for long; as ``go``."""
         assert self._events is not None
         self._events, standing = self._events.anew()
-        self._view.rejoined()
         return self.go(standing)
 
     def resume(self) -> bool:

@@ -90,10 +90,6 @@ class TurnView:
     def waits(self, run: Json) -> None:
         """One turn waits for nothing but answers, which are asked for as they come."""
 
-    def rejoined(self) -> None:
-        """What was streamed may come once more, or some of it never."""
-        self._words.again()
-
     def finish(self) -> None:
         """End the last line."""
         for screen in (self._out.answer, self._out.aside):

@@ -92,8 +92,7 @@ class Feed(ABC):
     A daemon that a person has stopped is not waited for.
 
     ``connection`` is the present one; a lost one is replaced. ``rejoined`` counts how often.
-    An item without a ``seq`` is handed out as it is and never asked for again; ``breaks`` counts
-    how often such items may have been missed.
+    An item without a ``seq`` is handed out as it is: it may come once more after a break.
     """
 
     hope: str
@@ -105,7 +104,6 @@ class Feed(ABC):
     def __init__(self, connection: Connection, after_seq: int) -> None:
         self.connection = connection
         self.rejoined = 0
-        self.breaks = 0
         self._seq = after_seq
         self._fruitless = 0
         self._hole = -1
@@ -220,7 +218,6 @@ class Feed(ABC):
             Failure: too many have brought nothing.
         """
         self.connection.close()
-        self.breaks += 1
         self._fruitless += 1
         if self._fruitless > FRUITLESS_RECONNECTS:
             raise Failure(

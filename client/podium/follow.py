@@ -40,7 +40,6 @@ class View(Protocol):
     def event(self, event: Json) -> None: ...
     def tick(self) -> None: ...
     def waits(self, run: Json) -> None: ...
-    def rejoined(self) -> None: ...
     def finish(self) -> None: ...
 
 
@@ -144,7 +143,7 @@ def follow(
     for its person, whether that is enough.
     """
     tick = 1.0 if text.Style(sys.stdout).smart else None
-    known, broken, phase = events.rejoined, events.breaks, phase or Phase()
+    known, phase = events.rejoined, phase or Phase()
     try:
         while True:
             taken = events.take()
@@ -157,9 +156,6 @@ def follow(
                     return None
                 if answers is not None:
                     answers.event(events.connection, event)
-            if events.breaks != broken:
-                broken = events.breaks
-                view.rejoined()
             if events.rejoined != known:
                 known = events.rejoined
                 phase.again()
@@ -204,9 +200,6 @@ class JsonView:
 
     def waits(self, run: Json) -> None:
         """Programs get snapshots, which say so."""
-
-    def rejoined(self) -> None:
-        """Programs get what the daemon tells, also twice: a ``uuid`` says what is the same."""
 
     def finish(self) -> None:
         """Nothing to put away."""

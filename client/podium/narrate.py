@@ -134,10 +134,6 @@ class Narrator:
         if waits_for_words(run) and not self._interactive:
             self._note(f"  your turn: {say_command(run)}", "yellow")
 
-    def rejoined(self) -> None:
-        """What was streamed may come once more, or some of it never."""
-        self._words.again()
-
     def finish(self) -> None:
         """Leave a clean line."""
         self._screen.clear()

@@ -9,87 +9,73 @@ from podium import text
 Json = dict[str, Any]
 
 
+UNKNOWN = "\0"
+"""Stands for each character that was streamed before the follower came and is kept nowhere."""
+
+
 class Words:
     """What was streamed, turn by turn.
 
-    A daemon that starts again reads a turn that goes on from its beginning, or asks a model for its
-    reply once more. It streams all of that again, but who comes late misses the beginning of it:
-    ``again`` announces that. What is streamed then is told on where it leads on from what was told,
-    and kept back where it does not: what the reply or the turn says at its end has the middle, too.
+    What is streamed says where it stands: how much of its kind came before it in its part of the
+    turn. A daemon that is started again tells the part that goes on from its beginning, in pieces
+    of other sizes perhaps, and a model that is asked once more may say something else.
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, list[tuple[str, ...]]] = {}
+        self._streamed: dict[str, dict[tuple[str, str], str]] = {}
         self._arrived: dict[str, str] = {}
-        self._settled: dict[str, int] = {}
-        self._repeated: dict[str, int] = {}
-        self._retold: dict[str, str] = {}
-        self._message: str | None = None
-
-    def again(self) -> None:
-        """What was streamed may come once more from here on, or some of it never."""
-        self._repeated = dict.fromkeys(self._told, 0)
-        for turn, arrived in self._arrived.items():
-            if len(arrived) > self._settled.get(turn, 0):
-                self._retold[turn] = ""
-        self._message = None
+        self._holed: set[str] = set()
+        self._message = self._part = ""
 
     def is_new(self, data: Json) -> bool:
-        """Take a ``turn.output``; false for one that was told before. Words are compared as they
-        are added: they may come in other pieces."""
-        if data.get("kind") == "text":
-            return True
-        turn = str(data.get("turn_id"))
-        piece = tuple(str(data.get(name)) for name in ("kind", "uuid", "delta"))
-        told = self._told.setdefault(turn, [])
-        at = self._repeated.get(turn, len(told))
-        new = told[at : at + 1] != [piece]
-        if new:
-            told.insert(at, piece)
-        if turn in self._repeated:
-            self._repeated[turn] += 1
-        return new
+        """Take a ``turn.output`` that is no text; false for one that was told before."""
+        if data.get("kind") in ("text", "progress"):
+            return True  # words are compared as they are added
+        return bool(self._take(data)[0])
 
     def add(self, data: Json) -> str:
-        """Take a delta of text and return what to write: a new message begins a paragraph."""
-        delta = str(data.get("delta", ""))
-        turn, message = str(data.get("turn_id")), str(data.get("uuid"))
-        retold = self._retold.get(turn)
-        before = self._arrived.get(turn, "") if retold is None else retold
-        apart = "\n\n" if before and message != self._message else ""
-        self._message = message
-        if retold is None:
-            self._arrived[turn] = before + apart + delta
-            return apart + delta
-        self._retold[turn] = retold = before + apart + delta
-        shown = self._arrived[turn][self._settled.get(turn, 0) :]
-        if not retold.startswith(shown):
+        """Take a delta of text and return what of it to write: a new message begins a paragraph,
+        and so does what takes the place of other words."""
+        turn, message, part = (str(data.get(name, "")) for name in ("turn_id", "uuid", "part"))
+        arrived, had = self._arrived.get(turn, ""), self._had(data)
+        if arrived and data.get("at", 0) > len(had):
+            self._holed.add(turn)  # what the reply or the turn says at its end has the middle
             return ""
-        del self._retold[turn]
-        self._arrived[turn] += retold[len(shown) :]
-        return retold[len(shown) :]
+        new, replaced = self._take(data)
+        if not new:
+            return ""
+        begins = replaced or message != self._message
+        joined = part != self._part and not arrived.endswith("\n")
+        apart = "\n\n" if arrived and (begins or joined) else ""
+        self._message, self._part = message, part
+        self._arrived[turn] = arrived.removesuffix(replaced) + apart + new
+        return apart + new
 
     def reply(self, data: Json) -> str:
-        """Take a whole reply of a model, and return what was kept back of it."""
-        turn, said = str(data.get("turn_id")), str(data.get("text") or "")
-        arrived, kept = self._arrived.get(turn, ""), self._retold.pop(turn, "")
-        shown = arrived[self._settled.get(turn, 0) :].lstrip()
-        words, end = "", said.find(shown) + len(shown)
-        if kept and shown in said and kept in said[end - len(shown) :]:
-            words = said[end : said.rfind(kept) + len(kept)]
-        elif kept and kept.strip() not in shown:
-            words = f"\n\n{kept}"  # the model has said something else this time
+        """Take a whole reply of a model, and return what of it was not streamed here."""
+        turn, said = str(data.get("turn_id")), str(data.get("said") or "")
+        place = {"turn_id": turn, "part": data.get("number"), "kind": "text"}
+        arrived, shown = self._arrived.get(turn, ""), self._had(place)
+        whole = bool(shown) and turn not in self._holed
+        self._holed.discard(turn)
+        if whole or not said.strip():
+            return ""
+        follows = bool(shown) and said.startswith(shown)
+        words = said.removeprefix(shown) if follows else unsaid(said, shown)
+        if words and arrived and not follows and not arrived.endswith("\n"):
+            words = f"\n\n{words}"
+        self._streamed[turn][_key(place)] = said
         self._arrived[turn] = arrived + words
-        self._settled[turn] = len(arrived + words)
+        self._part = str(data.get("number"))
         return words
 
     def missing(self, data: Json) -> tuple[str, bool]:
         """What a ``turn.ended`` says that was not streamed here, and whether it was said before
         something that was."""
         final, turn = str(data.get("text") or ""), str(data.get("turn_id"))
-        arrived, kept = self._arrived.pop(turn, ""), self._retold.pop(turn, "")
-        self._told.pop(turn, None)
-        self._settled.pop(turn, None)
+        arrived = self._arrived.pop(turn, "")
+        self._streamed.pop(turn, None)
+        self._holed.discard(turn)
         words = unsaid(final, arrived)
         late = bool(words and arrived) and not final.endswith(words)
         if arrived and final.endswith(words) and words != final:
@@ -97,9 +83,29 @@ class Words:
             words = words.removeprefix(arrived[len(arrived.rstrip()) :])
         if arrived and words == final:
             words = f"\n\n{final}"
-        if kept and not words and "".join(kept.split()) not in "".join(arrived.split()):
-            words = f"\n\n{kept}"
         return words, late
+
+    def _had(self, data: Json) -> str:
+        """What was streamed of this kind in this part."""
+        return self._streamed.setdefault(str(data.get("turn_id")), {}).get(_key(data), "")
+
+    def _take(self, data: Json) -> tuple[str, str]:
+        """Take a piece: what of it is to be told, and what was told that it takes the place of."""
+        delta, had = str(data.get("delta", "")), self._had(data)
+        at = data.get("at", len(had))
+        had = had.ljust(at, UNKNOWN)
+        told = had[at : at + len(delta)]
+        before, new, replaced = had, delta[len(told) :], ""
+        if any(one not in (other, UNKNOWN) for one, other in zip(told, delta, strict=False)):
+            before, replaced = had[:at], had.lstrip(UNKNOWN)
+            new = before.lstrip(UNKNOWN) + delta
+        streamed = self._streamed[str(data.get("turn_id"))]
+        streamed[_key(data)] = before + (delta if replaced else new)
+        return new, replaced
+
+
+def _key(data: Json) -> tuple[str, str]:
+    return str(data.get("part", "")), str(data.get("kind"))
 
 
 def unsaid(final: str, shown: str) -> str:

@@ -133,8 +133,10 @@ def entered(seq: int, step: str = "fix", visit: int = 1) -> Json:
     return event(seq, "step.entered", step=step, visit=visit, step_count=visit, session_id="s")
 
 
-def said(words: str, uuid: str = "m1", kind: str = "text") -> Json:
-    return event(None, "turn.output", turn_id=TURN_ID, uuid=uuid, kind=kind, delta=words)
+def said(words: str, uuid: str = "m1", kind: str = "text", at: int | None = None) -> Json:
+    """Without ``at`` it follows on what was said before."""
+    place = {} if at is None else {"part": "", "at": at}
+    return event(None, "turn.output", turn_id=TURN_ID, uuid=uuid, kind=kind, delta=words, **place)
 
 
 def turn_intended(seq: int, visit: int = 1, prompt: str = "Fix it.") -> Json:

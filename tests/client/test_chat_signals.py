@@ -207,8 +207,9 @@ def test_a_daemon_that_starts_again_is_waited_for_and_nothing_is_lost_or_told_tw
         daemon.listen()
         terminal.expect("the daemon is back.")
         daemon.wait_for("runs.events", 2)
-        again = ("One, ", "two, ", "three.")
-        daemon.publish(*map(stories.said, again), *turn("One, two, three.")[1:])
+        again = (("One, ", 0), ("two, ", 5), ("three.", 10))
+        said = [stories.said(words, at=at) for words, at in again]
+        daemon.publish(*said, *turn("One, two, three.")[1:])
         terminal.expect("three.")
         terminal.say("next")
         terminal.expect("Second.")

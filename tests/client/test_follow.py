@@ -130,7 +130,7 @@ def test_words_that_a_new_daemon_told_before_the_client_was_back_stand_in_their_
     daemon.listen()
     daemon.wait_for("runs.events", 2)
     run = stories.ended(3)
-    daemon.publish(stories.said("5 w6"), stories.turn_ended(2, "w1 w2 w3 w4 w5 w6"), run)
+    daemon.publish(stories.said("5 w6", at=13), stories.turn_ended(2, "w1 w2 w3 w4 w5 w6"), run)
     out, _ = finish(client)
 
     assert (client.returncode, out) == (0, "w1 w2 w3 w4 w5 w6\n")

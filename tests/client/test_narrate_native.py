@@ -67,7 +67,13 @@ def test_a_reply_that_cannot_be_read_is_told_with_the_reason() -> None:
     assert told("reply.received", number=2, text="...", fault=fault) == (
         f"  ! reply 2 cannot be read: {fault}\n"
     )
-    assert told("reply.received", number=1, text="Well.", fault=None) == ""
+    assert told("reply.received", number=1, text="Well.", said="", fault=None) == ""
+
+
+def test_a_reply_that_was_not_streamed_here_is_told_when_it_is_whole() -> None:
+    text = 'I look.\n```json\n{"action": "search"}\n```\n'
+
+    assert told("reply.received", number=1, text=text, said="I look.\n") == "  I look.\n"
 
 
 def test_a_commit_is_told_and_one_that_was_not_made_with_the_reason() -> None:

@@ -297,7 +297,11 @@ def test_a_restarted_daemon_is_followed_without_hole_or_repeat(daemon: FakeDaemo
 def test_a_turn_that_a_restarted_daemon_streams_again_is_told_once(
     daemon: FakeDaemon, command: str
 ) -> None:
-    pieces = [said("I need a shell."), said("Bash ls", "m2", "tool"), said("Touched.", "m3")]
+    pieces = [
+        said("I need a shell.", at=0),
+        said("Bash ls", "m2", "tool", at=0),
+        said("Touched.", "m3", at=15),
+    ]
     recipe_daemon(daemon)
     daemon.answers["sessions.prompt"] = {"run_id": RUN_ID, "turn_id": stories.TURN_ID}
     client = start(daemon, command, {"run": "fix-it", "prompt": "do it"}[command])

@@ -277,6 +277,7 @@ def test_the_event_of_a_reply_names_its_actions_whose_parameters_are_in_its_text
     data = views.event_data(looped.last(lf.ReplyReceived))
 
     assert data["actions"] == ["read_file", "fly"]
+    assert "read_file" not in data["said"]
     assert '"path": "a.py"' in data["text"]
 
 

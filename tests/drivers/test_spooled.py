@@ -209,7 +209,8 @@ async def test_nothing_is_said_by_a_turn_that_was_left(
     async with claude.take_up(rig.pending(request, started(seen), served=(SAVE,))) as again:
         events = [await anext(again), await anext(again)]
         assert events[1] == PromptState(request.prompt_uuid, "started")
-        call = await anext(again)
+        said, call = await anext(again), await anext(again)
+        assert isinstance(said, Output) and (said.delta, said.again) == ("I ask.", True)
         assert call == seen[-1] and isinstance(call, ToolCalled)
         assert await again.reply_tool(call.call_id, "Saved.", success=True)
         await follow(again)

@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from podiumd.core.spoken import Asked
-from podiumd.runtime.api import Json, OpenQuestion, SendPrompt, StartRun, Subscription
+from podiumd.runtime.api import Json, OpenQuestion, SendPrompt, StartRun, Subscription, Told
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
 
 
@@ -198,8 +198,8 @@ class FakeService:
         page = [event for event in self.events if event.get("seq", 0) > after_seq][:limit]
         return page, page[-1]["seq"] if page else after_seq
 
-    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
-        return (*await self.run_events(run_id, 0, limit), 0)
+    async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
+        return (*await self.run_events(run_id, after_seq, limit), 0)
 
     def follow_run(
         self, run_id: str, after_seq: int, told: int | None = None

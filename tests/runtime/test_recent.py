@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.drivers.base import Output
 from podiumd.runtime import recent as module
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Piece, Recent
@@ -31,6 +32,17 @@ def test_outputs_stand_between_the_facts_they_came_between() -> None:
 
     assert (deltas(recent, before=1), deltas(recent, before=2)) == ([], ["a"])
     assert (deltas(recent), deltas(recent, told=told)) == (["a", "b"], [])
+
+
+def test_what_was_told_before_a_fact_is_found_by_it() -> None:
+    recent = Recent()
+    assert recent.before("r", 9) == 0
+    recent.keep("r", output("taken up"))
+    assert recent.before("r", 9) == 0, "it may stand behind all facts"
+    recent.stored("r", 3, last=False)
+    recent.keep("r", output("later"))
+
+    assert [recent.before("r", seq) for seq in (2, 3, 4)] == [0, 1, 2]
 
 
 def test_what_came_before_the_first_fact_that_this_daemon_stored_stands_before_it() -> None:
@@ -131,9 +143,9 @@ def told(events: list[Json]) -> list[str]:
     ]
 
 
-async def whole(daemon: Daemon, run_id: str) -> list[str]:
-    """All that a follower of a run from its beginning is told."""
-    events, next_seq, number = await daemon.service.run_told(run_id, 5000)
+async def whole(daemon: Daemon, run_id: str, after: int = 0) -> list[str]:
+    """All that a follower of a run is told after one of its facts."""
+    events, next_seq, number = await daemon.service.run_told(run_id, after, 5000)
     async with daemon.service.follow_run(run_id, next_seq, number) as feed:
         return told([*events, *[event async for event in feed]])
 
@@ -177,13 +189,50 @@ async def test_who_comes_in_the_middle_of_a_turn_is_told_it_at_once_and_the_rest
             async for event in witness:
                 if event["type"] == OUTPUT:
                     break
-        events, next_seq, number = await daemon.service.run_told(run_id, 5000)
+        events, next_seq, number = await daemon.service.run_told(run_id, 0, 5000)
         async with daemon.service.follow_run(run_id, next_seq, number) as feed:
             found = [*events, await anext(aiter(feed))]
             assert told(found) == WHOLE[:5]
             turn.says_text("Edit slug.py")
             turn.complete()
             assert told([*found, *[event async for event in feed]]) == WHOLE
+
+
+async def test_who_goes_on_after_a_fact_is_told_what_was_said_since(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        turn.says_text("Reading.")
+        turn.says_text("Edit slug.py")
+        turn.complete()
+        await daemon.ended(run_id)
+
+        assert await whole(daemon, run_id, after=4) == WHOLE[4:]
+        assert await whole(daemon, run_id, after=5) == WHOLE[7:]
+
+
+async def test_what_a_daemon_before_this_one_may_have_told_is_for_who_asks_for_the_whole_turn(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        service = daemon.service
+        async with (
+            service.follow_run(run_id, 4) as live,
+            service.follow_run(run_id, 4, 0) as all_of_it,
+            service.subscribe(frozenset({OUTPUT, "turn.ended"}), None) as general,
+        ):
+            turn.says(Output(turn.request.prompt_uuid, "text", "Reading.", again=True))
+            turn.says_text("Edit slug.py")
+            turn.complete()
+            await daemon.ended(run_id)
+
+            assert told([await anext(aiter(general)) for _ in "12"]) == WHOLE[5:7]
+            assert told([event async for event in live]) == WHOLE[5:]
+            assert told([event async for event in all_of_it]) == WHOLE[4:]
 
 
 async def test_a_follower_that_was_too_slow_is_told_what_it_missed(

@@ -158,6 +158,18 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
         return Ask() if due is None else Act(due)
 
     @property
+    def part(self) -> str:
+        """What of the turn is begun once more where it is cut off now: the reply that is asked for,
+        by its number, an action of a reply, or what is done beside them."""
+        match self.next:
+            case Ask():
+                return f"{self.iterations + 1}"
+            case Act(index):
+                return f"{self.iterations}/{index}"
+            case _:
+                return ""
+
+    @property
     def refused(self) -> CommitNote | None:
         """What a hook said against the work as it is now: nothing was done since that could have
         changed its mind."""

@@ -15,6 +15,7 @@ from podiumd.core.claims import left_uncommitted
 from podiumd.core.fold import evolve
 from podiumd.core.naming import run_name
 from podiumd.core.recipe import Recipe
+from podiumd.core.speaking import Speaking
 from podiumd.core.state import Question, RunState
 
 Json = dict[str, Any]
@@ -149,6 +150,8 @@ def event_data(fact: f.AnyFact) -> Json:
         data["look"].pop("tips", None)
     elif isinstance(fact, lf.ReplyReceived):
         data["actions"] = [action.name for action in fact.actions]  # the text has them whole
+        speaking = Speaking()
+        data["said"] = speaking.feed(fact.text) + speaking.end()
     elif isinstance(fact, f.RunStarted):
         recipe = fact.recipe
         data["recipe"] = recipe.id if recipe is not None else None

@@ -208,11 +208,17 @@ class Output(msgspec.Struct, frozen=True, tag=True):
     ``kind``: ``text``, ``thinking``, ``tool`` (``delta`` is a one-line description),
     ``progress`` (how much of its input is written), ``tool_result`` or ``status`` (for example a
     retry of the model's API).
+
+    ``part`` is the part of the turn that it belongs to: each one is told from its beginning again
+    after a restart, earlier ones are stored. Empty where the whole turn is one. ``again``: a daemon
+    before this one may have told it already.
     """
 
     uuid: str
     kind: OutputKind
     delta: str
+    part: str = ""
+    again: bool = False
 
 
 class ApprovalRequested(msgspec.Struct, frozen=True, tag=True):

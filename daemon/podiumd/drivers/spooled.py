@@ -29,12 +29,14 @@ from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
     HookRaised,
+    Output,
     PromptState,
     ToolCalled,
     TurnEvent,
 )
 from podiumd.drivers.dialect import Aftermath, Dialect, Ending
 from podiumd.drivers.fifo import Fifo, FifoError, LineTooLong
+from podiumd.drivers.said_again import say_again
 from podiumd.drivers.spool import Bell, SpoolReader
 from podiumd.drivers.tasks import helpers
 from podiumd.tools.failpoints import failpoint
@@ -114,8 +116,9 @@ class SpooledTurn:
         """Read what an earlier daemon may have read already.
 
         ``None``: where that daemon noted that it stopped; if it could not, what is there now.
-        What the agent said up to ``offset`` is not told again. What became of messages is, and
-        what the agent still waits for is raised again, or answered again, wherever it stands.
+        What the agent said up to ``offset`` is told as said before. What became of messages is
+        told again, and what the agent still waits for is raised again, or answered again, wherever
+        it stands.
         """
         if offset is None:
             offset = _told(self._directory)
@@ -123,9 +126,11 @@ class SpooledTurn:
         while not self._spool.at_end:
             for line in self._spool.read():
                 for one in self._dialect.feed(line.data):
-                    told = line.end <= offset and not isinstance(one, PromptState)
-                    if not told and not isinstance(one, _REQUESTS):
-                        events.append(one)
+                    if line.end > offset or isinstance(one, PromptState):
+                        if not isinstance(one, _REQUESTS):
+                            events.append(one)
+                    elif isinstance(one, Output) and one.kind != "progress":
+                        say_again(events, one)
             await trio.lowlevel.checkpoint()
         self._first_output = True
         self._tool_begun = self._dialect.tool_begun

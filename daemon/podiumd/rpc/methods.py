@@ -152,10 +152,11 @@ async def _runs_diff(context: Ctx, params: p.DiffRun) -> Json:
 
 async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
     service, told = context.service, None
-    if params.follow and not params.after_seq:
-        events, next_seq, told = await service.run_told(params.run_id, _EVENTS_A_PAGE)
+    page = params.run_id, params.after_seq, _EVENTS_A_PAGE
+    if params.follow:
+        events, next_seq, told = await service.run_told(*page)
     else:
-        events, next_seq = await service.run_events(params.run_id, params.after_seq, _EVENTS_A_PAGE)
+        events, next_seq = await service.run_events(*page)
     ended = bool(events) and events[-1]["type"] == "run.ended"
     if params.follow and not ended:
         await context.open_feed(service.follow_run(params.run_id, next_seq, told), "run.event")

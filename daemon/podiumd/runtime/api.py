@@ -16,6 +16,9 @@ from podiumd.core.spoken import Asked
 
 Json = dict[str, Any]
 
+Told = tuple[list[Json], int, int]
+"""A page of events with outputs in between, the next cursor, the number of the last output."""
+
 
 class StartRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Parameters of ``runs.start``. ``new_session_id``: the id that a new session is to have.
@@ -203,9 +206,9 @@ class Service(Protocol):
         """A page of stored events and the next ``after_seq``."""
         ...
 
-    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
-        """The first page of a run's events, with the ``turn.output`` in between, as far as they
-        are kept; the number of the last of them comes third."""
+    async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
+        """A page of a run's events, with the ``turn.output`` in between, as far as they are kept;
+        the number of the last of them comes third."""
         ...
 
     def follow_run(

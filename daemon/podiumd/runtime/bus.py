@@ -24,11 +24,13 @@ QUEUE_EVENTS = 1024
 
 class Output(msgspec.Struct, frozen=True):
     """What is told and never stored: words of an agent while it works, where a conversation
-    stands. ``number`` is that of ``Recent``, 0 where it is not kept there."""
+    stands. ``number`` is that of ``Recent``, 0 where it is not kept there; ``again``: a daemon
+    before this one may have told it."""
 
     run_id: str
     event: Json
     number: int = 0
+    again: bool = False
 
 
 class Follower:
@@ -86,9 +88,10 @@ class Bus:
             for follower in self._followers:
                 follower.put(fact)
 
-    def publish_transient(self, run_id: str, event: Json) -> None:
+    def publish_transient(self, run_id: str, event: Json, *, again: bool = False) -> None:
         kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
-        item = Output(run_id, event, self.recent.keep(run_id, event).number if kept else 0)
+        number = self.recent.keep(run_id, event, again=again).number if kept else 0
+        item = Output(run_id, event, number, again)
         for follower in self._followers:
             follower.put(item)
 

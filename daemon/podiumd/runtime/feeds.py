@@ -162,7 +162,8 @@ class Feed(ABC):
 class RunFeed(Feed):
     """Every event of one run after ``start`` (its ``seq``), ending after ``run.ended``.
 
-    Of what its turns tell, what comes after number ``told`` of ``recent``.
+    Of what its turns tell, what comes after number ``told`` of ``recent``; ``again``: with what a
+    daemon before this one may have told already.
     """
 
     def __init__(
@@ -174,11 +175,14 @@ class RunFeed(Feed):
         present: Callable[[], list[Json]],
         recent: Recent,
         told: int,
+        *,
+        again: bool,
     ) -> None:
         super().__init__(store, follower, start, present)
         self._run_id = run_id
         self._recent = recent
         self._told = told
+        self._again = again
         self._due: deque[Json] = deque()
 
     def _earlier(self, item: StoredFact | Output | None) -> Json | None:
@@ -186,7 +190,7 @@ class RunFeed(Feed):
             before = item.seq if isinstance(item, StoredFact) else None
             below = item.number if isinstance(item, Output) else None
             pieces = self._recent.pieces(self._run_id, self._told, before, below=below)
-            self._due.extend(piece.event for piece in pieces)
+            self._due.extend(one.event for one in pieces if self._again or not one.again)
             self._told = pieces[-1].number if pieces else self._told
         return self._due.popleft() if self._due else None
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from podiumd.runtime import snapshots
-from podiumd.runtime.api import Json
+from podiumd.runtime.api import Json, Told
 from podiumd.runtime.bus import Output
 from podiumd.runtime.context import Context
 from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
@@ -30,12 +30,12 @@ class Following:
         events = [await to_event(self._context.store, stored) for stored in page]
         return events, page[-1].seq if page else after_seq
 
-    async def told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
-        """A run's first page with what its turns told in between, as far as that is kept; the next
+    async def told(self, run_id: str, after_seq: int, limit: int) -> Told:
+        """A page of a run with what its turns told in between, as far as that is kept; the next
         ``after_seq``, and the number of the last output."""
         run_id = await self._runs.resolve(run_id)
-        stored, next_seq = await self.page(run_id, 0, limit)
-        events, told = [], 0
+        stored, next_seq = await self.page(run_id, after_seq, limit)
+        events, told = [], self._context.bus.recent.before(run_id, after_seq)
         for event in stored:
             for piece in self._context.bus.recent.pieces(run_id, told, event["seq"]):
                 events.append(piece.event)
@@ -48,14 +48,18 @@ class Following:
         self, run_id: str, after_seq: int, told: int | None = None
     ) -> AsyncIterator[RunFeed]:
         """Every event of a run after ``after_seq``, and of what its turns tell what comes after
-        number ``told``, or after now. Entering raises ``NotFound``."""
+        number ``told``; ``None``: what is said from now on. Entering raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
-        bus = self._context.bus
-        with bus.follow(lambda item: item.run_id == run_id) as follower:
+        bus, again = self._context.bus, told is not None
+
+        def wants(item: StoredFact | Output) -> bool:
+            return item.run_id == run_id and (again or not _was_told(item))
+
+        with bus.follow(wants) as follower:
             present = partial(self._snapshots, run_id)
             told = bus.recent.count if told is None else told
-            store = self._context.store
-            yield RunFeed(store, follower, run_id, after_seq, present, bus.recent, told)
+            store, recent = self._context.store, bus.recent
+            yield RunFeed(store, follower, run_id, after_seq, present, recent, told, again=again)
 
     @asynccontextmanager
     async def all(
@@ -67,7 +71,8 @@ class Following:
             return types is None or kind in types
 
         def wants(item: StoredFact | Output) -> bool:
-            return wanted(item.type if isinstance(item, StoredFact) else item.event["type"])
+            kind = item.type if isinstance(item, StoredFact) else item.event["type"]
+            return wanted(kind) and not _was_told(item)
 
         with self._context.bus.follow(wants) as follower:
             start = await self._context.store.last_pos() if after is None else after
@@ -85,3 +90,8 @@ class Following:
         """Where the conversations of all runs stand just now, or that of one."""
         live = [actor.state for actor in self._runs.live if run_id in (None, actor.run_id)]
         return snapshots.present(live, self._context.clock.now())
+
+
+def _was_told(item: StoredFact | Output) -> bool:
+    """Whether a daemon before this one may have told it already."""
+    return isinstance(item, Output) and item.again

@@ -6,6 +6,7 @@ who lagged behind. Kept in memory and bounded; what is lost with it is in the tu
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
 from operator import attrgetter
@@ -32,13 +33,20 @@ moment later."""
 _number = attrgetter("number")
 
 
+def _place(piece: Piece) -> int:
+    """Behind which fact a piece stands; behind all of them where this daemon has stored none."""
+    return sys.maxsize if piece.after is None else piece.after
+
+
 class Piece(msgspec.Struct):
     """One output. ``number`` counts all outputs from 1; ``after`` is the last fact of the run
-    before it, ``None`` while this daemon has stored none."""
+    before it, ``None`` while this daemon has stored none; ``again``: a daemon before this one may
+    have told it."""
 
     number: int
     after: int | None
     event: Json
+    again: bool = False
 
     @property
     def turn_id(self) -> object:
@@ -79,10 +87,10 @@ class Recent:
         self._runs: dict[str, _Run] = {}
         self._facts: dict[str, int] = {}
 
-    def keep(self, run_id: str, event: Json) -> Piece:
+    def keep(self, run_id: str, event: Json, *, again: bool = False) -> Piece:
         """Keep an output that is told now."""
         self.count += 1
-        piece = Piece(self.count, self._facts.get(run_id), event)
+        piece = Piece(self.count, self._facts.get(run_id), event, again)
         run = self._runs.pop(run_id) if run_id in self._runs else _Run()
         run.keep(piece)
         self._runs[run_id] = run  # last of all
@@ -98,6 +106,12 @@ class Recent:
         self._facts[run_id] = seq
         if last:
             del self._facts[run_id]
+
+    def before(self, run_id: str, seq: int) -> int:
+        """The number of the last output that was told before fact ``seq``; 0: there is none."""
+        kept = self._runs[run_id].pieces if run_id in self._runs else ()
+        found = bisect_left(kept, seq, key=_place)
+        return kept[found - 1].number if found else 0
 
     def pieces(
         self, run_id: str, told: int, before: int | None, *, below: int | None = None

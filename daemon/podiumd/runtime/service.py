@@ -14,7 +14,7 @@ from podiumd.core import commands as c
 from podiumd.core import views
 from podiumd.core.views import Json
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun
+from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
 from podiumd.runtime.cut_off_commands import tidy_after_commands
@@ -225,8 +225,8 @@ class DaemonService:
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
         return await self._following.page(run_id, after_seq, limit)
 
-    async def run_told(self, run_id: str, limit: int) -> tuple[list[Json], int, int]:
-        return await self._following.told(run_id, limit)
+    async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
+        return await self._following.told(run_id, after_seq, limit)
 
     def follow_run(
         self, run_id: str, after_seq: int, told: int | None = None

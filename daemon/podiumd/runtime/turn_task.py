@@ -18,8 +18,8 @@ from podiumd.drivers.fifo import LineTooLong
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.answers import decision_for
 from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.outputs import Outputs
 from podiumd.runtime.pending import lost_words, pending_turn, with_report
-from podiumd.runtime.recent import OUTPUT
 from podiumd.runtime.tool_calls import ToolCalls, end_leftovers
 from podiumd.runtime.turn_request import served_tools, turn_request
 from podiumd.runtime.world import round_mark, session_mark, tree_mark
@@ -46,6 +46,7 @@ class TurnTask:
         self._began: float | None = None
         self._asked_before = 0.0  # in the daemon's earlier lives
         self._stopped = False
+        self._outputs = Outputs(actor.run_id, self.intent)
 
     @property
     def intent(self) -> TurnIntended:
@@ -190,9 +191,8 @@ class TurnTask:
         actor, intent = self._actor, self.intent
         at, mono = actor.stamp()
         if isinstance(event, base.Output):
-            actor.context.bus.publish_transient(
-                actor.run_id, _output(actor.state, intent, event, at)
-            )
+            told = self._outputs.event(event, at)
+            actor.context.bus.publish_transient(actor.run_id, told, again=event.again)
         elif isinstance(event, base.Started):
             turn = actor.state.turn
             # One that was never begun is begun once more, by another process.
@@ -374,20 +374,3 @@ class TurnTask:
 def _is_same(known: TurnStarted | None, event: base.Started) -> bool:
     """Whether it is the process that is stored."""
     return known is not None and (known.pid, known.proc_start) == (event.pid, event.proc_start)
-
-
-def _output(
-    state: RunState, intent: TurnIntended, event: base.Output, at: str
-) -> dict[str, object]:
-    return {
-        "type": OUTPUT,
-        "at": at,
-        "run_id": state.start.run_id,
-        "session_id": intent.session_id,
-        "data": {
-            "turn_id": intent.turn_id,
-            "uuid": event.uuid,
-            "kind": event.kind,
-            "delta": event.delta,
-        },
-    }

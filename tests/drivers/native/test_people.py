@@ -83,6 +83,18 @@ async def test_output_that_nobody_keeps_up_with_is_passed_over_and_words_are_not
     assert seen[-1] == Output("prompt", "text", "words")
 
 
+async def test_what_is_shown_belongs_to_the_part_of_the_turn_that_goes_on() -> None:
+    people = People("prompt", ())
+    people.part = "2/0"
+    people.stream("a line")
+    await people.show("tool", "make")
+
+    assert [await people.events.receive() for _ in range(2)] == [
+        Output("prompt", "tool_result", "a line", "2/0"),
+        Output("prompt", "tool", "make", "2/0"),
+    ]
+
+
 async def test_nothing_is_shown_of_no_words() -> None:
     people = People("prompt", ())
     await people.show("text", "")

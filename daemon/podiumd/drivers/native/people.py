@@ -25,7 +25,8 @@ from podiumd.drivers.dealings import Dealings
 class People(Dealings):
     """Tells events to whoever follows the turn, and hears their answers and words.
 
-    ``waiting`` are words that an earlier life of the daemon has accepted.
+    ``waiting`` are words that an earlier life of the daemon has accepted. ``part`` is the part of
+    the turn that goes on, see ``Output``.
     """
 
     def __init__(
@@ -37,19 +38,20 @@ class People(Dealings):
         self._taken: list[str] = []
         self._late: list[str] = []
         self._over = False
+        self.part = ""
 
     # -- telling ---------------------------------------------------------------------------------
 
     async def show(self, kind: OutputKind, delta: str) -> None:
         """Show words or activity."""
         if delta:
-            await self.tell(Output(self._prompt_uuid, kind, delta))
+            await self.tell(Output(self._prompt_uuid, kind, delta, self.part))
 
     def stream(self, delta: str) -> None:
         """Show a command's output as it comes; what a slow follower has no room for is passed
         over."""
         with suppress(trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
-            self._send.send_nowait(Output(self._prompt_uuid, "tool_result", delta))
+            self._send.send_nowait(Output(self._prompt_uuid, "tool_result", delta, self.part))
 
     async def phase(self, uuid: str, phase: PromptPhase) -> None:
         """Tell what becomes of a prompt, or of words."""

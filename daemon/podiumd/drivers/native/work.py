@@ -17,6 +17,7 @@ from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state as ls
 from podiumd.core.report import EndKind, TurnReport
+from podiumd.core.speaking import Speaking
 from podiumd.core.times import wire_time
 from podiumd.drivers.base import Ledger, LedgerClosed, TurnRequest
 from podiumd.drivers.native.acting import Acting
@@ -32,7 +33,6 @@ from podiumd.drivers.native.model import (
 )
 from podiumd.drivers.native.people import People
 from podiumd.drivers.native.rows import TurnRows, said
-from podiumd.drivers.native.speaking import Speaking
 from podiumd.drivers.native.transcript import Row, SessionFile
 from podiumd.tools.disk import is_full
 from podiumd.tools.failpoints import failpoint
@@ -130,6 +130,7 @@ class Work:
             clean = loop.ending is None or loop.ending.kind == "done"
             if clean and not isinstance(loop.next, ls.Begin | ls.Act):
                 await self._hear()
+            self._people.part = self._ledger.loop.part
             match self._ledger.loop.next:
                 case ls.Begin():
                     await self._warn()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native.speaking import Speaking
+from podiumd.core.speaking import Speaking
 
 ACTION = '```json\n{"action": "done"}\n```\n'
 OUTCOME = '```json\n{"outcome": "complete"}\n```\n'
