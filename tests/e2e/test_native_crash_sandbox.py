@@ -112,3 +112,53 @@ async def test_before_and_after_a_command_the_same_holds(
     assert not os.path.lexists(repo.path / ".git/refs/heads/away")
     assert not (repo.path / ".git/commondir").exists()
     assert (repo.path / "log").exists() == ran  # it is not run again by itself
+
+
+async def test_what_a_command_has_left_ends_the_turn_s_commands_over_a_crash(
+    machine: Machine, repo: GitRepo
+) -> None:
+    """Killed between the two files that say so, of which either alone would do."""
+    many = "for i in $(seq 1000); do mkdir -p .git/modules/$i; : > .git/modules/$i/HEAD; done"
+    again = act({"action": "run_command", "command": "echo again > log"})
+    rules = [
+        after("run_command", False, says("I see.")),
+        {"when": {"prompt": "interrupted, unknown outcome"}, **says(again)},
+        first("Go", says(act({"action": "run_command", "command": many}))),
+    ]
+    machine.model.load({"rules": rules})
+    first_life = PodiumDaemon(machine, **{VARIABLE: "sandbox.left-stored"})
+    await first_life.start()
+    where = await first_life.rpc(
+        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
+    )
+    assert await first_life.wait() == -signal.SIGKILL
+
+    async with PodiumDaemon(machine) as podium:
+        run = await podium.ended(where["run_id"])
+
+    assert run["exit"]["reason"] == "turn-complete"
+    assert not (repo.path / "log").exists()
+    assert list((machine.podium_home / "state/turns").glob("*/boundary.json")) == []
+
+
+async def test_nothing_is_left_of_a_git_that_was_about_to_look(
+    machine: Machine, repo: GitRepo
+) -> None:
+    looking = says(act({"action": "run_command", "command": "echo done > log"}))
+    rules = [after("run_command", True, says("Done.")), {"when": {"prompt": "."}, **looking}]
+    machine.model.load({"rules": rules})
+    pins = machine.podium_home / "state/git"
+    first_life = PodiumDaemon(machine, **{VARIABLE: "git.pinned"})
+    await first_life.start()
+    where = await first_life.rpc(
+        "sessions.prompt", text="Go.", agent="native", working_directory=str(repo.path)
+    )
+    assert await first_life.wait() == -signal.SIGKILL
+    assert len(list(pins.iterdir())) == 1
+
+    async with PodiumDaemon(machine) as podium:
+        run = await podium.ended(where["run_id"])
+
+    assert run["exit"]["reason"] == "turn-complete"
+    assert list(pins.iterdir()) == []
+    assert (repo.path / ".git/objects").is_dir()

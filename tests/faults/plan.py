@@ -124,6 +124,7 @@ ELSEWHERE = {
     "remove.before-make": "tests/e2e/test_worktrees.py",
     "sandbox.after-prepare": "tests/e2e/test_native_crash_sandbox.py",
     "sandbox.before-tidy": "tests/e2e/test_native_crash_sandbox.py",
+    "sandbox.left-stored": "tests/e2e/test_native_crash_sandbox.py",
 }
 """Points that no run of the campaign passes, only who speaks AG-UI, sees to a worktree, has a
 sandbox, or the database of an earlier release: the tests that kill there."""

@@ -132,7 +132,7 @@ async def test_files_that_did_not_change_are_read_once(
     real = os.open
 
     def count(path: str, *rest: int, **named: int) -> int:
-        opened.append(f"{path}")
+        opened.extend([f"{path}"] if Path(path).parent == watched.root else [])
         return real(path, *rest, **named)
 
     monkeypatch.setattr(os, "open", count)

@@ -9,7 +9,7 @@ import pytest
 from podiumd.tools import git
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_settings import kept_from, named_programs, names_hooks, runs_nothing, within
+from podiumd.tools.git_settings import kept_from, named_programs, runs_nothing, within
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -67,6 +67,14 @@ def test_a_filter_is_left_out_to_look_and_refused_to_write_or_confined() -> None
         ("status", False),
         ("diff-tree -r a b", True),
         ("diff-tree -r -p a b", False),
+        ("worktree add --quiet --no-checkout -- a b", True),
+        ("worktree add --quiet -- a b", False),
+        ("worktree remove --force -- a", True),
+        ("worktree remove -- a", False),
+        ("worktree unlock -- a", True),
+        ("worktree move a b", False),
+        ("branch --delete a", True),
+        ("branch a", False),
         ("whatever-comes", False),
     ],
 )
@@ -164,8 +172,3 @@ def test_no_look_goes_into_submodules(name: str) -> None:
     assert within([name, "-z"]) == [name, "--ignore-submodules=dirty", "-z"]
     assert within([name, "--ignore-submodules=all"]) == [name, "--ignore-submodules=all"]
     assert within(["ls-files", "-z"]) == ["ls-files", "-z"]
-
-
-def test_settings_may_say_where_hooks_are() -> None:
-    assert names_hooks(b"core.bare\nfalse\0core.hookspath\n.husky\0")
-    assert not names_hooks(b"core.bare\nfalse\0a.b\ncore.hookspath\0")

@@ -129,7 +129,7 @@ PLACES: tuple[Place, ...] = (
 )
 
 
-def _pick(top: Path, group: str) -> None:
+def pick(top: Path, group: str) -> None:
     """Have the attributes, committed as well, name what this group sets."""
     if group == "empty names":
         for where in (top, top / "sub"):
@@ -217,7 +217,7 @@ def _pairs() -> list[Any]:
 async def test_none_is_run_by_the_daemon_s_own_git(
     project: Path, canaries: Canaries, tmp_path: Path, place: Place, group: str
 ) -> None:
-    _pick(project, group)
+    pick(project, group)
     root = place(project, canaries.settings(*GROUPS[group]))
 
     await every_call_of_ours(root, tmp_path)
@@ -246,7 +246,7 @@ def test_they_are_run_by_a_git_that_is_not_kept_from_it(
     """Else the tests beside this one would show nothing."""
     later = ("core.fsmonitor", "include", "includeIf")
     ways = [way for way in GROUPS[group] if way.name not in later]
-    _pick(project, group)
+    pick(project, group)
     if group == "conditional":  # each overrules the filter of the other
         in_the_repository(project, canaries.settings(*ways[1:]))
         subprocess.run(

@@ -1,4 +1,4 @@
-"""What commands in the sandbox had left when the daemon before was killed: put right at the start.
+"""What a killed daemon's commands in the sandbox, and its gits, had left: put right at the start.
 
 It is done before any git of ours looks at those trees, and before any turn goes on.
 """
@@ -11,11 +11,13 @@ import trio
 
 from podiumd.runtime.context import Context
 from podiumd.tools.boundary import RECORD, make_up_for
+from podiumd.tools.git_process import PINS
 from podiumd.tools.process import sweep
 
 
 async def tidy_after_commands(context: Context) -> None:
     """Tidy up after every command that was cut off; what still runs of one is ended first."""
+    await trio.to_thread.run_sync(PINS.keep_in, context.state / "git")
     for record in await trio.to_thread.run_sync(_records, context.state / "turns"):
         turn_id = record.parent.name
         await sweep(turn_id)

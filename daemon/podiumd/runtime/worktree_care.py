@@ -36,7 +36,7 @@ from podiumd.tools import git
 from podiumd.tools.delete import delete_tree
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError
+from podiumd.tools.git_process import PINS, GitError
 from podiumd.tools.process import carriers, wait_gone
 from podiumd.tools.worktree_merge import NotMerged, commit_of, merge, prepare, unfinished
 
@@ -152,7 +152,8 @@ class WorktreeCare:
         raise _half_removed(intended.plan, f"it took more than {REMOVE_SECONDS:g} s")
 
     async def recover(self) -> None:
-        """Find out what became of what the daemon before was about to do, and end it."""
+        """Find out what became of what the daemon before was about to do, and end it. After that
+        nothing of its gits is left."""
         async with self._one:
             for run_id, intended in (await self._stored()).items():
                 try:
@@ -162,6 +163,7 @@ class WorktreeCare:
                     self._context.log("Worktree not settled", "warning", run_id=run_id, **fields)
                     continue
                 await self._forget(run_id)
+        await trio.to_thread.run_sync(PINS.clear)  # no git reads there any more
 
     async def _settle(self, run_id: str, intended: Intended) -> None:
         plan, log = intended.plan, partial(self._context.log, run_id=run_id)

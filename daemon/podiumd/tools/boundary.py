@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from podiumd.tools.durable_file import store_file
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.owner_rights import is_gone, is_removed, make_writable, status_of
@@ -208,6 +209,7 @@ def close_record(record: Path, left: tuple[str, ...]) -> None:
     turn lasts. Blocks. Raises ``OSError``."""
     if left:
         store_file(_left_beside(record), msgspec.json.encode(left))
+        failpoint("sandbox.left-stored")
     record.unlink(missing_ok=True)
 
 

@@ -20,7 +20,10 @@ from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
 
 # What git tells its children, and what leads out: a filter that calls git gets neither.
-_UNKNOWN = ("GIT_CONFIG_PARAMETERS", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+_UNKNOWN = (
+    *("GIT_CONFIG_PARAMETERS", "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"),
+    *("SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),
+)
 
 
 class ConfinedFilters:

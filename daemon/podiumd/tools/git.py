@@ -294,13 +294,21 @@ async def remove_worktree(
     if _state(target) in ("missing", "half-made"):
         await _git(repo, "worktree", "remove", "--force", "--force", "--", target)
     elif await worktree_exists(repo, target, branch):
-        # Without force git starts another there, to look whether all is committed.
-        remove = ("worktree", "remove", *["--force"] * force, "--", target)
-        _checked(await _git(repo, *remove, there=target))
+        if not force:  # git would look by a git of its own, in submodules too
+            await _require_committed(target)
+        _checked(await _git(repo, "worktree", "remove", "--force", "--", target))
     else:
         return
     # Deletes it only while it has that value: a commit made in between is not lost.
     await _git(repo, "update-ref", "-d", f"refs/heads/{branch}", _commit(commit))
+
+
+async def _require_committed(worktree: str) -> None:
+    """Raises ``GitError`` where a worktree holds what would be lost with it."""
+    if await submodules(worktree):
+        raise GitError(f"'{worktree}' contains submodules that are checked out, and is kept")
+    if await dirty(worktree):
+        raise GitError(f"'{worktree}' contains modified or untracked files, and is kept")
 
 
 # A look is given up when its time is over, also while a file system does not answer. What the
@@ -308,11 +316,9 @@ async def remove_worktree(
 _in_thread = functools.partial(trio.to_thread.run_sync, abandon_on_cancel=True)
 
 
-async def _git(
-    path: str | os.PathLike[str], *arguments: str, marker: str = "", there: str | None = None
-) -> Result:
+async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") -> Result:
     variables = _NO_LOCKS | ({MARKER: marker} if marker else {})
-    return await run_git(_real(path), *arguments, variables=variables, there=there)
+    return await run_git(_real(path), *arguments, variables=variables)
 
 
 async def _status(top: str | os.PathLike[str], *arguments: str) -> bytes:

@@ -14,15 +14,17 @@ import msgspec
 import trio
 
 from podiumd.tools.boundary import LEFT
+from podiumd.tools.git import entries
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError, settings_of_repository
-from podiumd.tools.git_settings import names_hooks
+from podiumd.tools.git_process import GitError
 from podiumd.tools.plain_file import read_plain
 from podiumd.tools.sandbox import Enclosure
 from podiumd.tools.shell import run_arguments
 
 HOOK_SECONDS = 300.0
 MOST_MESSAGE_BYTES = 256 * 1024
+_OF_PERSON = (b"system", b"global")
+"""Git's words for settings that are not the repository's."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -116,13 +118,15 @@ async def placed_hooks(git: GitCall, hooks: Hooks) -> Hooks:
     Those that lie where the person's own settings say, outside of the repository and its tree, are
     the person's: they run as ever, not in the sandbox, which may not even show them.
     """
-    done = await git.run("rev-parse", "--git-path", "hooks", hooks=True)
-    named = os.fsdecode(done.stdout.removesuffix(b"\n"))
+    # Where they are and who says so, of one git: settings may be exchanged from one to the next.
+    told = ("config", "-z", "--show-scope", "--type=path", "--get", "core.hooksPath")
+    done = await git.run(*told, hooks=True)
+    scope, named, *_ = [*entries(done.stdout), b"", b""]
     common = Path(git.top, await git.line("rev-parse", "--git-common-dir"))
-    of_repository = names_hooks(await settings_of_repository(git.top))
-    directory = await trio.to_thread.run_sync(os.path.realpath, f"{Path(git.top, named)}")
+    where = Path(git.top, os.fsdecode(named)) if scope else common / "hooks"
+    directory = await trio.to_thread.run_sync(os.path.realpath, where)
     inside = [await trio.to_thread.run_sync(os.path.realpath, one) for one in (git.top, common)]
-    placed = msgspec.structs.replace(hooks, top=git.top, directory=directory)
-    if of_repository or any(Path(directory).is_relative_to(one) for one in inside):
+    placed = msgspec.structs.replace(hooks, top=git.top, directory=f"{directory}")
+    if scope not in _OF_PERSON or any(Path(directory).is_relative_to(one) for one in inside):
         return placed
     return msgspec.structs.replace(placed, enclosure=None, shut="")

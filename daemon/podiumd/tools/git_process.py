@@ -6,15 +6,16 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
 
 from podiumd.tools.bare_layout import is_laid_out
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_settings import (
     SETTINGS,
     Confine,
@@ -24,8 +25,10 @@ from podiumd.tools.git_settings import (
     names_filter,
     runs_nothing,
     within,
+    writes,
 )
 from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below
+from podiumd.tools.pinned_settings import Pins, is_bare, repository_at
 
 TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
@@ -40,6 +43,11 @@ SLOW: Final = (
 )
 BARE: Final = "cannot use bare repository"
 """Git's words, and ours, where a directory is itself laid out as a repository."""
+
+NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
+NO_TREE: Final = b"fatal: this operation must be run in a work tree\n"
+PINS: Final = Pins()
+"""Where the settings are that a git of ours reads; one for the daemon."""
 
 Result = subprocess.CompletedProcess[bytes]
 T = TypeVar("T")
@@ -70,44 +78,79 @@ async def run_git(
     stdin: bytes = b"",
     settings: Sequence[str] = SETTINGS,
     confines: Confines | None = None,
-    there: str | None = None,
 ) -> Result:
     """Run git in the directory ``path`` to its end, whatever its status.
 
-    ``there`` is the other worktree in which it starts a git itself. ``confines`` runs the filters
-    that the repository names, which else are not run. Raises ``GitError`` where there is no git,
-    or ``path`` lies in what is laid out as a repository; ``OSError`` where there is no room for
-    ``confines``.
+    ``confines`` runs the filters that the repository names, which else are not run. Raises
+    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository;
+    ``OSError`` where there is no room for ``confines``.
     """
-    told, named = await _told(path, arguments, settings)
-    if there is not None:
-        named |= (await _told(there, arguments, settings))[1]
+    told = _told(path, arguments, settings)
     environment = git_environment(os.environ) | dict(variables or {})
-    if confines is None or not names_filter(named):
-        return await _run([*told, *_kept(named, arguments), *within(arguments)], environment, stdin)
-    async with confines.at_work():
-        kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
-        return await _run(
-            [*told, *kept, *within(arguments)], environment | dict(confines.variables), stdin
-        )
+    if runs_nothing(arguments):
+        return await _run([*told, *arguments], environment, stdin)
+    async with _looked_at(path, arguments) as looked:
+        if not isinstance(looked, _Looked):
+            return looked
+        named = looked.named
+        environment = {**looked.variables, **environment}
+        if confines is None or not names_filter(named):
+            command = [*told, *_kept(named, arguments), *within(arguments)]
+            return await _run(command, environment, stdin)
+        async with confines.at_work():
+            kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
+            environment |= confines.variables
+            return await _run([*told, *kept, *within(arguments)], environment, stdin)
 
 
-async def _told(
-    path: str, arguments: Sequence[str], settings: Sequence[str]
-) -> tuple[list[str], dict[str, str]]:
-    """How a git begins that is told ``settings``, and what the repository names for it to run."""
+class _Looked(NamedTuple):
+    """What a repository names for git to run, and the ``variables`` by which git reads what was
+    looked at, whatever becomes of it meanwhile."""
+
+    named: Mapping[str, str]
+    variables: Mapping[str, str]
+
+
+@asynccontextmanager
+async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Looked | Result]:
+    """Look at the settings of the repository around ``path``, and have them pinned for the block;
+    or what git says where there is none."""
+    repository = repository_at(path)
+    listed = await _listed(path)
+    if repository is None or listed.returncode != 0 or is_bare(repository, listed.stdout):
+        said = NO_REPOSITORY if repository is None else listed.stderr or NO_TREE
+        yield Result(["git", "-C", path, *arguments], 128, b"", said)
+        return
+    named = named_programs(listed.stdout)
+    odd = next((key for key in named if "=" in key), None)
+    if odd is not None:
+        raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
+    pinned = await _in_thread(PINS.make, repository, listed.stdout)
+    try:
+        failpoint("git.pinned")
+        yield _Looked(named, pinned.variables)
+    finally:
+        let_go = partial(pinned.let_go, wrote=writes(arguments))
+        with trio.CancelScope(shield=True):
+            await _in_thread(let_go)
+
+
+async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return await trio.to_thread.run_sync(work, *arguments)
+    except OSError as error:
+        raise GitError(f"what git is to read cannot be kept for it: {error}") from error
+
+
+def _told(path: str, arguments: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """How a git begins that is told ``settings``. Raises ``GitError`` where none may be run."""
     bare = bare_above(path)
     if bare is not None:
         raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
     waiting = waiting_above(path) if reads_tree(arguments[0]) else None
     if waiting is not None:
         raise GitError(WAITS.format(waiting))
-    told = _told_settings(path, settings)
-    named = {} if runs_nothing(arguments) else await programs_named_in(path)
-    odd = next((key for key in named if "=" in key), None)
-    if odd is not None:
-        raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
-    return told, named
+    return _told_settings(path, settings)
 
 
 def _kept(
@@ -127,14 +170,20 @@ async def settings_of_repository(path: str) -> bytes:
 
     Empty outside of any. Raises ``GitError`` where there is no git.
     """
+    listed = await _listed(path)
+    return listed.stdout if listed.returncode == 0 else b""
+
+
+async def _listed(path: str) -> Result:
     told = _told_settings(path, SETTINGS)
     environment = git_environment(os.environ)
     listing = ["--includes", "-z", "--list"]
-    shared = (await _run([*told, "config", "--local", *listing], environment)).stdout
-    if b"extensions.worktreeconfig" not in shared.lower():
+    shared = await _run([*told, "config", "--local", *listing], environment)
+    if shared.returncode != 0 or b"extensions.worktreeconfig" not in shared.stdout.lower():
         return shared
-    own = (await _run([*told, "config", "--worktree", *listing], environment)).stdout
-    return shared + own
+    own = await _run([*told, "config", "--worktree", *listing], environment)
+    shared.stdout += own.stdout
+    return shared
 
 
 def _told_settings(path: str, settings: Sequence[str]) -> list[str]:
@@ -216,8 +265,20 @@ async def run_beginning(
 
     Raises ``GitError``, also where it fails before.
     """
-    told, named = await _told(path, arguments, SETTINGS)
-    command = [*told, *_kept(named, arguments), *within(arguments)]
+    told = _told(path, arguments, SETTINGS)
+    environment = git_environment(os.environ) | dict(variables or {})
+    if runs_nothing(arguments):
+        return await _beginning([*told, *arguments], environment, most)
+    async with _looked_at(path, arguments) as looked:
+        if not isinstance(looked, _Looked):
+            raise GitError(f"git {asked_of(looked.args)} failed: {_said(looked)}")
+        command = [*told, *_kept(looked.named, arguments), *within(arguments)]
+        return await _beginning(command, {**looked.variables, **environment}, most)
+
+
+async def _beginning(
+    command: list[str], environment: Mapping[str, str], most: int
+) -> tuple[bytes, bool]:
     said = bytearray()
     start = partial(
         trio.run_process,
@@ -226,7 +287,7 @@ async def run_beginning(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         check=False,
-        env=git_environment(os.environ) | dict(variables or {}),
+        env=environment,
         start_new_session=True,
         deliver_cancel=end_group,
     )
@@ -253,6 +314,10 @@ async def run_beginning(
     if status != 0:
         raise GitError(f"git {asked_of(command)} failed with status {status}")
     return bytes(said[:most]), len(said) <= most
+
+
+def _said(result: Result) -> str:
+    return result.stderr.decode("utf-8", "replace").strip()[-2000:]
 
 
 async def end_group(process: trio.Process) -> None:

@@ -45,6 +45,7 @@ _RUN_NOTHING: Final = frozenset(
      "merge-file", "mktree", "read-tree", "rev-list", "rev-parse", "show-ref", "symbolic-ref",
      "update-ref", "var", "write-tree")
 )  # fmt: skip
+_CARE_OF_WORKTREES: Final = frozenset(("add", "remove", "unlock"))
 # These look and write nothing. A file that a filter would change back passes for another there.
 _LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
 _INTO_SUBMODULES: Final = frozenset(("diff", "diff-files", "diff-index", "status"))
@@ -101,7 +102,17 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
         return not {"-p", "-u", "--patch"} & set(options)
     if name == "ls-files":
         return "--modified" not in options
+    if name == "worktree":  # a checkout would, or a look whether all is committed
+        without = {"add": "--no-checkout", "remove": "--force"}.get(options[0], options[0])
+        return without in options and options[0] in _CARE_OF_WORKTREES
+    if name == "branch":
+        return "--delete" in options
     return name in _RUN_NOTHING or (name == "update-index" and "--index-info" in options)
+
+
+def writes(arguments: Sequence[str]) -> bool:
+    """Whether a command of git may write more than its index."""
+    return arguments[0] not in _LOOK
 
 
 def within(arguments: Sequence[str]) -> list[str]:
@@ -118,15 +129,14 @@ def named_programs(listing: bytes) -> dict[str, str]:
     found = {}
     for entry in listing.split(b"\0"):
         key, _, value = entry.decode("utf-8", "surrogateescape").partition("\n")
-        if value.strip() and (_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key)):
+        if value.strip() and names_program(key):
             found[key] = value
     return found
 
 
-def names_hooks(listing: bytes) -> bool:
-    """Whether settings, in the form as above, say where hooks are."""
-    keys = (entry.partition(b"\n")[0] for entry in listing.split(b"\0"))
-    return b"core.hookspath" in keys
+def names_program(key: str) -> bool:
+    """Whether a setting of that name names a program."""
+    return bool(_FILTER.fullmatch(key) or _PROGRAM.fullmatch(key))
 
 
 def names_filter(named: Mapping[str, str]) -> bool:

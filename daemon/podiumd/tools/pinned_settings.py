@@ -1,0 +1,183 @@
+"""Pins the settings of a repository for one git: it reads what was looked at before.
+
+An agent may write what a repository's settings are read from, and exchange it at any moment. So a
+git that might run a program is not told where the repository lies alone, but that what worktrees
+share (``GIT_COMMON_DIR``) is in a directory of ours: settings as they were looked at, without what
+names a program, and links to all else. Nobody but us writes there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from podiumd.tools.git_settings import names_program
+from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
+
+MOST_ENTRIES: Final = 1000
+"""Of the directory that worktrees share; git itself makes a few dozen."""
+
+# They lead git to other settings, or are told apart from them.
+_LEFT_OUT: Final = re.compile(
+    r"include\..*|includeif\..*|extensions\.worktreeconfig|core\.(worktree|hookspath)", re.DOTALL
+)
+_OWN: Final = frozenset(("config", "config.worktree", "commondir", "gitdir", "hooks"))
+_ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
+_TRUE: Final = frozenset(("true", "yes", "on", "1"))
+
+
+class Repository(NamedTuple):
+    """Where a repository lies: its own directory, the one that its worktrees share, and the working
+    tree around it."""
+
+    directory: str
+    common: str
+    top: str
+
+
+def repository_at(path: str) -> Repository | None:
+    """The repository that ``path`` lies in, found as git does; ``None`` outside of any. Blocks for
+    some names."""
+    start = Path(path).absolute()
+    for top in (start, *start.parents):
+        link = top / ".git"
+        if not os.path.lexists(link):
+            continue
+        directory = link if link.is_dir() else _named_by(link)
+        if directory is None:
+            return None
+        common = _common(directory)
+        if all(os.path.lexists(one) for one in (directory / "HEAD", common / "objects")):
+            return Repository(f"{directory}", f"{common}", f"{top}")
+        if not link.is_dir():
+            return None
+    return None
+
+
+def _named_by(link: Path) -> Path | None:
+    try:
+        text = read_plain(link, MOST_LINK_BYTES, links=True)
+    except OSError:
+        return None
+    named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
+    return link.parent / os.fsdecode(named) if b"\0" not in named else None
+
+
+def _common(directory: Path) -> Path:
+    try:
+        text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True).rstrip(b"\n")
+    except OSError:
+        return directory
+    return directory if b"\0" in text else Path(os.path.realpath(directory / os.fsdecode(text)))
+
+
+def settings_text(listing: bytes) -> bytes:
+    """The file of settings that says what a ``config -z --list`` has, but for what names a program
+    or further files."""
+    lines = []
+    for key, value in settings_in(listing):
+        if _LEFT_OUT.fullmatch(key) or names_program(key):
+            continue
+        section, _, rest = key.partition(".")
+        inner, _, name = rest.rpartition(".")
+        inner = re.sub(r'[\\"]', lambda found: f"\\{found[0]}", inner)
+        lines.append(f'[{section} "{inner}"]' if "." in rest else f"[{section}]")
+        lines.append(f"\t{name}" if value is None else f'\t{name} = "{_escaped(value)}"')
+    return "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+
+
+def settings_in(listing: bytes) -> Iterator[tuple[str, str | None]]:
+    """The settings of a listing; one without a value, which is as much as true, has none."""
+    for entry in listing.split(b"\0"):
+        key, separator, value = entry.decode("utf-8", "surrogateescape").partition("\n")
+        if key:
+            yield key, value if separator else None
+
+
+def _escaped(value: str) -> str:
+    return "".join(_ESCAPED.get(letter, letter) for letter in value)
+
+
+class Pins:
+    """Makes what git is given in the place of what worktrees share, one directory for each git.
+
+    They lie below ``place``, where no agent writes; by default in a temporary directory.
+    """
+
+    def __init__(self) -> None:
+        self._place: Path | None = None
+        self._left: list[Path] = []
+
+    def keep_in(self, place: Path) -> None:
+        """Make them there from now on. Blocks."""
+        self._place = place
+        self._left = list(place.iterdir()) if place.is_dir() else []
+
+    def clear(self) -> None:
+        """Remove what a killed process has left there, once its gits are over too. Blocks."""
+        while self._left:
+            shutil.rmtree(self._left.pop(), ignore_errors=True)
+
+    def make(self, repository: Repository, listing: bytes) -> Pinned:
+        """Pin the settings of a repository to those of a listing. Blocks. Raises ``OSError``."""
+        if self._place is not None:
+            self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory = Path(tempfile.mkdtemp(prefix="git-", dir=self._place))
+        try:
+            (directory / "config").write_bytes(settings_text(listing))
+            with os.scandir(repository.common) as entries:
+                names = [one.name for one in islice(entries, MOST_ENTRIES) if one.name not in _OWN]
+            for name in names:
+                (directory / name).symlink_to(f"{repository.common}/{name}")
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        return Pinned(repository, directory, listing)
+
+
+class Pinned:
+    """The settings of a repository, pinned: ``variables`` are those of a git that reads them."""
+
+    def __init__(self, repository: Repository, directory: Path, listing: bytes) -> None:
+        self._repository = repository
+        self._directory = directory
+        self.variables = {
+            "GIT_DIR": repository.directory,
+            "GIT_COMMON_DIR": f"{directory}",
+            "GIT_WORK_TREE": _tree(repository, dict(settings_in(listing))),
+        }
+
+    def let_go(self, *, wrote: bool) -> None:
+        """Remove it. What a git that ``wrote`` has newly made there goes where it belongs. Blocks;
+        raises ``OSError``."""
+        try:
+            with os.scandir(self._directory) as entries:
+                made = [one.name for one in entries if wrote and not one.is_symlink()]
+            for name in made:
+                target = f"{self._repository.common}/{name}"
+                if name not in _OWN and not os.path.lexists(target):
+                    shutil.move(f"{self._directory / name}", target)
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def is_bare(repository: Repository, listing: bytes) -> bool:
+    """Whether there is no working tree, by the settings of a listing."""
+    said = dict(settings_in(listing)).get("core.bare", "false")
+    bare = said is None or said.lower() in _TRUE
+    return bare and repository.directory == repository.common
+
+
+def _tree(repository: Repository, settings: dict[str, str | None]) -> str:
+    """The working tree, of which git is told: by ``GIT_DIR`` alone it takes the current directory.
+    Of a repository with several the settings do not say it."""
+    elsewhere = settings.get("core.worktree")
+    if not elsewhere or repository.directory != repository.common:
+        return repository.top
+    return os.path.normpath(f"{repository.directory}/{elsewhere}")

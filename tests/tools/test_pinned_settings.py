@@ -1,0 +1,203 @@
+"""A repository's settings are pinned for one git: what it reads is what was looked at."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podiumd.tools import git
+from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git_process import PINS
+from podiumd.tools.pinned_settings import Pins, repository_at, settings_text
+from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "home"
+    path.mkdir()
+    monkeypatch.setenv("HOME", str(path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return path
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = make_repository(tmp_path / "repository")
+    (path / "a.txt").write_text("one\n")
+    commit(path, "first")
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the daemon's git has what it is given."""
+    monkeypatch.setattr(PINS, "_place", None)
+    path = tmp_path / "pins"
+    PINS.keep_in(path)
+    return path
+
+
+def listing_of(file: Path) -> bytes:
+    return subprocess.run(
+        ["git", "config", "--file", f"{file}", "-z", "--list"], check=True, capture_output=True
+    ).stdout
+
+
+_VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+_SUBSECTIONS = st.text(
+    st.characters(exclude_characters="\0\n", exclude_categories=["Cs"]), max_size=10
+)
+
+
+@given(st.lists(st.tuples(_SUBSECTIONS, _VALUES), max_size=5))
+def test_git_reads_the_same_settings_in_what_is_written_for_it(
+    tmp_path_factory: pytest.TempPathFactory, settings: list[tuple[str, str]]
+) -> None:
+    listing = b'core.bare\0user.name\nA "Person" # ; \\ \r\0'
+    listing += "".join(f"remote.{name}.url\n{value}\0" for name, value in settings).encode()
+    file = tmp_path_factory.getbasetemp() / "written"
+
+    file.write_bytes(settings_text(listing))
+
+    assert listing_of(file) == listing
+
+
+def test_what_names_programs_or_leads_to_further_settings_is_left_out() -> None:
+    listing = (
+        b"core.bare\nfalse\0filter.x.clean\nevil\0filter.x.required\ntrue\0include.path\n../evil\0"
+        b"includeif.gitdir:a.b.path\n/evil\0extensions.worktreeconfig\ntrue\0core.worktree\n..\0"
+        b"core.hookspath\n.husky\0gpg.program\nevil\0core.autocrlf\ninput\0"
+    )
+
+    text = settings_text(listing).decode()
+
+    assert text.splitlines() == [
+        *("[core]", '\tbare = "false"', '[filter "x"]', '\trequired = "true"'),
+        *("[core]", '\tautocrlf = "input"'),
+    ]
+
+
+def test_a_repository_is_found_where_git_finds_it(repository: Path, tmp_path: Path) -> None:
+    below = repository / "sub/deep"
+    below.mkdir(parents=True)
+    run_git(repository, "worktree", "add", "-q", "../side")
+    (repository / "sub/.git").mkdir()  # of nothing: git goes on above it
+    common = f"{repository}/.git"
+
+    assert repository_at(f"{below}") == (common, common, f"{repository}")
+    side = repository_at(f"{tmp_path}/side")
+    assert side == (f"{common}/worktrees/side", common, f"{tmp_path}/side")
+    assert repository_at(f"{tmp_path}") is None
+
+
+@pytest.mark.parametrize("said", ["gitdir: nowhere\n", "gitdir: a\0b\n", "nothing"])
+def test_a_link_that_leads_nowhere_is_no_repository(repository: Path, said: str) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    (inner / ".git").write_text(said)
+
+    assert repository_at(f"{inner}") is None
+
+
+async def test_git_outside_of_any_says_what_it_always_says(tmp_path: Path) -> None:
+    done = await GitCall(f"{tmp_path}").run("status")
+
+    assert done.returncode == 128 and b"not a git repository" in done.stderr
+
+
+async def test_nothing_is_left_of_a_pin(repository: Path, place: Path) -> None:
+    (repository / "a.txt").write_text("two\n")
+
+    assert await git.dirty(repository) == ["a.txt"]
+    assert list(place.iterdir()) == []
+
+
+async def test_settings_hold_as_they_did(repository: Path, place: Path) -> None:
+    run_git(repository, "config", "core.fileMode", "false")
+    (repository / "a.txt").chmod(0o755)
+    assert await git.dirty(repository) == []
+
+    run_git(repository, "config", "core.fileMode", "true")
+    assert await git.dirty(repository) == ["a.txt"]
+
+
+async def test_a_tree_that_the_settings_name_is_the_one_looked_at(
+    repository: Path, tmp_path: Path, place: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.txt").write_text("other\n")
+    run_git(repository, "config", "core.worktree", "../../elsewhere")
+
+    done = await GitCall(f"{elsewhere.parent}/repository").out("diff-index", "--name-only", "HEAD")
+
+    assert done == b"a.txt\n"
+
+
+async def test_a_repository_without_a_tree_has_none_for_us_either(
+    repository: Path, place: Path
+) -> None:
+    run_git(repository, "config", "core.bare", "true")
+
+    done = await GitCall(f"{repository}").run("status")
+
+    assert b"must be run in a work tree" in done.stderr
+
+
+async def test_what_the_person_s_own_filter_keeps_beside_the_repository_is_kept(
+    repository: Path, home: Path, place: Path
+) -> None:
+    """As git-lfs keeps the contents that stand for none in the commit."""
+    keep = 'd=$(git rev-parse --git-common-dir)/lfs; mkdir -p "$d"; tee "$d/kept"'
+    set_for_person(home, "filter.keep.clean", keep)
+    (repository / ".gitattributes").write_text("*.bin filter=keep\n")
+
+    await GitCall(f"{repository}").out("hash-object", "-w", "--stdin", "--path=a.bin", stdin=b"big")
+    assert (repository / ".git/lfs/kept").read_bytes() == b"big"
+
+    await GitCall(f"{repository}").out("hash-object", "-w", "--stdin", "--path=a.bin", stdin=b"own")
+    assert (repository / ".git/lfs/kept").read_bytes() == b"own"
+
+
+async def test_a_look_leaves_nothing_in_the_repository(
+    repository: Path, home: Path, place: Path
+) -> None:
+    set_for_person(home, "filter.keep.clean", 'touch "$(git rev-parse --git-common-dir)/new"; cat')
+    (repository / ".gitattributes").write_text("*.txt filter=keep\n")
+    (repository / "a.txt").write_text("two\n")
+
+    assert await git.dirty(repository) != []
+    assert not (repository / ".git/new").exists()
+
+
+def test_what_a_killed_daemon_has_left_goes_at_the_next_start(
+    repository: Path, place: Path
+) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+    PINS.make(found, b"core.bare\nfalse\0")
+    assert len(list(place.iterdir())) == 1
+
+    pins = Pins()
+    pins.keep_in(place)
+    new = pins.make(found, b"core.bare\nfalse\0")
+    assert len(list(place.iterdir())) == 2  # its gits may read there still
+    pins.clear()
+
+    assert list(place.iterdir()) == [Path(new.variables["GIT_COMMON_DIR"])]
+    assert (repository / ".git/objects").is_dir()
+
+
+def test_what_cannot_be_made_leaves_nothing(repository: Path, place: Path) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+
+    with pytest.raises(FileNotFoundError):
+        PINS.make(found._replace(common=f"{repository}/gone"), b"")
+
+    assert list(place.iterdir()) == []
