@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.tools.delete import delete_tree
+from tests.tools.deep_tree import deep_tree
 
 
 def always() -> None:
@@ -64,3 +65,14 @@ def test_what_is_not_there_or_is_a_link_itself(tree: Path, tmp_path: Path) -> No
     delete_tree(f"{link}", always)
     delete_tree(f"{link}", always)
     assert tree.exists() and not link.is_symlink()
+
+
+def test_the_depth_of_a_tree_is_no_matter(tmp_path: Path) -> None:
+    """Deeper than a stack goes, than files can be open, and than a path can be long."""
+    with deep_tree(tmp_path / "tree", 5000) as tree:
+        (tree / ".0").mkdir()
+        (tree / ".1").write_text("a name that is taken")
+
+        delete_tree(f"{tree}", always)
+
+        assert not tree.exists()

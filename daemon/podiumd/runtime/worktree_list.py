@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +19,14 @@ from podiumd.store.records import RunRow
 from podiumd.tools import git
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
+from podiumd.tools.walk import walk
 from podiumd.tools.worktree_merge import commit_of, unfinished
 
 LOOK_SECONDS = 10.0
 """How long git may take over one worktree."""
+
+AT_ONCE = 4
+"""Worktrees that git looks into at the same time."""
 
 MOST_NAMED = 20
 MOST_COUNTED = 200_000
@@ -77,9 +80,10 @@ async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | Non
 
 
 async def listed(context: Context) -> list[Json]:
-    """Every worktree, with what is in it."""
-    found = []
+    """Every worktree, with what is in it; git looks into a few of them at once."""
+    found: list[Json] = []
     sizes = Sizes()
+    looks: list[tuple[Json, Worktree]] = []
     until = trio.current_time() + LOOK_SECONDS  # for all the sizes together
     for place in await trio.to_thread.run_sync(places, context.state):
         size = None
@@ -104,8 +108,18 @@ async def listed(context: Context) -> list[Json]:
             "repository": plan.repository,
             "branch": plan.branch,
         }
-        found.append(row | await _described(plan))
+        found.append(row)
+        looks.append((row, plan))
+    few = trio.CapacityLimiter(AT_ONCE)
+    async with trio.open_nursery() as nursery:
+        for row, plan in looks:
+            nursery.start_soon(_look, few, row, plan)
     return found
+
+
+async def _look(few: trio.CapacityLimiter, row: Json, plan: Worktree) -> None:
+    async with few:
+        row |= await _described(plan)
 
 
 async def _described(plan: Worktree) -> Json:
@@ -164,7 +178,7 @@ class Sizes:
         """What the files in a directory take; ``None`` where there are too many to look at.
         ``go_on`` is called before each directory, and ends it by what it raises. Blocks."""
         total = 0
-        for directory, below, names in os.walk(place):
+        for directory, below, names in walk(place):
             go_on()
             self._left -= len(below) + len(names)
             if self._left < 0:

@@ -101,6 +101,7 @@ FAILPOINTS: dict[str, str] = {
     "turn.tool-begun": "the agent began with a tool",
     "worktree.after-make": "the working tree exists, no fact says so",
     "worktree.before-make": "a working tree is due and does not exist",
+    "worktree.half-made": "git has its record of a working tree, whose files are not there yet",
     "write.after-rename": "a file of the working tree has its new content, no fact says so",
     "write.before-rename": "a file's new content is in a draft beside it",
 }

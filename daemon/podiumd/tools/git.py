@@ -23,6 +23,7 @@ from typing import Literal
 import trio
 
 from podiumd.tools import tree
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import (
     BARE,
@@ -261,6 +262,7 @@ async def add_worktree(repo: str, directory: str, branch: str, *, marker: str = 
     # lock, stands until the files do.
     add = ("worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", _HALF_MADE)
     _checked(await _git(repo, *add, *arguments, marker=marker))
+    failpoint("worktree.half-made")
     done = None
     try:
         done = await _git(target, "reset", "--quiet", "--hard", marker=marker)

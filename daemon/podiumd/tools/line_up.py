@@ -8,23 +8,29 @@ from contextlib import asynccontextmanager
 import trio
 
 
+class _Line:
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        self.standing = 0
+
+
 class LineUp:
     """A line for each name, which is there only as long as somebody stands in it."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, tuple[trio.Lock, list[None]]] = {}
+        self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
         """Wait until it is one's turn, and have it; whoever gives up waiting leaves the line."""
-        lock, standing = self._lines.setdefault(name, (trio.Lock(), []))
-        standing.append(None)
+        line = self._lines.setdefault(name, _Line())
+        line.standing += 1
         try:
-            async with lock:
+            async with line.lock:
                 yield
         finally:
-            standing.pop()
-            if not standing:
+            line.standing -= 1
+            if not line.standing:
                 del self._lines[name]
 
     @property

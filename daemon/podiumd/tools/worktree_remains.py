@@ -9,13 +9,12 @@ stays.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import trio
 
+from podiumd.tools.delete import delete_tree
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
@@ -65,8 +64,7 @@ async def clear(repository: str, directory: str, branch: str) -> str:
         return f"it holds what git did not put there: {', '.join(added[:_NAMED])}{more}"
     await git.run("worktree", "remove", "--force", "--force", "--", directory)
     # Where git's record of it is gone, git does not know it.
-    remove = partial(shutil.rmtree, directory, ignore_errors=True)
-    await trio.to_thread.run_sync(remove)
+    await trio.to_thread.run_sync(delete_tree, directory, trio.from_thread.check_cancelled)
     return ""
 
 

@@ -17,6 +17,7 @@ import trio
 from podiumd.redaction import escape
 from podiumd.tools.files import read_text
 from podiumd.tools.git import GitError, listed_files
+from podiumd.tools.walk import walk
 from podiumd.tools.workspace import Refused, Workspace
 
 _GIT_SECONDS: Final = 5.0
@@ -65,7 +66,7 @@ async def _files(workspace: Workspace) -> tuple[list[str], bool]:
 def _walked(root: str) -> tuple[list[str], bool]:
     """The files as a walk finds them: no links, nothing hidden, no heaps of others' files."""
     found: list[str] = []
-    for directory, names, files in os.walk(root, onerror=None, followlinks=False):
+    for directory, names, files in walk(root):
         names[:] = sorted(name for name in names if name[0] != "." and name not in _HEAPS)
         below = os.path.relpath(directory, root)
         prefix = "" if below == "." else f"{below}/"

@@ -1,0 +1,35 @@
+"""Walks through a tree that somebody else has made, however deep it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+
+def walk(top: str | os.PathLike[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each directory with the names of those below it and of all else in it, from the top.
+
+    As ``os.walk`` has it, which before Python 3.12 goes as deep into the stack as into the tree:
+    names taken out of the second list are not entered, links are not followed, and what cannot be
+    read is passed over, also for a path that is too long. Blocks.
+    """
+    waiting = [os.fspath(top)]
+    while waiting:
+        directory = waiting.pop()
+        below: list[str] = []
+        names: list[str] = []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    (below if _is_directory(entry) else names).append(entry.name)
+        except OSError:
+            continue
+        yield directory, below, names
+        waiting += [os.path.join(directory, name) for name in reversed(below)]  # noqa: PTH118
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
