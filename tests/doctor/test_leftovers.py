@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -15,11 +17,13 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.doctor import leftovers
+from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check
 from podiumd.doctor.subject import Daemon, Subject
 from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact
 from tests.doctor.patient import snapshot, subject
+from tests.store.recorded import recorded
 from tests.store.support import AT, a_run
 
 
@@ -130,3 +134,45 @@ def test_without_the_facts_nothing_is_called_an_orphan(tmp_path: Path) -> None:
     (patient.places.state / "facts.db").write_bytes(b"no database" * 1000)
     (check,) = leftovers.leftovers(patient)
     assert check.state == "warn" and check.message.startswith("not looked for: facts.db: ")
+
+
+async def test_a_database_of_an_earlier_release_is_not_asked(tmp_path: Path) -> None:
+    patient = subject(tmp_path)
+    recorded(patient.places.state)
+    (check,) = leftovers.leftovers(patient)
+    assert check.message == "not looked for: facts.db is of an earlier release"
+    async with open_store(patient.places.state):
+        pass
+    (check,) = leftovers.leftovers(patient)
+    assert "earlier release" not in check.message
+
+
+async def test_no_more_is_read_of_a_long_history_than_of_a_short_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By SQLite's own count of its instructions."""
+    taken = []
+    for count in (3, 60):
+        (tmp_path / str(count)).mkdir()
+        patient = subject(tmp_path / str(count))
+        for number in range(count):
+            await with_turn(patient, f"{number:03}", "ended" if number else "running")
+        (patient.places.state / "turns" / "lost").mkdir()
+        steps = [0]
+
+        @contextmanager
+        def counted(
+            path: Path, daemon_runs: bool, steps: list[int] = steps
+        ) -> Iterator[sqlite3.Connection]:
+            def step() -> None:
+                steps[0] += 1
+
+            with reading(path, daemon_runs) as connection:
+                connection.set_progress_handler(step, 1)
+                yield connection
+
+        with monkeypatch.context() as patch:
+            patch.setattr(leftovers, "reading", counted)
+            found(patient, "spools of")
+        taken.append(steps[0])
+    assert taken[1] <= taken[0] + 20

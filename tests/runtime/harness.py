@@ -64,7 +64,7 @@ class Machine:
         self.recipes = root / "recipes"
         self.project = root / "project"
         for directory in (self.state, self.recipes, self.project):
-            directory.mkdir(mode=0o700)
+            directory.mkdir(mode=0o700, exist_ok=True)
         self.agent = FakeDriver()
         self.drivers: dict[str, Driver] = {"claude": self.agent}
         self.max_agents = 4

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
+import pytest
 import trio
 import trio.testing
 from msgspec.structs import replace
@@ -15,7 +20,10 @@ from podiumd.core.times import wire_time
 from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
 from podiumd.runtime.housekeeping import DAY_SECONDS, tidy, tidy_daily
+from podiumd.store.facts import Store, open_store
+from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Machine, fields_of, running, virtual
+from tests.store.support import a_fact, a_run
 
 
 def keeping(context: Context, **kept: int) -> Context:
@@ -34,6 +42,13 @@ def left_over(context: Context, kind: str, *names: str) -> Path:
         (place / name).mkdir()
         (place / name / "file").write_text("x")
         os.utime(place / name, (age, age))
+    return place
+
+
+def left_over_in(place: Path, names: Sequence[str]) -> Path:
+    place.mkdir()
+    for name in names:
+        (place / name).mkdir()
     return place
 
 
@@ -108,28 +123,126 @@ async def test_a_run_that_goes_on_is_never_old(machine: Machine) -> None:
         turn.complete()
 
 
-async def test_it_is_done_again_each_day(
-    machine: Machine, mock_clock: trio.testing.MockClock
+async def test_it_is_done_at_once_and_again_each_day(
+    machine: Machine, mock_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    done: list[float] = []
+
+    async def tidied(context: Context, in_use: object) -> None:
+        done.append(trio.current_time() - began)
+
+    monkeypatch.setattr(housekeeping, "tidy", tidied)
     async with virtual(machine) as daemon, trio.open_nursery() as nursery:
-        context = keeping(daemon.context, failed_turns=0)
-        nursery.start_soon(tidy_daily, context, nothing_in_use)
+        began = trio.current_time()
+        nursery.start_soon(tidy_daily, daemon.context, nothing_in_use)
+        for _ in range(2):
+            await trio.testing.wait_all_tasks_blocked()
+            mock_clock.jump(DAY_SECONDS)
         await trio.testing.wait_all_tasks_blocked()
-        turns = left_over(context, "turns", "old")
-        mock_clock.jump(DAY_SECONDS - 1)
-        await trio.testing.wait_all_tasks_blocked()
-        assert names_in(turns) == {"old"}
-        mock_clock.jump(1)
-        for _ in range(1_000_000):  # a thread is at it: the clock stands still meanwhile
-            await trio.lowlevel.checkpoint()
-            if not names_in(turns):
-                break
-        assert names_in(turns) == set()
+        assert done == [0, DAY_SECONDS, 2 * DAY_SECONDS]
         nursery.cancel_scope.cancel()
 
 
-def test_runs_are_forgotten_in_small_transactions() -> None:
-    assert housekeeping.RUNS_AT_ONCE <= 100
+LONG_AGO = "2020-01-01T00:00:00.000Z"
+
+
+async def last_years(store: Store, count: int) -> list[str]:
+    """Runs that ended long ago, each with a turn and its token; the newest run is another."""
+    names = [f"old-{number:03}" for number in range(count)]
+    for name in names:
+        run = a_run(name, status="ended", ended_at=LONG_AGO, session_id=name)
+        turn = a_fact(type="turn.intended", data=msgspec.json.encode({"turn_id": f"turn-{name}"}))
+        await store.append(run, [turn, a_fact()], token=("runs.start", name, "digest"))
+    await store.append(a_run("new"), [a_fact()])
+    return names
+
+
+async def test_nothing_is_forgotten_before_the_daemon_answers(machine: Machine) -> None:
+    """What a start waits for is ``restore``: its work does not grow with the runs that are due."""
+    async with open_store(machine.state) as store:
+        old = await last_years(store, 3)
+    async with running(machine) as daemon:
+        assert [await daemon.store.run(name) is not None for name in old] == [True] * 3
+        await tidy(keeping(daemon.context, runs_days=365), nothing_in_use)
+        assert [await daemon.store.run(name) for name in old] == [None] * 3
+
+
+async def test_runs_are_forgotten_some_at_once_with_a_rest_after_each(
+    machine: Machine, mock_clock: trio.testing.MockClock
+) -> None:
+    assert housekeeping.RUNS_AT_ONCE <= 50, "who waits behind one transaction waits for so many"
+    async with virtual(machine) as daemon:
+        old = await last_years(daemon.store, 2 * housekeeping.RUNS_AT_ONCE + 1)
+        begins = iter(range(100))  # a batch takes a second by this clock
+        context = keeping(daemon.context, runs_days=365)
+        slow = replace(context, clock=replace(context.clock, mono=lambda: float(next(begins))))
+        mock_clock.autojump_threshold = 0.01
+        began = trio.current_time()
+        await tidy(slow, nothing_in_use)
+        assert trio.current_time() - began == 3 * housekeeping.REST
+        assert [await daemon.store.run(name) for name in old] == [None] * len(old)
+
+
+async def test_forgetting_that_is_cancelled_says_how_far_it_came_and_goes_on_later(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        old = await last_years(daemon.store, housekeeping.RUNS_AT_ONCE + 1)
+        context = keeping(daemon.context, runs_days=365)
+        with trio.CancelScope() as scope:
+            ticks = iter((0.0, HANG_SECONDS))  # it rests for long after the first batch
+
+            def mono() -> float:
+                tick = next(ticks)
+                if tick:
+                    scope.cancel()
+                return tick
+
+            await tidy(replace(context, clock=replace(context.clock, mono=mono)), nothing_in_use)
+        left = [name for name in old if await daemon.store.run(name)]
+        assert left == old[-1:]
+        [line] = fields_of(daemon.logged, "Old runs forgotten")
+        assert line["count"] == housekeeping.RUNS_AT_ONCE
+        await tidy(context, nothing_in_use)
+        assert await daemon.store.run(old[-1]) is None
+
+
+TIDIES = """
+import sys, trio
+from pathlib import Path
+from tests.runtime import test_housekeeping as h
+trio.run(h.tidied_until_killed, Path(sys.argv[1]))
+"""
+
+
+async def tidied_until_killed(root: Path) -> None:
+    """Tidy, in a process that a failpoint kills."""
+    async with running(Machine(root), restore=False) as daemon:
+        await tidy(keeping(daemon.context, runs_days=365), nothing_in_use)
+
+
+@pytest.mark.parametrize("point", ["forget.after-files", "forget.after-batch"])
+async def test_forgetting_that_was_killed_lost_nothing_but_what_was_due(
+    tmp_path: Path, point: str
+) -> None:
+    machine = Machine(tmp_path)
+    async with open_store(machine.state) as store:
+        old = await last_years(store, housekeeping.RUNS_AT_ONCE + 1)
+    spools = left_over_in(machine.state / "turns", [f"turn-{name}" for name in old])
+    result = await trio.run_process(
+        [sys.executable, "-c", TIDIES, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PODIUM_FAILPOINT": point},
+        check=False,
+    )
+    assert result.returncode == -signal.SIGKILL
+    async with running(machine) as daemon:
+        kept = [name for name in old if await daemon.store.run(name)]
+        assert kept == (old if point == "forget.after-files" else old[-1:])
+        assert all([len(await daemon.store.events(name)) == 2 for name in kept])
+        await tidy(keeping(daemon.context, runs_days=365), nothing_in_use)
+        assert [await daemon.store.run(name) for name in old] == [None] * len(old)
+        assert len(await daemon.store.events("new")) == 1
+        assert names_in(spools) == set()
 
 
 async def test_a_directory_that_cannot_be_looked_through_is_said_and_the_daemon_goes_on(

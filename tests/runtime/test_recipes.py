@@ -19,7 +19,7 @@ from podiumd.runtime.errors import (
     Refused,
 )
 from tests.runtime.fake_agent import done
-from tests.runtime.harness import Machine, fields_of, running, virtual
+from tests.runtime.harness import Daemon, Machine, fields_of, running, virtual
 from tests.tools.git_repository import commit, make_repository, run_git
 
 LOOP = """
@@ -226,6 +226,19 @@ async def test_runs_over_the_bound_are_queued_and_begin_in_their_order(machine: 
             assert turn.request.run_id == run_id
             turn.complete()
         assert [r["run_id"] for r in await daemon.service.list_runs(None, 10)] == runs[::-1]
+        assert await everything(daemon, at_once=1) == runs[::-1]
+        with pytest.raises(NotFound):
+            await daemon.service.list_runs(None, 1, "no-run")
+
+
+async def everything(daemon: Daemon, at_once: int) -> list[str]:
+    """Every run, page by page, each asked for by the beginning of the last one's id."""
+    found: list[str] = []
+    before = None
+    while page := await daemon.service.list_runs(None, at_once, before):
+        found += [run["run_id"] for run in page]
+        before = found[-1][:13]
+    return found
 
 
 async def test_a_run_that_waits_for_a_person_makes_room(machine: Machine) -> None:

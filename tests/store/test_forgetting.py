@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
+from podiumd.store import reading, writing
 from podiumd.store.facts import Store, open_store
 from tests.store.support import a_fact, a_run
 
@@ -56,3 +60,24 @@ async def test_positions_and_the_order_of_runs_never_go_back(tmp_path: Path) -> 
         (fact,) = await store.append(a_run("after"), [a_fact(1)])
         assert fact.pos == 5
         assert [row.run_id for row in await store.runs(active=None, limit=9)] == ["after", "next"]
+
+
+async def test_a_run_that_is_forgotten_while_it_is_read_is_whole_or_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at its row and its facts another connection deletes both."""
+    async with open_store(tmp_path) as store:
+        await ended(store, "old", OLD)
+        await ended(store, "new", NEW)
+        look = reading.last_seq_of
+
+        def forgotten_meanwhile(connection: sqlite3.Connection, run_id: str) -> int:
+            last_seq = look(connection, run_id)
+            with closing(sqlite3.connect(store.path)) as other, other:
+                writing.forget_runs(other, [run_id])
+            return last_seq
+
+        monkeypatch.setattr(reading, "last_seq_of", forgotten_meanwhile)
+        assert len(await store.events("old")) == 1
+        monkeypatch.undo()
+        assert await store.events("old") == []

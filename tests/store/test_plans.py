@@ -86,7 +86,7 @@ WRITES: dict[str, list[Call]] = {
         ),
         lambda s, n: s.append(a_run("one-more"), [a_fact()]),
     ],
-    "prune_tokens": [lambda s, n: s.prune_tokens(OLD)],
+    "prune_tokens": [lambda s, n: s.prune_tokens(OLD), lambda s, n: s.prune_tokens(AT)],
     "forget_runs": [lambda s, n: s.forget_runs(["run-002", "run-003"])],
     "set_setting": [lambda s, n: s.set_setting("key", b"1")],
     "save_ledgers": [lambda s, n: s.save_ledgers([Ledger("session-1", 1, b"", b"{}")])],
@@ -107,7 +107,8 @@ async def fill(store: Store, count: int) -> None:
             ended_at=AT[:-1] + f"{n:03}Z" if over else None,
             session_id=f"session-{n:03}",
         )
-        turn = a_fact(type="turn.intended", data=msgspec.json.encode({"turn_id": f"turn-{n:03}"}))
+        data = msgspec.json.encode({"turn_id": f"turn-{n:03}"})
+        turn = a_fact(type="turn.intended", at=AT if n else OLD, data=data)
         asked = msgspec.json.encode({"question_id": f"question-{n:03}"})
         closed = a_fact(type="question.closed", data=asked) if n % 3 else a_fact()
         end = a_fact(type="run.ended" if over else "step.entered")

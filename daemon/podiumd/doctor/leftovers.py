@@ -18,6 +18,7 @@ from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, p
 from podiumd.runtime.unfinished_worktrees import marker_of
 from podiumd.runtime.worktree_list import SHORT
 from podiumd.store.connection import FACTS_NAME
+from podiumd.store.schema import MIGRATIONS, schema_version
 from podiumd.tools.process import MARKER, command_line
 
 _TRANSIENT: Final = ("name-", "discovery")  # of a daemon's own short errands
@@ -26,12 +27,13 @@ _MOST_SAID: Final = 60
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What ``facts.db`` knows: every run and turn, and those of them that are open."""
+    """What ``facts.db`` knows: the runs and turns that are open, and which spools and working
+    trees of those that lie there are a run's."""
 
-    runs: frozenset[str] = frozenset()
     open_runs: frozenset[str] = frozenset()
-    turns: frozenset[str] = frozenset()
     open_turns: frozenset[str] = frozenset()
+    spools: frozenset[str] = frozenset()
+    trees: frozenset[str] = frozenset()
 
 
 def leftovers(subject: Subject) -> list[Check]:
@@ -40,29 +42,59 @@ def leftovers(subject: Subject) -> list[Check]:
         known = _known(subject)
     except (OSError, sqlite3.Error) as error:
         return [warn("orphans", f"not looked for: {FACTS_NAME}: {error}", "see its own line")]
+    if known is None:
+        words = f"not looked for: {FACTS_NAME} is of an earlier release"
+        return [warn("orphans", words, "'podium up' lifts it, then ask again")]
     found = [*_processes(subject, known), *_spools(subject, known), *_worktrees(subject, known)]
     return found or [ok("orphans", "no process, spool or working tree without its run")]
 
 
-def _known(subject: Subject) -> Known:
-    path = subject.places.state / FACTS_NAME
+def _known(subject: Subject) -> Known | None:
+    """What there is to know of what lies there: little is asked for, and each by an index.
+
+    ``None`` where the database has not the indexes yet.
+    """
+    state = subject.places.state
+    path = state / FACTS_NAME
     if not path.exists():
         return Known()
     with reading(path, subject.daemon.pid is not None) as facts:
-        runs = dict(facts.execute("SELECT run_id, status FROM runs"))
-        kinds = "SELECT run_id, type, data FROM facts WHERE type IN ('turn.intended', 'turn.ended')"
-        turns: dict[str, set[str]] = {"turn.intended": set(), "turn.ended": set()}
-        open_turns: set[str] = set()
-        for run_id, kind, data in facts.execute(f"{kinds} ORDER BY pos"):
-            turn_id = _turn_id(data)
-            turns[kind].add(turn_id)
-            if runs.get(run_id) != "ended":
-                open_turns.add(turn_id)
-    return Known(
-        runs=frozenset(runs),
-        open_runs=frozenset(run for run, status in runs.items() if status != "ended"),
-        turns=frozenset(turns["turn.intended"]),
-        open_turns=frozenset(open_turns - turns["turn.ended"]),
+        if schema_version(facts) < len(MIGRATIONS):
+            return None
+        open_runs = [run for (run,) in facts.execute(_OPEN)]
+        return Known(
+            open_runs=frozenset(open_runs),
+            open_turns=frozenset().union(*(_open_turns(facts, run) for run in open_runs)),
+            spools=frozenset(
+                one.name
+                for one in _inside(state / "turns")
+                if facts.execute(_TURN, (one.name,)).fetchone()
+            ),
+            trees=frozenset(
+                one.name for one in _inside(state / "worktrees") if _has_run(facts, one.name)
+            ),
+        )
+
+
+_OPEN: Final = "SELECT run_id FROM runs INDEXED BY runs_open WHERE status <> 'ended'"
+_TURN: Final = "SELECT 1 FROM names WHERE type = 'turn.intended' AND name = ?"
+_BEGINS: Final = "SELECT 1 FROM runs WHERE run_id >= ? AND run_id < ?"
+_TURNS: Final = """SELECT type, data FROM facts
+    WHERE run_id = ? AND type IN ('turn.intended', 'turn.ended') ORDER BY seq"""
+
+
+def _open_turns(facts: sqlite3.Connection, run_id: str) -> set[str]:
+    begun: set[str] = set()
+    for kind, data in facts.execute(_TURNS, (run_id,)):
+        (begun.add if kind == "turn.intended" else begun.discard)(_turn_id(data))
+    return begun
+
+
+def _has_run(facts: sqlite3.Connection, tree: str) -> bool:
+    """Older trees are called by the whole id of their run, others end in its beginning."""
+    return any(
+        facts.execute(_BEGINS, (beginning, beginning + "\U0010ffff")).fetchone()
+        for beginning in (tree, tree[-SHORT:])
     )
 
 
@@ -121,7 +153,7 @@ def _elsewhere(pid: int, marker: str, state: Path) -> bool:
 
 def _spools(subject: Subject, known: Known) -> Iterable[Check]:
     found = [
-        path for path in _inside(subject.places.state / "turns") if path.name not in known.turns
+        path for path in _inside(subject.places.state / "turns") if path.name not in known.spools
     ]
     if found:
         message = f"spools of no run: {_listed(map(str, found))}"
@@ -130,12 +162,7 @@ def _spools(subject: Subject, known: Known) -> Iterable[Check]:
 
 def _worktrees(subject: Subject, known: Known) -> Iterable[Check]:
     place = subject.places.state / "worktrees"
-    beginnings = {run[:SHORT] for run in known.runs}
-    found = [
-        path
-        for path in _inside(place)
-        if not (path.name in known.runs or path.name[-SHORT:] in beginnings)
-    ]
+    found = [path for path in _inside(place) if path.name not in known.trees]
     if found:
         message = f"working trees of no run: {_listed(map(str, found))}"
         yield warn("orphans", message, "look at them; 'git worktree remove PATH' removes one")

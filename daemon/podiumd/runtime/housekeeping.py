@@ -14,11 +14,15 @@ from podiumd.core.times import wire_time
 from podiumd.runtime.context import Context
 from podiumd.runtime.loading import turn_ids
 from podiumd.store.errors import StoreError
+from podiumd.tools.failpoints import failpoint
 
 TOKENS_KEPT = timedelta(hours=24)
 DAY_SECONDS = 24 * 60 * 60.0
-RUNS_AT_ONCE = 50
+RUNS_AT_ONCE = 25
 """Runs forgotten in one transaction: nobody waits long behind it."""
+
+REST = 3.0
+"""How much longer than at work forgetting rests: others have the disk and the processor."""
 
 InUse = Callable[[], tuple[Collection[str], Collection[str]]]
 """The turns and the runs that are open."""
@@ -37,7 +41,7 @@ async def forget_old_tokens(context: Context) -> None:
 async def tidy(context: Context, in_use: InUse) -> None:
     """Remove what is older, or more, than ``[retention]`` keeps, but nothing that is in use."""
     kept = context.retention()
-    with suppress(StoreError):  # a full disk is no reason not to start
+    with suppress(StoreError):  # a full disk is no reason to end
         await forget_old_tokens(context)
         if kept.runs_days:
             await _forget_runs(context, context.clock.wall() - timedelta(days=kept.runs_days))
@@ -55,23 +59,31 @@ async def tidy(context: Context, in_use: InUse) -> None:
 
 
 async def tidy_daily(context: Context, in_use: InUse) -> None:
-    """Tidy once a day, until cancelled."""
+    """Tidy now and once a day, until cancelled."""
     while True:
-        await trio.sleep(DAY_SECONDS)
         await tidy(context, in_use)
+        await trio.sleep(DAY_SECONDS)
 
 
 async def _forget_runs(context: Context, before: datetime) -> None:
-    """Forget runs that ended before a time: their files first, so that none is left nameless."""
+    """Forget runs that ended before a time, some at once: their files first, so that none is left
+    nameless. Cut off anywhere, it goes on the next time where it was."""
     count = 0
-    while due := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
-        turns = await turn_ids(context.store, *due)
-        places = [*map(context.turn_directory, turns), *(context.state / "checks" / r for r in due)]
-        await trio.to_thread.run_sync(_remove, places)
-        await context.store.forget_runs(due)
-        count += len(due)
-    if count:
-        context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
+    try:
+        while due := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
+            began = context.clock.mono()
+            turns = await turn_ids(context.store, *due)
+            checks = [context.state / "checks" / run_id for run_id in due]
+            places = [*map(context.turn_directory, turns), *checks]
+            await trio.to_thread.run_sync(_remove, places)
+            failpoint("forget.after-files")
+            await context.store.forget_runs(due)
+            count += len(due)
+            failpoint("forget.after-batch")
+            await trio.sleep(REST * (context.clock.mono() - began))
+    finally:
+        if count:
+            context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
 
 
 def _listed(directory: Path) -> list[Path]:

@@ -30,7 +30,6 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.feeds import GlobalFeed, RunFeed
 from podiumd.runtime.following import Following
-from podiumd.runtime.housekeeping import tidy
 from podiumd.runtime.loading import summary
 from podiumd.runtime.locks import all_locks
 from podiumd.runtime.prompting import Prompting, ended_turn, steer
@@ -113,7 +112,6 @@ class DaemonService:
         await self._runs.recover()
         with suppress(StoreError):
             await self.worktrees.recover()
-        await tidy(self._context, self._runs.in_use)
         with suppress(StoreError):  # a full disk is no reason not to start
             await self._end_recipes_if_off()
 

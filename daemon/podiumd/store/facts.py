@@ -13,7 +13,7 @@ import trio
 from podiumd.store import reading, writing
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.opening import open_facts
-from podiumd.store.reading import Readers
+from podiumd.store.readers import Readers
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, TokenRow
 from podiumd.store.upcast import Upcaster, Upcasters
 from podiumd.store.writer import Writer
@@ -203,7 +203,10 @@ class Store:
         return await self._readers.run(lambda connection: reading.token(connection, method, token))
 
     async def prune_tokens(self, before: str) -> int:
-        """Forget the tokens stored before a time (RFC 3339 UTC); returns how many."""
+        """Forget the tokens stored before a time (RFC 3339 UTC); returns how many. Nothing is
+        written where there is none."""
+        if not await self._readers.run(lambda connection: reading.has_tokens(connection, before)):
+            return 0
         return await self._writer.submit(partial(writing.prune_tokens, before=before))
 
     async def runs_ended_before(self, before: str, limit: int) -> list[str]:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import trio
 
-from podiumd.store.connection import connect_reader
 from podiumd.store.errors import (
     DATABASE_ERRORS,
     FactDamaged,
     FactTooNew,
     StoreError,
-    failed,
     is_damage,
 )
 from podiumd.store.records import Ledger, RunRow, StoredFact, TokenRow, checksum
 from podiumd.store.upcast import Upcasters
 
 T = TypeVar("T")
-
-# Two, so that one long page of events does not hold up a client's list of runs.
-READERS = 2
 
 _FACTS = "SELECT pos, run_id, seq, type, version, at, session_id, data, checksum FROM facts"
 _RUNS = """SELECT run_id, kind, status, session_id, working_directory, started_at, ended_at,
@@ -35,41 +29,6 @@ _LEDGERS = "SELECT session_id, generation, entries, row, checksum FROM ledgers"
 
 
 _NEWEST = 2**63 - 1
-
-
-class Readers:
-    """Read-only connections, each used on a worker thread by one query at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._limiter = trio.CapacityLimiter(READERS)
-        self._idle: list[sqlite3.Connection] = []
-
-    async def run(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a query that reads all it needs before it returns. Raises ``StoreError``."""
-        return await trio.to_thread.run_sync(self._run, query, limiter=self._limiter)
-
-    def _run(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            try:
-                connection = self._idle.pop()
-            except IndexError:  # asking first is too late: the other thread may be quicker
-                connection = connect_reader(self._path)
-            try:
-                result = query(connection)
-            except BaseException:
-                # Whatever it was, the next query begins with a connection of its own.
-                connection.close()
-                raise
-        except DATABASE_ERRORS as error:
-            raise failed(self._path, error) from error
-        self._idle.append(connection)
-        return result
-
-    def close(self) -> None:
-        """Close the connections that are not in use."""
-        while self._idle:
-            self._idle.pop().close()
 
 
 class _Bad(Exception):
@@ -108,10 +67,33 @@ def events(
     limit: int | None,
 ) -> list[StoredFact]:
     """The facts of one run, in order. Raises ``FactDamaged``, ``FactTooNew``, ``sqlite3.Error``."""
+    # In one moment: a run that is forgotten meanwhile is there or not, and never looks damaged.
+    with _moment(connection):
+        return _events(connection, file, upcasters, run_id, after_seq, limit)
+
+
+@contextmanager
+def _moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let all that is read within be of one moment. Raises ``sqlite3.Error``."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _events(
+    connection: sqlite3.Connection,
+    file: Path,
+    upcasters: Upcasters,
+    run_id: str,
+    after_seq: int,
+    limit: int | None,
+) -> list[StoredFact]:
     prefix: list[StoredFact] = []
     damage: str | None = None
     try:
-        # Before the facts: what is added meanwhile must not look like a missing end.
         last_seq = last_seq_of(connection, run_id)
         with closing(
             connection.execute(
@@ -329,6 +311,12 @@ def token(connection: sqlite3.Connection, method: str, name: str) -> TokenRow | 
     query = "SELECT params_digest, run_id, at FROM tokens WHERE method = ? AND token = ?"
     row = connection.execute(query, (method, name)).fetchone()
     return TokenRow(*map(str, row)) if row else None
+
+
+def has_tokens(connection: sqlite3.Connection, before: str) -> bool:
+    """Whether any token was stored before a time. Raises ``sqlite3.Error``."""
+    query = "SELECT 1 FROM tokens WHERE at < ? LIMIT 1"
+    return connection.execute(query, (before,)).fetchone() is not None
 
 
 def value(connection: sqlite3.Connection, file: Path, query: str, key: str) -> bytes | None:

@@ -42,6 +42,8 @@ FAILPOINTS: dict[str, str] = {
     "commit.before-make": "the commit of a native turn is due and not made",
     "commit.before-move": "the id of a native turn's commit is stored, no branch has it",
     "edge.after-taken": "the edge to the next step is stored, the step not entered",
+    "forget.after-batch": "some old runs are forgotten, others are still to be",
+    "forget.after-files": "the files of old runs are removed, their facts are all there",
     "gate.after-opened": "a gate's question is stored, not yet announced",
     "git.pinned": "a repository's settings are pinned for a git that does not run yet",
     "handshake.after-write": "the agent was told what it asked of Podium's tool server",
