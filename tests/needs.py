@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 
@@ -32,6 +33,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Look for what the marks of a test name, before any of its fixtures is made."""
     for mark in item.iter_markers("needs"):
         need(*mark.args)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give its reason back to a test that was left out in mid-run: pytest-trio drops it."""
+    report = yield
+    group = call.excinfo.value.__context__ if call.excinfo and report.skipped else None
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    if group is not None and isinstance(report.longrepr, tuple):
+        report.longrepr = (*report.longrepr[:2], f"Skipped: {group}")
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

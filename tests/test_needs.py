@@ -22,6 +22,7 @@ def pytest_configure(config):
 """
 TESTS = """
 import pytest
+import trio
 from tests.needs import need
 
 @pytest.fixture
@@ -37,6 +38,11 @@ def test_without(number): raise AssertionError
 
 def test_with_a_fixture_that_needs_it(speaker): raise AssertionError
 
+@pytest.mark.trio
+async def test_that_asks_for_it_among_tasks():
+    async with trio.open_nursery():
+        need("no-such-program")
+
 @pytest.mark.needs("false")
 def test_what_is_here_but_may_not(): raise AssertionError
 
@@ -45,7 +51,7 @@ def test_left_out_anyway(): pass
 """
 LINE = (
     "Not run, because a program is absent or not allowed:"
-    " 1 for false (package coreutils), 3 for no-such-program (package its-package)."
+    " 1 for false (package coreutils), 4 for no-such-program (package its-package)."
 )
 
 
@@ -64,7 +70,7 @@ def test_what_was_not_run_is_told_once_with_program_package_and_number(
 ) -> None:
     done = suite.runpytest_subprocess("-n", str(workers))
 
-    done.assert_outcomes(passed=1, skipped=5)
+    done.assert_outcomes(passed=1, skipped=6)
     assert [line for line in done.outlines if line.startswith("Not run")] == [LINE]
 
 
@@ -74,6 +80,6 @@ def test_where_all_is_required_what_is_absent_fails(
     monkeypatch.setenv("REQUIRE_ALL", "1")
     done = suite.runpytest_subprocess("-n", "0")
 
-    done.assert_outcomes(passed=1, skipped=1, errors=4)
+    done.assert_outcomes(passed=1, skipped=1, errors=4, failed=1)
     assert "needs no-such-program (package its-package)" in done.stdout.str()
     assert "Not run" not in done.stdout.str()

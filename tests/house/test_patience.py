@@ -31,7 +31,6 @@ MAY_BOUND = {
 # File -> what it reads the machine's time for: never to judge how long something took.
 MAY_READ_CLOCKS = {
     "tests/core/walks.py": "tells how long it took",
-    "tests/doors/test_keys.py": "guesses are let in again as time goes by",
     "tests/e2e/test_agent_errors.py": "an account is used up until a time of day",
     "tests/faults/campaign.py": "tells how long it took",
     "tests/faults/trial.py": "tells how long it took, for the moments of the next trial",
