@@ -121,10 +121,9 @@ async def test_what_forks_away_into_other_sessions_is_ended(tmp_path: Path) -> N
     done = await run(line, tmp_path, turn=turn)
 
     assert (done.exit_status, done.output) == (0, "done\n")
-    # A sleeper is seen as such, or just before it has become one.
-    sleepers = [command for command in done.stopped if not command.startswith("sh ")]
-    assert len(done.stopped) >= 6 and len(sleepers) >= 3
-    assert {command.removeprefix("setsid ") for command in sleepers} == {"sleep 1000"}
+    # The three shells have said that they live. What each began may be seen as the sleeper that it
+    # is to be, as what comes before it, or, in the middle of becoming it, not by name.
+    assert len([command for command in done.stopped if "sleep 1000" in command]) >= 3
     assert carriers(turn) == []
 
 

@@ -179,8 +179,13 @@ class Office:
         folder = self.daemon.machine.roots[0].directory / "-project"
         folder.mkdir(parents=True, exist_ok=True)
         with self.daemon.service.sessions_changed() as changes:
-            with (folder / f"{session_id}.jsonl").open("ab") as file:
-                file.write(b"".join(records))
+            path, draft = folder / f"{session_id}.jsonl", folder / f"{session_id}.draft"
+            if path.exists():
+                with path.open("ab", buffering=0) as file:
+                    file.write(b"".join(records))
+            else:  # whole from the first: an empty one would be news too, of which nothing is known
+                draft.write_bytes(b"".join(records))
+                draft.rename(path)
             while session_id not in await changes.changed():
                 pass
 
