@@ -15,6 +15,7 @@ from podiumd.paths import (
     prepare,
     resolve,
 )
+from podiumd.tools import believed
 
 HOME = Path("/home/ada")
 
@@ -189,11 +190,21 @@ def test_a_chosen_socket_may_stand_in_a_shared_sticky_directory(tmp_path: Path) 
 
 @pytest.mark.parametrize("bits", [0o777, 0o770, 0o707])
 def test_a_chosen_socket_where_others_could_put_theirs_is_refused(
-    tmp_path: Path, bits: int
+    tmp_path: Path, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(believed, "_is_own", lambda *_: False)
     tmp_path.chmod(bits)
-    with pytest.raises(PlaceError, match="Others can write"):
+    with pytest.raises(PlaceError, match="Others could put a socket"):
         check_socket_directory(tmp_path, os.getuid())
+
+
+def test_a_chosen_socket_may_stand_where_a_group_of_the_users_own_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in every directory that is made under a umask of 002."""
+    monkeypatch.setattr(believed, "_is_own", lambda *_: True)
+    tmp_path.chmod(0o770)
+    check_socket_directory(tmp_path, os.getuid())
 
 
 def test_a_chosen_socket_below_a_file_is_refused(tmp_path: Path) -> None:

@@ -168,10 +168,11 @@ def check_socket_directory(path: Path, uid: int) -> None:
     found = path.stat()
     if not stat.S_ISDIR(found.st_mode):
         raise PlaceError(f"{path} is not a directory; set PODIUM_SOCKET to a path in one.")
-    writable_by_others = bool(found.st_mode & 0o022) and not found.st_mode & stat.S_ISVTX
-    if writable_by_others or found.st_uid not in (uid, 0):
+    fault = fault_of(found, uid)
+    if fault is not None:
         raise PlaceError(
-            f"Others can write to {path}; set PODIUM_SOCKET to a path in a directory of your own."
+            f"Others could put a socket of theirs into {path}: {fault}; or set PODIUM_SOCKET to a "
+            "path in a directory of your own."
         )
 
 

@@ -114,7 +114,7 @@ def test_a_budget_that_nothing_fits_into_gets_the_empty_text() -> None:
 def test_lists_lose_their_last_rows() -> None:
     """P-7.9"""
     lists = [
-        (outgoing.session_list([a_session()] * 50, 50, 2048), "sessions"),
+        (outgoing.session_list([a_session()] * 50, 50, 2048)[0], "sessions"),
         (outgoing.recent_sessions([a_session()] * 50, 50, 2048), "sessions"),
         (outgoing_tools.command_history([a_command()] * 50, 50, 2048), "sessions"),
         (outgoing_tools.resources_list([a_file()] * 50, "/home/ada", 2048), "resources"),

@@ -40,7 +40,7 @@ ONE_OF_EACH = [
     outgoing.pong(),
     outgoing.ack("Done"),
     outgoing.error("x", code="y", session_id=SESSION, holder={"kind": "foreign", "pid": 7}),
-    outgoing.session_list([a_session()], 1),
+    outgoing.session_list([a_session()], 1)[0],
     outgoing.recent_sessions([a_session()], 5),
     outgoing.session_created(a_session()),
     outgoing.session_ready(SESSION),
@@ -173,7 +173,7 @@ def test_connected_repeats_the_session(session_id: str | None) -> None:
 
 def test_the_list_of_sessions() -> None:
     """P-4.1, P-4.3"""
-    assert read(outgoing.session_list([a_session()], 12)) == {
+    assert read(outgoing.session_list([a_session()], 12)[0]) == {
         "type": "session_list",
         "sessions": [ROW],
         "total_count": 12,
@@ -188,7 +188,7 @@ def test_at_most_fifty_that_can_be_opened_are_listed() -> None:
         a_session(session_id="deleted", gone=True),
         *(a_session(session_id=each) for each in ids),
     ]
-    listed = read(outgoing.session_list(rows, 60))["sessions"]
+    listed = read(outgoing.session_list(rows, 60)[0])["sessions"]
     recent = read(outgoing.recent_sessions(rows, 3))["sessions"]
 
     assert [row["session_id"] for row in listed] == ids[:50]
@@ -218,7 +218,7 @@ def test_an_unknown_folder_is_no_null() -> None:
     """P-4.5"""
     row = a_session(working_directory=None)
     frames = [
-        read(outgoing.session_list([row], 1))["sessions"][0],
+        read(outgoing.session_list([row], 1)[0])["sessions"][0],
         read(outgoing.recent_sessions([row], 1))["sessions"][0],
         read(outgoing.session_created(row)),
     ]

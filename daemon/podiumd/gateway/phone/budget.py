@@ -91,6 +91,11 @@ def shrink(message: Json, budget: int, spare: Sequence[str] = ()) -> bytes:
 
 def listed(message: Json, key: str, rows: Sequence[Json], budget: int) -> bytes:
     """Return the frame with as many of the first ``rows`` under ``key`` as fit."""
+    return encode({**message, key: fitting(message, key, rows, budget)})
+
+
+def fitting(message: Json, key: str, rows: Sequence[Json], budget: int) -> list[Json]:
+    """Return as many of the first ``rows`` as fit under ``key``."""
     room = budget - len(encode({**message, key: []}))
     kept = []
     for row in rows:
@@ -98,7 +103,7 @@ def listed(message: Json, key: str, rows: Sequence[Json], budget: int) -> bytes:
         if room < 0:
             break
         kept.append(row)
-    return encode({**message, key: kept})
+    return kept
 
 
 def _cut_all(value: Any, limit: int) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import msgspec
 import trio
 
 from podiumd.gateway.phone import outgoing
@@ -74,9 +73,6 @@ class SessionLists:
 
 def _lists(listing: Json, recents: int, budget: int) -> Lists:
     rows = listing["sessions"]
-    listed = outgoing.session_list(rows, listing["total"], budget)
-    return Lists(
-        text_frame(listed),
-        text_frame(outgoing.recent_sessions(rows, recents, budget)),
-        tuple(row["session_id"] for row in msgspec.json.decode(listed)["sessions"]),
-    )
+    listed, session_ids = outgoing.session_list(rows, listing["total"], budget)
+    recent = outgoing.recent_sessions(rows, recents, budget)
+    return Lists(text_frame(listed), text_frame(recent), session_ids)

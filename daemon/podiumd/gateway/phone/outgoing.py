@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from podiumd.gateway.phone import budget, dates, versions
-from podiumd.gateway.phone.wire import Json, frame
+from podiumd.gateway.phone.wire import Json, encode, frame
 
 MOST_LISTED: Final = 50
 """Sessions in a ``session_list``."""
@@ -85,15 +85,14 @@ def error(
 
 def session_list(
     rows: Iterable[Json], total: int, frame_bytes: int = budget.DEFAULT_BYTES
-) -> bytes:
-    """The newest sessions. ``rows`` are public sessions, newest first; ``total`` counts all."""
-    listed = [_list_row(row) for row in rows if _is_shown(row)][:MOST_LISTED]
-    return budget.listed(
-        {"type": "session_list", "sessions": [], "total_count": total},
-        "sessions",
-        listed,
-        frame_bytes,
-    )
+) -> tuple[bytes, tuple[str, ...]]:
+    """The newest sessions, and the ids of those that the frame has. ``rows`` are public sessions,
+    newest first; ``total`` counts all."""
+    shown = [_list_row(row) for row in rows if _is_shown(row)][:MOST_LISTED]
+    message = {"type": "session_list", "sessions": [], "total_count": total}
+    kept = budget.fitting(message, "sessions", shown, frame_bytes)
+    listed = encode({**message, "sessions": kept})
+    return listed, tuple(row["session_id"] for row in kept)
 
 
 def recent_sessions(
