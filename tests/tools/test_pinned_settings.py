@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.tools import git
+from podiumd.tools import git, git_process, pinned_settings
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import PINS
-from podiumd.tools.pinned_settings import Pins, repository_at, settings_text
+from podiumd.tools.pinned_settings import Listings, Pins, repository_at, settings_text
+from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -201,3 +203,50 @@ def test_what_cannot_be_made_leaves_nothing(repository: Path, place: Path) -> No
         PINS.make(found._replace(common=f"{repository}/gone"), b"")
 
     assert list(place.iterdir()) == []
+
+
+async def test_settings_are_listed_once_while_nobody_changes_them(
+    repository: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = git_process._listed
+
+    async def listed(path: str) -> Any:
+        asked.append(path)
+        return await real(path)
+
+    monkeypatch.setattr(git_process, "_listed", listed)
+    await git.dirty(repository)
+    fresh = len(asked)
+    await git.dirty(repository)
+    assert len(asked) > fresh  # within a tick of the clock a change would not be seen
+
+    monkeypatch.setattr(pinned_settings, "_SETTLED_NS", -HANG_SECONDS * 10**9)
+    await git.dirty(repository)
+    known = len(asked)
+    await git.dirty(repository)
+    assert len(asked) == known
+
+    (repository / "a.txt").chmod(0o755)
+    run_git(repository, "config", "core.fileMode", "false")
+    assert await git.dirty(repository) == []
+    run_git(repository, "config", "include.path", "more")
+    (repository / ".git/more").write_text("[core]\n\tfileMode = true\n")
+    assert await git.dirty(repository) == ["a.txt"]
+    (repository / ".git/more").write_text("[core]\n\tfileMode = false\n")
+    assert await git.dirty(repository) == []
+
+
+def test_no_more_listings_are_remembered_than_have_room(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned_settings, "MOST_LISTINGS", 1)
+    monkeypatch.setattr(pinned_settings, "_SETTLED_NS", -HANG_SECONDS * 10**9)
+    listings, found = Listings(), repository_at(f"{repository}")
+    assert found is not None
+    other = found._replace(top="/elsewhere")
+
+    for one in (found, other):
+        listings.keep(one, listings.stamp(one), b"core.bare\nfalse\0")
+
+    assert (listings.get(found), listings.get(other)) == (None, b"core.bare\nfalse\0")

@@ -28,7 +28,7 @@ from podiumd.tools.git_settings import (
     writes,
 )
 from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below
-from podiumd.tools.pinned_settings import Pins, is_bare, repository_at
+from podiumd.tools.pinned_settings import Listings, Pins, Repository, is_bare, repository_at
 
 TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
@@ -45,6 +45,7 @@ BARE: Final = "cannot use bare repository"
 """Git's words, and ours, where a directory is itself laid out as a repository."""
 
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
+LISTINGS: Final = Listings()
 NO_TREE: Final = b"fatal: this operation must be run in a work tree\n"
 PINS: Final = Pins()
 """Where the settings are that a git of ours reads; one for the daemon."""
@@ -116,9 +117,9 @@ async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Look
     """Look at the settings of the repository around ``path``, and have them pinned for the block;
     or what git says where there is none."""
     repository = repository_at(path)
-    listed = await _listed(path)
+    listed = await _remembered(path, repository)
     if repository is None or listed.returncode != 0 or is_bare(repository, listed.stdout):
-        said = NO_REPOSITORY if repository is None else listed.stderr or NO_TREE
+        said = listed.stderr or NO_TREE
         yield Result(["git", "-C", path, *arguments], 128, b"", said)
         return
     named = named_programs(listed.stdout)
@@ -172,6 +173,19 @@ async def settings_of_repository(path: str) -> bytes:
     """
     listed = await _listed(path)
     return listed.stdout if listed.returncode == 0 else b""
+
+
+async def _remembered(path: str, repository: Repository | None) -> Result:
+    """The settings around ``path``, as git lists them or has listed them; or its words."""
+    if repository is None:
+        return Result([], 128, b"", NO_REPOSITORY)
+    stamp, known = LISTINGS.stamp(repository), LISTINGS.get(repository)
+    if known is not None:
+        return Result([], 0, known, b"")
+    listed = await _listed(path)
+    if listed.returncode == 0:
+        LISTINGS.keep(repository, stamp, listed.stdout)
+    return listed
 
 
 async def _listed(path: str) -> Result:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,11 @@ from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 MOST_ENTRIES: Final = 1000
 """Of the directory that worktrees share; git itself makes a few dozen."""
+
+MOST_LISTINGS: Final = 64
+_SETTLED_NS: Final = 2_000_000_000
+_INCLUDES: Final = re.compile(r"include(if)?\.")
+_Stamp = tuple[tuple[int, int, int] | None, ...]
 
 # They lead git to other settings, or are told apart from them.
 _LEFT_OUT: Final = re.compile(
@@ -104,6 +110,44 @@ def _escaped(value: str) -> str:
     return "".join(_ESCAPED.get(letter, letter) for letter in value)
 
 
+class Listings:
+    """Remembers what git has listed, for as long as no file that it is read from has changed.
+
+    What includes further files is asked anew each time. The time of a change is the kernel's.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Repository, tuple[_Stamp, bytes]] = {}
+
+    @staticmethod
+    def stamp(repository: Repository) -> _Stamp:
+        """What the files of its settings are like. Blocks for two names."""
+        names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
+        return tuple(map(_stamped, names))
+
+    def get(self, repository: Repository) -> bytes | None:
+        """The listing, where it still holds."""
+        stamp, listing = self._known.get(repository, ((), b""))
+        return listing if stamp and stamp == self.stamp(repository) else None
+
+    def keep(self, repository: Repository, stamp: _Stamp, listing: bytes) -> None:
+        """Remember a listing that was begun after files were like ``stamp``."""
+        # What changed just before may have changed again within one tick.
+        settled = all(one is None or one[0] < time.time_ns() - _SETTLED_NS for one in stamp)
+        if settled and not any(_INCLUDES.match(key) for key, _ in settings_in(listing)):
+            if len(self._known) >= MOST_LISTINGS:
+                del self._known[next(iter(self._known))]
+            self._known[repository] = stamp, listing
+
+
+def _stamped(path: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - often
+    except OSError:
+        return None
+    return found.st_ctime_ns, found.st_ino, found.st_size
+
+
 class Pins:
     """Makes what git is given in the place of what worktrees share, one directory for each git.
 
@@ -134,7 +178,7 @@ class Pins:
             with os.scandir(repository.common) as entries:
                 names = [one.name for one in islice(entries, MOST_ENTRIES) if one.name not in _OWN]
             for name in names:
-                (directory / name).symlink_to(f"{repository.common}/{name}")
+                os.symlink(f"{repository.common}/{name}", f"{directory}/{name}")  # noqa: PTH211 - often
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
@@ -158,11 +202,13 @@ class Pinned:
         raises ``OSError``."""
         try:
             with os.scandir(self._directory) as entries:
-                made = [one.name for one in entries if wrote and not one.is_symlink()]
-            for name in made:
+                names = [(one.path, one.name, one.is_symlink()) for one in entries]
+            for path, name, is_link in names:
                 target = f"{self._repository.common}/{name}"
-                if name not in _OWN and not os.path.lexists(target):
-                    shutil.move(f"{self._directory / name}", target)
+                if is_link or name == "config":
+                    os.unlink(path)  # noqa: PTH108 - often
+                elif wrote and name not in _OWN and not os.path.lexists(target):
+                    shutil.move(path, target)
         finally:
             shutil.rmtree(self._directory, ignore_errors=True)
 
