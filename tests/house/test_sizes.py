@@ -17,6 +17,8 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 def _functions(node: ast.AST, owner: str) -> Iterator[tuple[str, int]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue  # holds no function with a name
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{owner}.{child.name}"
             if not isinstance(child, ast.ClassDef):

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.house.source import VIRTUAL_CLOCKS, modules, name_of, tree
+from tests.house.source import VIRTUAL_CLOCKS, name_of, naming, tree
 
 # File -> why time itself has to pass there. An entry that is no longer needed fails too.
 MAY_SLEEP: dict[str, str] = {
@@ -43,7 +43,7 @@ def test_a_real_sleep_is_told_from_a_virtual_one(code: str, count: int) -> None:
 
 
 def test_no_test_sleeps_without_a_stated_reason() -> None:
-    found = {name_of(path): _sleeps(tree(path)) for path in modules("tests")}
+    found = {name_of(path): _sleeps(tree(path)) for path in naming(["sleep"], "tests")}
     sleeping = {name: lines for name, lines in found.items() if lines}
 
     assert sleeping.keys() == MAY_SLEEP.keys(), f"real sleeps: {sleeping}"
