@@ -131,9 +131,7 @@ class Chat:
             return
         if not self._person:
             self._code, self._over = INTERRUPTED, True
-        # What was to come after the turn that was interrupted is thought over again.
-        self._draft = "\n".join(filter(None, (self._draft, *self._queue)))
-        self._queue.clear()
+        self._think_over()
 
     def _attempt(self, request: Callable[[], None], message: str = "") -> bool:
         """Do what may fail: the person is told, keeps the message, and the chat goes on.
@@ -158,7 +156,14 @@ class Chat:
                 self._unfinished = self._rejoin_recipe
             if self._lines.interactive and not (sent and self._unfinished):
                 self._draft = message
+            if self._lines.interactive:
+                self._think_over()
         return False
+
+    def _think_over(self) -> None:
+        """Put what was to come after a turn that was interrupted, or failed, at the prompt."""
+        self._draft = "\n".join(filter(None, (self._draft, *self._queue)))
+        self._queue.clear()
 
     def _complain(self, failure: Failure) -> None:
         self._code = failure.exit_code

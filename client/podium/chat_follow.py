@@ -9,7 +9,7 @@ from typing import Any
 from podium import chat_question, text
 from podium.ask import beyond
 from podium.chat_commands import LEAVING, leaves
-from podium.chat_input import Lines, Person
+from podium.chat_input import Lines
 from podium.chat_terminal import CtrlC
 from podium.chat_view import Out
 from podium.connection import Connection, call
@@ -237,14 +237,14 @@ class _Following:
         self._open = [one for one in self._open if one.get("question_id") != question_id]
         if question_id == self._shown:
             self._table = None
-        if not self._open and isinstance(self._lines, Person):
+        if not self._open and self._lines.attended:
             self._lines.resume(self._put_aside)
             self._put_aside = ""
 
     def _ask_again(self) -> None:
         """Ask what stood when the daemon went away: what was typed at it then was no answer yet."""
         self._withdrawn = self._withdrawn or bool(self._open)
-        if self._withdrawn and isinstance(self._lines, Person):
+        if self._withdrawn and self._lines.attended:
             self._put_aside = self._lines.catch_up() or self._put_aside
             self._let_go()
         self._shown = None
@@ -254,7 +254,7 @@ class _Following:
         if not self._open or self._open[0].get("question_id") == self._shown:
             return
         question = self._open[0]
-        if isinstance(self._lines, Person):
+        if self._lines.attended:
             self._put_aside = self._lines.catch_up() or self._put_aside
             if self._withdrawn:
                 self._let_go()

@@ -90,6 +90,16 @@ class Lines:
     def answered(self, words: str) -> None:
         """The agent has answered so."""
 
+    def catch_up(self) -> str:
+        """Take everything that was typed up to now, and return the unfinished line; a terminal
+        without line editing keeps that."""
+        while not self.ended and select.select([self], [], [], 0)[0]:
+            self.pump()
+        return ""
+
+    def resume(self, draft: str) -> None:
+        """Go on with a line that was put aside, unless another one has been begun."""
+
     def begin_again(self) -> bool:
         """Take back an end that somebody made who is still there; false if there is none."""
         return False
@@ -166,13 +176,10 @@ class Person(Lines):
         return was and not self._gone
 
     def catch_up(self) -> str:
-        """Take everything that was typed up to now, and return the unfinished line."""
-        while not self.ended and select.select([self], [], [], 0)[0]:
-            self.pump()
+        super().catch_up()
         return self._typed.take()
 
     def resume(self, draft: str) -> None:
-        """Go on with a line that was put aside, unless another one has been begun."""
         if not self._typed.words:
             self._typed.words = draft
 

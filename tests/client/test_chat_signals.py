@@ -193,6 +193,29 @@ def test_a_chat_that_is_stopped_and_goes_on_gives_the_shell_its_terminal_meanwhi
         assert terminal.end() == 0
 
 
+def test_what_was_to_come_next_stands_at_the_prompt_when_the_daemon_is_gone(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    chatty = Chatty(daemon, turn()[:1], turn("Second."))
+    daemon.answers["runs.get"] = {"questions": []}
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        daemon.wait_for("runs.events")
+        terminal.type("one\rtwo\r")
+        terminal.expect("next: one")
+        terminal.expect("next: two")
+        daemon.leave("interrupt")
+        terminal.expect("The daemon was stopped.")
+        terminal.expect("two")
+        daemon.events += turn("First.")[1:]
+        daemon.listen()
+        terminal.type("\r")
+        terminal.expect("First.")
+        terminal.expect("Second.")
+        terminal.leave()
+    assert chatty.prompts == ["go", "one\ntwo"]
+
+
 def test_a_daemon_that_starts_again_is_waited_for_and_nothing_is_lost_or_told_twice(
     daemon: FakeDaemon, tmp_path: Path
 ) -> None:
