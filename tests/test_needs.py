@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import sampled
+
 ROOT = Path(__file__).resolve().parents[1]
 
 pytest_plugins = ["pytester"]
@@ -64,7 +66,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", sampled([2, 0]))
 def test_what_was_not_run_is_told_once_with_program_package_and_number(
     suite: pytest.Pytester, workers: int
 ) -> None:

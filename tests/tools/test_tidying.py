@@ -20,6 +20,7 @@ from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.git_process import GitError
 from podiumd.tools.nested_repositories import RepositoryLook
 from podiumd.tools.sandbox import Probe, Sandbox, SandboxRefused
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import run_git
@@ -68,17 +69,29 @@ def turn_of_nobody(folder: Path, command: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("command", "gone"),
     [
-        (f"{LINK}chmod 555 .git/logs/refs/heads", ".git/logs/refs/heads/main"),
-        (f"{LINK}chmod 000 .git/logs", ".git/logs/refs/heads/main"),
-        (f"{LINK}chmod 444 .git/logs/refs .git/logs .git .", ".git/logs/refs/heads/main"),
-        (f"{NEST}chmod 555 nest/.git nest", "nest/.git"),
-        (f"{NEST}chmod 444 nest/.git nest", "nest/.git"),
-        (f"mkdir p; cd p; {NEST}cd ..; chmod 111 p", "p/nest/.git"),
-        (f"{BARE}chmod 555 x", "x/HEAD"),
-        (f"{BARE}chmod 000 x", "x/HEAD"),
-        (
-            f"mkdir .git/modules; cd .git/modules; {BARE}chmod 111 .; cd ../..",
-            ".git/modules/x/HEAD",
+        *sampled(
+            [
+                (f"{LINK}chmod 555 .git/logs/refs/heads", ".git/logs/refs/heads/main"),
+                (f"{LINK}chmod 000 .git/logs", ".git/logs/refs/heads/main"),
+                (f"{LINK}chmod 444 .git/logs/refs .git/logs .git .", ".git/logs/refs/heads/main"),
+            ]
+        ),
+        *sampled(
+            [
+                (f"{NEST}chmod 555 nest/.git nest", "nest/.git"),
+                (f"{NEST}chmod 444 nest/.git nest", "nest/.git"),
+                (f"mkdir p; cd p; {NEST}cd ..; chmod 111 p", "p/nest/.git"),
+            ]
+        ),
+        *sampled(
+            [
+                (f"{BARE}chmod 555 x", "x/HEAD"),
+                (f"{BARE}chmod 000 x", "x/HEAD"),
+                (
+                    f"mkdir .git/modules; cd .git/modules; {BARE}chmod 111 .; cd ../..",
+                    ".git/modules/x/HEAD",
+                ),
+            ]
         ),
     ],
 )
