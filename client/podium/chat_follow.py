@@ -200,7 +200,14 @@ class _Following:
     def _prompt(self) -> str:
         if self._table is not None:
             return self._table.prompt
-        return f"{chat_question.hint(self._open[0])} > " if self._open else "> "
+        hint = "" if not self._open or self._apart else chat_question.hint(self._open[0])
+        return f"{hint} > ".lstrip()
+
+    @property
+    def _apart(self) -> bool:
+        """Whether what may be typed stands above the line: on it there would be no room to type."""
+        room = text.columns() or ASSUMED_COLUMNS
+        return self._table is not None or text.cells(chat_question.hint(self._open[0])) > room // 2
 
     def _typed(self) -> None:
         """Take what was typed: answers first, one for each question."""
@@ -263,7 +270,7 @@ class _Following:
         self._table = TableEntry(question["columns"]) if question.get("columns") else None
         self._out.answer.fresh_line()
         chat_question.show(question, self._out.aside)
-        if self._table is not None:
+        if self._apart:
             self._out.note(chat_question.hint(question))
         self._invite()
         if self._lines.ended and not self._lines.said:

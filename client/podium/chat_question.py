@@ -77,24 +77,32 @@ def show(question: Json, screen: Screen) -> None:
     screen.line(style("yellow", f"? {heading(question)}"))
     for line in _coloured(question, style):
         screen.line(f"    {line}".rstrip())
-    if question.get("kind") == "approval":
-        if like := dict(choices_of(question)).get("always-like"):
-            screen.line(f"  p: {text.fold(like[:1].lower() + like[1:])}")
-        return
-    for line in choice_lines(question):
+    approval = question.get("kind") == "approval"
+    for line in _approval_lines(question) if approval else choice_lines(question):
         screen.line(line)
     if question.get("columns"):
         screen.line(f"  columns: {described(question['columns'])}")
 
 
+def _keys(question: Json) -> list[tuple[str, str]]:
+    """The letters that answer a request for leave, and what each means."""
+    tool, known = text.fold(question.get("tool") or "this"), dict(choices_of(question))
+    keys = [("y", "yes"), ("n", "no, with why after it; Enter alone is no too")]
+    if like := text.fold(known.get("always-like") or ""):
+        keys.append(("p", f"{like[:1].lower()}{like[1:]}"))
+    if "always" in known:
+        keys.append(("a", f"always: every {tool} in this run"))
+    return keys
+
+
+def _approval_lines(question: Json) -> list[str]:
+    return [f"  {key}: {meaning}" for key, meaning in _keys(question)]
+
+
 def hint(question: Json) -> str:
     """What may be typed, in a few words."""
     if question.get("kind") == "approval":
-        tool = text.fold(question.get("tool") or "this")
-        every = f" · a(lways: every {tool} in this run)"
-        known = dict(choices_of(question))
-        like = " · p(refix)" if "always-like" in known else ""
-        return f"y(es) · n(o), and why{like}{every if 'always' in known else ''} · Enter: no"
+        return "/".join(key for key, _ in _keys(question))
     declined = refusal(question)
     if said := how(question):
         return said

@@ -79,6 +79,11 @@ def at_terminal(
     return Terminal(daemon, "chat", *arguments, columns=100, **settings)
 
 
+def at_narrow_terminal(daemon: FakeDaemon, home: Path) -> AbstractContextManager[Terminal]:
+    """As ``at_terminal``, as wide as a telephone."""
+    return Terminal(daemon, "chat", columns=40, NO_COLOR="1", XDG_STATE_HOME=str(home))
+
+
 def answering(daemon: FakeDaemon, *events: Json) -> Handler:
     """A handler of ``questions.answer`` after which these events happen."""
 

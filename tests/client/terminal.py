@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Mapping
 from types import TracebackType
 
@@ -102,9 +103,14 @@ class Terminal:
         assert self.end() == 0
 
     def expect(self, words: str) -> None:
-        """Read on until ``words`` are shown after what was expected before."""
+        """Read on until ``words`` are shown after what was expected before.
+
+        A live line is drawn anew every second: it is the whole wait that is bounded.
+        """
+        over = time.monotonic() + HANG_SECONDS
         while (at := self.screen.find(words, self._seen)) < 0:
-            assert self._read(), f"{words!r} not in {self.screen[self._seen :]!r}"
+            more = time.monotonic() < over and self._read()
+            assert more, f"{words!r} not in {self.screen[self._seen :]!r}"
         self._seen = at + len(words)
 
     def end(self) -> int:

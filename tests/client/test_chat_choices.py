@@ -19,7 +19,8 @@ def test_always_can_be_narrowed_to_commands_that_begin_so(
     with at_terminal(daemon, tmp_path) as terminal:
         terminal.say("go")
         terminal.expect("p: always in this run: commands that begin with 'make x'")
-        terminal.expect("n(o), and why · p(refix) · a(lways: every run_command in this run)")
+        terminal.expect("a: always: every run_command in this run")
+        terminal.expect("y/n/p/a > ")
         terminal.type("p\n")
         terminal.expect("Done.")
         terminal.leave()

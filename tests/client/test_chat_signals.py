@@ -121,7 +121,7 @@ def test_ctrl_c_at_a_question_interrupts_the_turn(daemon: FakeDaemon, tmp_path: 
     daemon.answers["runs.interrupt"] = handler
     with at_terminal(daemon, tmp_path) as terminal:
         terminal.say("go")
-        terminal.expect("Enter: no > ")
+        terminal.expect("y/n > ")
         terminal.type("\x03")
         terminal.expect("question superseded")
         terminal.expect("user-requested")

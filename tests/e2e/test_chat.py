@@ -25,7 +25,7 @@ from tests.e2e.native_rig import (
 from tests.fakes.trio_gates import holding
 from tests.patience import HANG_SECONDS
 
-KEYS = "Enter: no > "
+KEYS = "/a > "
 
 
 @pytest.fixture
