@@ -75,7 +75,7 @@ def _started(request: Json, person: bool) -> tuple[Connection, Json]:
 def _put_right(request: Json, refusal: Refusal) -> bool:
     """Ask for what was missing; whether it is there now."""
     missing, given = refusal.data.get("missing"), request.get("params") or {}
-    if missing and missing not in given:
+    if missing and not str(given.get(missing, "")).strip():
         text.emit(f"{text.fold(missing)}? ")
         answer = sys.stdin.readline().strip()
         request["params"] = {**given, missing: answer}

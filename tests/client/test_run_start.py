@@ -95,25 +95,27 @@ def test_a_detached_conversation_waits_for_words(daemon: FakeDaemon) -> None:
     )
 
 
+@pytest.mark.parametrize("empty", [(), ("-p", "goal=")], ids=["not given", "given empty"])
 @pytest.mark.parametrize(("goal", "started_with"), [("Mend it", True), ("", False)])
 def test_a_person_is_asked_for_a_parameter_that_nobody_gave(
-    daemon: FakeDaemon, goal: str, started_with: bool
+    daemon: FakeDaemon, goal: str, started_with: bool, empty: tuple[str, ...]
 ) -> None:
     recipe_daemon(daemon, started(), ended(2))
     begin: stories.Json = daemon.answers["runs.start"]
 
     def needing(params: stories.Json) -> stories.Json:
-        if "goal" not in params.get("params", {}):
+        if not params.get("params", {}).get("goal"):
             raise Refused(-32602, "parameter 'goal' is missing", {"missing": "goal"})
         return begin
 
     daemon.answers["runs.start"] = needing
-    with Terminal(daemon, "run", "fix-it") as terminal:
+    with Terminal(daemon, "run", "fix-it", *empty) as terminal:
         terminal.expect("goal? ")
         terminal.type(f"{goal}\r")
         assert (terminal.end() == 0) is started_with
     given = [params.get("params") for params in daemon.params_of("runs.start")]
-    assert given == [None, {"goal": goal}][: 1 + started_with]
+    first = {"goal": ""} if empty else None
+    assert given == [first, {"goal": goal}][: 1 + started_with]
 
 
 @pytest.mark.parametrize(("given", "whole"), [("lines.toml", "cwd"), ("~/lines.toml", "home")])

@@ -31,7 +31,7 @@ def _param(type_: ParamType) -> Param:
 @pytest.mark.parametrize(
     ("type_", "given", "bound"),
     [
-        ("string", "", ""),
+        ("string", " x ", " x "),
         ("string", "true", "true"),
         ("integer", 3, 3),
         ("integer", "3", 3),
@@ -96,6 +96,20 @@ def test_a_default_may_count_only_where_there_is_a_conversation() -> None:
     with pytest.raises(ParamError, match="'goal' is needed: this conversation is new") as raised:
         bind_params(recipe, {}, new_session=True)
     assert raised.value.missing
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_a_needed_value_without_anything_in_it_is_missing(empty: str) -> None:
+    goal = Param(type="string", default="", needed="new-session")
+    recipe = _recipe(issue=_param("string"), goal=goal)
+
+    with pytest.raises(ParamError, match="'issue' is empty: it needs a text") as raised:
+        bind_params(recipe, {"issue": empty, "goal": "x"})
+    assert raised.value.missing
+    with pytest.raises(ParamError, match="'goal' is empty: it needs a text") as raised:
+        bind_params(recipe, {"issue": "7", "goal": empty}, new_session=True)
+    assert raised.value.missing
+    assert bind_params(recipe, {"issue": "7", "goal": empty}) == {"issue": "7", "goal": empty}
 
 
 def test_an_unknown_name_is_told_the_nearest() -> None:

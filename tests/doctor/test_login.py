@@ -54,6 +54,17 @@ def test_an_agent_says_itself_how_it_is_logged_in(tmp_path: Path, answer: Any, w
     assert (tmp_path / "asked").read_text() == "auth status --json\n"
 
 
+def test_it_is_asked_once_whoever_looks(tmp_path: Path) -> None:
+    patient = agent(tmp_path, {"loggedIn": True, "authMethod": "claude.ai"})
+
+    assert only(agents.claude(patient)).state == "ok"
+    provider.provider(patient)
+    ready.unready(patient)
+
+    assert (tmp_path / "asked").read_text() == "auth status --json\n"
+    assert len(patient.of_claude) == 1
+
+
 def test_who_is_not_logged_in_is_told_of_both_ways(tmp_path: Path) -> None:
     found = only(agents.claude(agent(tmp_path, {"loggedIn": False, "authMethod": "none"})))
 

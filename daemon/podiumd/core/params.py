@@ -33,18 +33,27 @@ def bind_params(
 
     A command line gives texts: ``"3"`` is taken for an integer, ``"true"`` and ``"false"`` for
     a boolean. ``new_session``: the run begins without a conversation.
-    Raises ParamError for an unknown name, a wrong value, or one that is missing.
+    Raises ParamError for an unknown name, a wrong value, or one that is missing: a needed one
+    that is given without anything in it is as good as not given.
     """
     for name in given:
         if name not in recipe.params:
             hint = nearest(name, recipe.params) if recipe.params else "it takes none"
             raise ParamError(name, f"recipe '{recipe.id}' has no parameter '{name}'; {hint}")
     return {
-        name: param_value(name, param, given[name])
+        name: _given(name, param, given[name], new_session)
         if name in given
         else _default(name, param, new_session)
         for name, param in recipe.params.items()
     }
+
+
+def _given(name: str, param: Param, value: Any, new_session: bool) -> Value:
+    needed = param.default is None or (param.needed == "new-session" and new_session)
+    if needed and isinstance(value, str) and not value.strip():
+        message = f"parameter '{name}' is empty: it needs {_wanted(param)}"
+        raise ParamError(name, message, missing=True)
+    return param_value(name, param, value)
 
 
 def _default(name: str, param: Param, new_session: bool) -> Value:

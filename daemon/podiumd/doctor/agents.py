@@ -51,15 +51,26 @@ def claude(subject: Subject) -> list[Check]:
         message = f"'{command}' is no program on PATH"
         fix = "install Claude Code, or set agents.claude.command in the configuration"
         return [_missing(subject, message, fix)]
-    said, fault = ask(program, ["--version"], theirs | ENVIRONMENT)
+    said, fault, login = _of_claude(subject, program, theirs)
     if fault:
         fix = "run it yourself to see why, or install it anew"
         return [broken(name, f"{program} {fault}", fix)]
-    login = _login(program, theirs)
     if login.there is False:
         return [_not_logged_in(subject, f"{said} at {program}", theirs, ours)]
     how = f", {login.how}" if login.how else ""
     return [ok(name, f"{said} at {program}{how}")]
+
+
+def _of_claude(
+    subject: Subject, program: str, environment: Mapping[str, str]
+) -> tuple[str, str, Login]:
+    """Its version, or what is wrong with it, and its login; whoever looks, it is asked once."""
+    key = (program, *sorted(environment.items()))
+    if key not in subject.of_claude:
+        said, fault = ask(program, ["--version"], {**environment, **ENVIRONMENT})
+        login = Login(there=None) if fault else _login(program, environment)
+        subject.of_claude[key] = said, fault, login
+    return subject.of_claude[key]
 
 
 def _login(program: str, environment: Mapping[str, str]) -> Login:

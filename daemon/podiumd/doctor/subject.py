@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podiumd.config import Config
+from podiumd.doctor.login import Login
 from podiumd.manager import restart_command
 from podiumd.paths import Places
 
@@ -39,7 +40,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks look at.
 
     ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
-    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``.
+    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``of_claude`` is what
+    Claude Code has answered already, by program and environment.
     """
 
     config: Config
@@ -51,6 +53,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     now: datetime
     daemon: Daemon
+    of_claude: dict[tuple[object, ...], tuple[str, str, Login]] = msgspec.field(
+        default_factory=dict
+    )
 
     @property
     def linux(self) -> bool:

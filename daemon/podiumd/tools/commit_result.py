@@ -13,13 +13,14 @@ from podiumd.tools.commit_index import Differences, Entry
 from podiumd.tools.commit_message import Kind
 from podiumd.tools.diff import visible
 
-_UNDER_WAY = {
+UNDER_WAY = {
     "MERGE_HEAD": "a merge",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
 }
+"""What git leaves in a repository's directory while it is in the middle of something."""
 
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +72,7 @@ def not_committed(left_out: dict[str, str]) -> list[str]:
 
 def under_way(directory: str) -> str | None:
     return next(
-        (what for name, what in _UNDER_WAY.items() if os.path.lexists(f"{directory}/{name}")), None
+        (what for name, what in UNDER_WAY.items() if os.path.lexists(f"{directory}/{name}")), None
     )
 
 

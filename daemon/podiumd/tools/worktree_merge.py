@@ -13,6 +13,7 @@ import msgspec
 import trio
 
 from podiumd.tools.commit_identity import identity_variables
+from podiumd.tools.commit_result import UNDER_WAY
 from podiumd.tools.diff_listing import name_of
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git import entries, submodules
@@ -22,10 +23,6 @@ from podiumd.tools.process import MARKER
 
 MERGE_SECONDS: Final = 120.0
 _NAMED: Final = 5
-_UNDER_WAY: Final = {
-    "MERGE_HEAD": "a merge", "rebase-merge": "a rebase", "rebase-apply": "a rebase",
-    "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert",
-}  # fmt: skip
 _QUIETLY: Final = (
     *("merge", "--quiet", "--no-edit", "--no-stat", "--no-gpg-sign", "--no-verify-signatures"),
     *("--no-autostash", "--no-rerere-autoupdate"),
@@ -150,7 +147,7 @@ async def _require_calm(git: GitCall, repository: str) -> None:
 
 
 async def _under_way(git: GitCall) -> str | None:
-    for name, what in _UNDER_WAY.items():
+    for name, what in UNDER_WAY.items():
         place = Path(git.top, await git.line("rev-parse", "--git-path", name))
         if await trio.to_thread.run_sync(os.path.lexists, place):
             return what
