@@ -36,6 +36,19 @@ def first_note(started: Json, *, watched: bool) -> str:
     return " · ".join(filter(None, said))
 
 
+def _to_mend(run: Json) -> bool:
+    """Whether an error of one line ended a run: it says what to do, and as long as it stands, the
+    next run ends as this one."""
+    ended = run.get("exit") or {}
+    detail = str(ended.get("detail") or "").strip()
+    return ended.get("reason") == "error" and bool(detail) and "\n" not in detail
+
+
+def again_label(run: Json) -> str:
+    """What stands before the command that begins a run again."""
+    return "First mend what ended it, then run it again:" if _to_mend(run) else "Run it again:"
+
+
 def again_command(started: Json, run: Json) -> str:
     """The command that does the same again, from a ``run.started`` and the run; may be empty."""
     worktree = started.get("worktree") or {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from podium import phase_words, text
 from podium.activity import Activity, brief, result_lines
-from podium.beginnings import again_command, first_line, first_note
+from podium.beginnings import again_command, again_label, first_line, first_note
 from podium.diff_words import end_notes
 from podium.phase import say_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, answer_words, heading, listed
@@ -347,19 +347,11 @@ class Narrator:
         if ended.get("class") == "completed":
             return
         detail = text.clean(ended.get("detail") or "").strip()
-        # An error of one line says what to do: as long as it stands, the next run ends as this one.
-        first = ended.get("reason") == "error" and detail and "\n" not in detail
-        told = detail and ended["detail"] == self._detail
-        if first and not told:
-            self._screen.line(f"First mend what ended it: {detail}")
-        elif detail and not told:
+        if detail and ended["detail"] != self._detail:
             self._block(detail)
         again = self._again or again_command(self._start, run)
         if again:
-            label = "Then run it again:" if first else "Run it again:"
-            if first and told:
-                label = "First mend what the turn ended with, then run it again:"
-            self._screen.command(label, text.clean(again))
+            self._screen.command(again_label(run), text.clean(again))
 
 
 def end_line(run: Json, style: text.Style) -> str:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from podium import text
-from podium.beginnings import again_command
+from podium.beginnings import again_command, again_label
 from podium.diff_words import left_words, worktree_notes
 from podium.history import History
 from podium.narrate import ANSWERED_BY, PAUSES
@@ -118,4 +118,4 @@ def advice(run: Json, history: History) -> list[str]:
     if os.path.lexists((run.get("worktree") or {}).get("directory") or ""):
         lines += [f"{note[:1].upper()}{note[1:]}" for note in worktree_notes(run)]
     again = again_command(history.start, run) if history.start and kind != "completed" else ""
-    return [*lines, f"Run it again: {text.clean(again)}"] if again else lines
+    return [*lines, f"{again_label(run)} {text.clean(again)}"] if again else lines

@@ -149,9 +149,20 @@ def test_what_ended_a_run_is_to_be_mended_before_it_is_run_again(daemon: FakeDae
     lines = podium(daemon, "run", "fix-it", "--cwd", "/tmp").stdout.splitlines()
 
     assert lines[-2:] == [
-        f"First mend what ended it: {NO_LOGIN}",
-        "Then run it again: podium run fix-it --cwd /tmp",
+        f"    {NO_LOGIN}",
+        "First mend what ended it, then run it again: podium run fix-it --cwd /tmp",
     ]
+
+
+def test_a_run_that_is_shown_later_says_it_in_the_same_words(daemon: FakeDaemon) -> None:
+    events = failed_for_want_of_a_login()
+    daemon.events = events
+    daemon.answers["runs.get"] = events[-1]["data"]["run"]
+
+    lines = podium(daemon, "runs", "show", RUN_ID).stdout.splitlines()
+
+    assert f"    {NO_LOGIN}" in lines
+    assert lines[-1].startswith("  First mend what ended it, then run it again: podium run fix-it")
 
 
 def test_what_the_turn_has_told_is_not_told_twice(daemon: FakeDaemon) -> None:
@@ -164,7 +175,7 @@ def test_what_the_turn_has_told_is_not_told_twice(daemon: FakeDaemon) -> None:
 
     assert said.count(NO_LOGIN) == 1
     assert said.endswith(
-        "First mend what the turn ended with, then run it again: podium run fix-it --cwd /tmp\n"
+        "First mend what ended it, then run it again: podium run fix-it --cwd /tmp\n"
     )
 
 
@@ -176,4 +187,5 @@ def test_a_command_to_be_copied_is_in_one_piece_on_a_narrow_terminal(daemon: Fak
         terminal.end()
     lines = terminal.screen.replace("\r\n", "\n").splitlines()
 
-    assert lines[-2:] == ["Then run it again:", f"podium run {' '.join(given)}"]
+    assert lines[-3:-1] == ["First mend what ended it, then run it", "  again:"]
+    assert lines[-1:] == [f"podium run {' '.join(given)}"]

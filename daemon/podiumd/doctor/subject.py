@@ -40,8 +40,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks look at.
 
     ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
-    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``of_claude`` is what
-    Claude Code has answered already, by program and environment.
+    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``of_claude`` is
+    what Claude Code has answered already, by program and environment.
     """
 
     config: Config
