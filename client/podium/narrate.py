@@ -333,7 +333,9 @@ class Narrator:
             self._note(f"⏸ {PAUSES}", "yellow")
 
     def _run_paused(self, data: Json) -> None:
-        self._note(f"⏸ paused ({data.get('why', 'requested')}): 'podium resume' goes on", "yellow")
+        run_id = text.short(self._start.get("run_id"))
+        why = data.get("why", "requested")
+        self._note(f"⏸ paused ({why}); to go on: podium resume {run_id}", "yellow")
 
     def _run_ended(self, data: Json) -> None:
         run = data.get("run") or {}

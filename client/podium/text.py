@@ -146,16 +146,27 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
     """A clean line broken between words, so that no line takes more than ``width`` cells (0: any).
 
     A word that is longer than a line is broken too. ``hang`` is how far all lines but the first
-    are indented; the first keeps the blanks that it begins with.
+    are indented; the first keeps the blanks that it begins with. A command of ours that ends the
+    line (``answer with: podium ...``) is never broken, for it is to be copied, and one in quotes
+    or brackets only where it fits on no line.
     """
     line = line.expandtabs(4)
     if not width or cells(line) <= width:
         return [line]
     width = max(width, NARROWEST)
     hang = min(hang, width // 2)
+    words = line.split()
+    if "podium " in line:
+        from podium import copied
+
+        label, command = copied.parted(line)
+        if command:
+            *above, last = wrapped(label, width, hang)
+            return [*above, *copied.below(last, command, width, hang)]
+        words = copied.words(line, width - hang)
     margin = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
     lines, present = [], margin
-    for word in line.split():
+    for word in words:
         apart, rest = "" if present.isspace() or not present else " ", word
         while cells(present) + len(apart) + cells(rest) > width:
             if cells(rest) > width - hang:  # it fits on no line

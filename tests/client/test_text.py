@@ -346,3 +346,26 @@ def test_a_child_in_another_directory_gets_absolute_places(
 
     assert paths.for_child()["PODIUM_HOME"] == str(tmp_path / "own")
     assert "PODIUM_SOCKET" not in paths.for_child()
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("  answer: podium answer 1a2b yes", ["  answer:", "    podium answer 1a2b yes"]),
+        ("back: podium chat --session 1a2b", ["back:", "podium chat --session 1a2b"]),
+        ("ok: podium up", ["ok: podium up"]),
+        ("two short words: podium up", ["two short words: podium up"]),
+        ("Now it is all down: 'podium up' starts it.",
+         ["Now it is all down:", "    'podium up' starts it."]),
+        ("Left some files (podium diff 1a2b)", ["Left some files", "    (podium diff 1a2b)"]),
+    ],
+)  # fmt: skip
+def test_a_command_to_be_copied_is_never_broken(line: str, lines: list[str]) -> None:
+    assert text.wrapped(line, 27, 4) == lines
+
+
+def test_a_command_that_fits_on_no_line_stands_on_one_of_its_own() -> None:
+    command = "podium prompt --session 5e5510aa-0a4b-4c5d-9e6f-7a8b9c0d1e2f TEXT"
+
+    assert text.wrapped(f"  your turn: {command}", 40, 4) == ["  your turn:", command]
+    assert text.wrapped(f"Say '{command}' now.", 40, 4)[0] == "Say 'podium prompt --session"
