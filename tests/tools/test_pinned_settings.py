@@ -112,11 +112,90 @@ async def test_git_outside_of_any_says_what_it_always_says(tmp_path: Path) -> No
     assert done.returncode == 128 and b"not a git repository" in done.stderr
 
 
-async def test_nothing_is_left_of_a_pin(repository: Path, place: Path) -> None:
+async def test_looks_share_one_for_as_long_as_it_is_as_it_would_be_made(
+    repository: Path, place: Path
+) -> None:
     (repository / "a.txt").write_text("two\n")
 
     assert await git.dirty(repository) == ["a.txt"]
+    first = list(place.iterdir())
+    assert await git.dirty(repository) == ["a.txt"]
+    assert list(place.iterdir()) == first and len(first) == 1
+
+    (repository / ".git/new").touch()
+    assert await git.dirty(repository) == ["a.txt"]
+    then = list(place.iterdir())
+    assert len(then) == 1 and then != first
+
+    run_git(repository, "config", "core.fileMode", "false")
+    assert await git.dirty(repository) == ["a.txt"]
+    assert len(list(place.iterdir())) == 2
+
+
+async def test_what_writes_has_one_of_its_own_of_which_nothing_is_left(
+    repository: Path, place: Path
+) -> None:
+    await GitCall(f"{repository}").out("reset", "--hard", "--quiet")
+
     assert list(place.iterdir()) == []
+
+
+async def test_no_more_are_kept_than_have_room(
+    repository: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned_settings, "MOST_SHARED", 2)
+    for number in range(4):
+        run_git(repository, "config", "a.b", f"{number}")
+        await git.dirty(repository)
+
+    assert len(list(place.iterdir())) == 2
+
+
+def test_one_that_is_in_use_twice_is_let_go_once(repository: Path, place: Path) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+    one = PINS.make(found, b"")
+    assert PINS.let_go(one, wrote=False) == []
+    assert PINS.shared(found, b"") is one and PINS.shared(found, b"") is one
+    (repository / ".git/new").touch()
+
+    assert PINS.shared(found, b"") is None
+    assert PINS.let_go(one, wrote=False) == []
+    assert PINS.let_go(one, wrote=False) == [one]
+
+
+def test_two_that_were_made_at_once_are_one_afterwards(repository: Path, place: Path) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+    one, other = PINS.make(found, b""), PINS.make(found, b"")
+
+    assert PINS.let_go(one, wrote=False) == []
+    assert PINS.let_go(other, wrote=False) == [other]
+
+
+def test_one_that_is_as_it_should_be_takes_the_place_of_one_that_is_not(
+    repository: Path, place: Path
+) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+    old = PINS.make(found, b"")
+    PINS.let_go(old, wrote=False)
+    assert PINS.shared(found, b"") is old
+    (repository / ".git/new").touch()
+    new = PINS.make(found, b"")
+
+    assert PINS.let_go(new, wrote=False) == []
+    assert PINS.shared(found, b"") is new
+    assert PINS.let_go(old, wrote=False) == [old]
+
+
+def test_one_without_a_repository_is_not_used_again(repository: Path, place: Path) -> None:
+    found = repository_at(f"{repository}")
+    assert found is not None
+    one = PINS.make(found, b"")
+    (repository / ".git").rename(repository / "gone")
+
+    assert PINS.let_go(one, wrote=False) == [one]
 
 
 async def test_settings_hold_as_they_did(repository: Path, place: Path) -> None:

@@ -126,14 +126,17 @@ async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Look
     odd = next((key for key in named if "=" in key), None)
     if odd is not None:
         raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
-    pinned = await _in_thread(PINS.make, repository, listed.stdout)
+    wrote = writes(arguments)
+    pinned = None if wrote else PINS.shared(repository, listed.stdout)
+    if pinned is None:
+        pinned = await _in_thread(PINS.make, repository, listed.stdout)
     try:
         failpoint("git.pinned")
         yield _Looked(named, pinned.variables)
     finally:
-        let_go = partial(pinned.let_go, wrote=writes(arguments))
         with trio.CancelScope(shield=True):
-            await _in_thread(let_go)
+            for one in PINS.let_go(pinned, wrote=wrote):
+                await _in_thread(partial(one.remove, wrote=wrote))
 
 
 async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:

@@ -25,6 +25,7 @@ MOST_ENTRIES: Final = 1000
 """Of the directory that worktrees share; git itself makes a few dozen."""
 
 MOST_LISTINGS: Final = 64
+MOST_SHARED: Final = 16
 _SETTLED_NS: Final = 2_000_000_000
 _INCLUDES: Final = re.compile(r"include(if)?\.")
 _Stamp = tuple[tuple[int, int, int] | None, ...]
@@ -149,24 +150,36 @@ def _stamped(path: str) -> tuple[int, int, int] | None:
 
 
 class Pins:
-    """Makes what git is given in the place of what worktrees share, one directory for each git.
+    """Makes what git is given in the place of what worktrees share.
 
-    They lie below ``place``, where no agent writes; by default in a temporary directory.
+    They lie below ``place``, where no agent writes; by default in a temporary directory. Those that
+    only look share one of a repository, which is kept for the next.
     """
 
     def __init__(self) -> None:
         self._place: Path | None = None
         self._left: list[Path] = []
+        self._shared: dict[tuple[Repository, bytes], Pinned] = {}
 
     def keep_in(self, place: Path) -> None:
         """Make them there from now on. Blocks."""
         self._place = place
+        self._shared = {}
         self._left = list(place.iterdir()) if place.is_dir() else []
 
     def clear(self) -> None:
         """Remove what a killed process has left there, once its gits are over too. Blocks."""
         while self._left:
             shutil.rmtree(self._left.pop(), ignore_errors=True)
+
+    def shared(self, repository: Repository, listing: bytes) -> Pinned | None:
+        """The one for a look, where it is there and as it would be made now. Blocks for what is in
+        two directories."""
+        kept = self._shared.get((repository, listing))
+        if kept is None or not kept.is_as_made():
+            return None
+        kept.users += 1
+        return kept
 
     def make(self, repository: Repository, listing: bytes) -> Pinned:
         """Pin the settings of a repository to those of a listing. Blocks. Raises ``OSError``."""
@@ -175,42 +188,80 @@ class Pins:
         directory = Path(tempfile.mkdtemp(prefix="git-", dir=self._place))
         try:
             (directory / "config").write_bytes(settings_text(listing))
-            with os.scandir(repository.common) as entries:
-                names = [one.name for one in islice(entries, MOST_ENTRIES) if one.name not in _OWN]
+            names = _entries(repository.common)
             for name in names:
                 os.symlink(f"{repository.common}/{name}", f"{directory}/{name}")  # noqa: PTH211 - often
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
-        return Pinned(repository, directory, listing)
+        return Pinned(repository, directory, listing, names)
+
+    def let_go(self, pinned: Pinned, *, wrote: bool) -> list[Pinned]:
+        """Have one user less of it; returns those that are to be removed then. It is kept for the
+        next look where none ``wrote`` there. Blocks for what is in two directories."""
+        pinned.users -= 1
+        if pinned.users:
+            return []
+        if self._place is None or wrote or not pinned.is_as_made():
+            if self._shared.get(pinned.key) is pinned:
+                del self._shared[pinned.key]
+            return [pinned]
+        before = self._shared.get(pinned.key, pinned)
+        if before is not pinned:
+            if before.is_as_made():
+                return [pinned]
+            self._shared[pinned.key] = pinned
+            return [] if before.users else [before]
+        self._shared[pinned.key] = pinned
+        idle = [key for key, one in self._shared.items() if not one.users]
+        return [self._shared.pop(key) for key in idle[: max(0, len(self._shared) - MOST_SHARED)]]
 
 
 class Pinned:
-    """The settings of a repository, pinned: ``variables`` are those of a git that reads them."""
+    """The settings of a repository, pinned: ``variables`` are those of a git that reads them, of
+    which ``users`` are at work."""
 
-    def __init__(self, repository: Repository, directory: Path, listing: bytes) -> None:
+    def __init__(
+        self, repository: Repository, directory: Path, listing: bytes, names: frozenset[str]
+    ) -> None:
+        self.key = repository, listing
+        self.users = 1
         self._repository = repository
         self._directory = directory
+        self._names = names
         self.variables = {
             "GIT_DIR": repository.directory,
             "GIT_COMMON_DIR": f"{directory}",
             "GIT_WORK_TREE": _tree(repository, dict(settings_in(listing))),
         }
 
-    def let_go(self, *, wrote: bool) -> None:
-        """Remove it. What a git that ``wrote`` has newly made there goes where it belongs. Blocks;
-        raises ``OSError``."""
+    def is_as_made(self) -> bool:
+        """Whether all is linked to that worktrees share now, and nothing else is there."""
+        try:
+            now = _entries(self._repository.common), _entries(f"{self._directory}")
+        except OSError:
+            return False
+        return now == (self._names, self._names)
+
+    def remove(self, *, wrote: bool) -> None:
+        """Remove it. What a git that ``wrote`` has newly made there goes where it belongs. Blocks.
+        Raises ``OSError``."""
         try:
             with os.scandir(self._directory) as entries:
-                names = [(one.path, one.name, one.is_symlink()) for one in entries]
-            for path, name, is_link in names:
+                made = [(one.path, one.name) for one in entries if wrote and not one.is_symlink()]
+            for path, name in made:
                 target = f"{self._repository.common}/{name}"
-                if is_link or name == "config":
-                    os.unlink(path)  # noqa: PTH108 - often
-                elif wrote and name not in _OWN and not os.path.lexists(target):
+                if name not in _OWN and not os.path.lexists(target):
                     shutil.move(path, target)
         finally:
             shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _entries(directory: str) -> frozenset[str]:
+    """What is linked of a directory that worktrees share."""
+    with os.scandir(directory) as entries:
+        names = {one.name for one in islice(entries, MOST_ENTRIES)}
+    return frozenset(name for name in names - _OWN if not name.endswith(".lock"))
 
 
 def is_bare(repository: Repository, listing: bytes) -> bool:
