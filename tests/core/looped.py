@@ -50,6 +50,7 @@ class Looped:
         *,
         max_iterations: int = 10,
         commit: bool = False,
+        since: str | None = None,
         budget_usd: float | None = None,
         recipe: Recipe | None = None,
         served: tuple[str, ...] = (),
@@ -62,6 +63,7 @@ class Looped:
             max_iterations=max_iterations,
             tools=tools,
             commit=commit,
+            since=since,
             budget_usd=budget_usd,
             served=served,
         )

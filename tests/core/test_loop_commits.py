@@ -242,3 +242,28 @@ def test_words_before_the_turn_has_begun_wait() -> None:
     step = lc.Steered(words=(lf.Words("s1", "x"),))
 
     assert play.do(c.LoopStep, turn_id=play.turn.turn_id, step=step) == []
+
+
+# What earlier turns of a run have left.
+
+
+def test_it_is_committed_at_a_clean_end_though_the_turn_has_changed_nothing() -> None:
+    looped = Looped(commit=True, since="c0ffee")
+    looped.reply("Done.")
+
+    assert looped.due() == ls.Commit(checkpoint=False)
+    assert looped.loop.takes_earlier
+
+
+def test_it_is_left_where_no_commit_is_wanted_or_nobody_knows_where_head_was() -> None:
+    for looped in (Looped(commit=True), Looped(since="c0ffee")):
+        looped.reply("Done.")
+        assert isinstance(looped.loop.next, ls.Over)
+
+
+def test_it_is_left_where_the_work_came_to_no_good_end() -> None:
+    looped = Looped(commit=True, since="c0ffee", max_iterations=1)
+    looped.wrote()
+
+    assert looped.due() == ls.Commit(checkpoint=True)
+    assert not looped.loop.takes_earlier

@@ -109,6 +109,15 @@ def test_a_commit_that_a_hook_refuses_after_an_ask_does_not_call_the_model_back(
     assert looped.loop.commit == ls.CommitNote(state="refused", detail="badly formatted")
 
 
+def test_what_earlier_turns_have_left_is_not_committed_before_a_person_has_answered() -> None:
+    looped = Looped(served=SERVED, commit=True, since="c0ffee")
+
+    looped.says(ASKS)
+    looped.over(message="asked")
+
+    assert isinstance(looped.due(), ls.Over)
+
+
 def test_after_a_failed_write_a_call_is_skipped_as_all_else() -> None:
     looped = Looped(served=SERVED)
 

@@ -40,8 +40,8 @@ class NativeScenario(Scenario):
 
     @property
     def subject(self) -> str:
-        """The commit is the daemon's own, of what the last turn has changed and nothing else."""
-        return f"AI: created {NOTES}"
+        """The commit is the daemon's own, of all that the run has changed."""
+        return f"AI: created {LEDGER}, created {NOTES}"
 
     @property
     def ledger(self) -> list[str]:
@@ -51,9 +51,7 @@ class NativeScenario(Scenario):
     def _step(self, name: str) -> str:
         at = self.steps.index(name) + 1
         last = at == len(self.steps)
-        # Its commit is of what its last turn has changed, and of nothing else.
-        ends = '{ exit = "changes-committed", claims = "none" }'
-        edge = ends if last else f'{{ to = "{self.steps[at]}" }}'
+        edge = '{ exit = "changes-committed" }' if last else f'{{ to = "{self.steps[at]}" }}'
         return f"\n[steps.{name}]\n{BODY[name]}\n[steps.{name}.on]\n{_OUTCOMES[name]} = {edge}\n"
 
     @property

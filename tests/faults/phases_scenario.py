@@ -48,7 +48,7 @@ agreed = {{ to = "commit", requires = ["goal"] }}
 [steps.commit]
 %s
 [steps.commit.on]
-committed = {{ exit = "changes-committed", claims = "none" }}
+committed = {{ exit = "changes-committed" }}
 """
 _DOCUMENT = {"phase": "talk", "goal": GOAL}
 
@@ -111,6 +111,11 @@ class NativePhases(NativeScenario):
     def documents(self) -> dict[str, Any]:
         """What the run's own document has to say."""
         return _DOCUMENT
+
+    @property
+    def subject(self) -> str:
+        """The commit has what the talk has left, too."""
+        return f"AI: created {PLAN}.json, created {PLAN}.md and 2 more"
 
     @property
     def recipe(self) -> str:

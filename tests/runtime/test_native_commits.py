@@ -8,8 +8,17 @@ import pytest
 import trio
 
 from podiumd.tools import index_lock
-from tests.runtime.harness import running
-from tests.runtime.native_bench import BROKEN, DONE, PATCH, NativeMachine, act, report
+from tests.runtime.harness import Json, running
+from tests.runtime.native_bench import (
+    BROKEN,
+    DONE,
+    MENDED,
+    PATCH,
+    READ,
+    NativeMachine,
+    act,
+    report,
+)
 from tests.tools.git_repository import run_git
 
 
@@ -62,3 +71,146 @@ async def test_where_git_is_held_by_another_nothing_is_committed_and_that_comes_
     assert machine.subjects == ["Begin"]
     assert run_git(machine.project, "diff", "--cached", "--name-only") == ""
     assert machine.read() != BROKEN
+
+
+# -- a recipe whose last step commits --------------------------------------------------------------
+
+RECIPE = """
+format = 1
+id = "work"
+label = "Work"
+description = "Work, then commit"
+initial = "work"
+
+[steps.work]
+prompt = "Work on it."
+agent = "native"
+
+[steps.work.on]
+complete = { to = "commit" }
+
+[steps.commit]
+prompt = "Commit it."
+agent = "native"
+commits = true
+
+[steps.commit.on]
+committed = { exit = "changes-committed" }
+nothing-to-commit = { exit = "no-changes-to-commit" }
+"""
+COMPLETE = 'Done. {"outcome": "complete"}'
+COMMITTED = 'Done. {"outcome": "committed"}'
+NEW: Json = {"action": "write_file", "path": "new.txt", "content": "x\n"}
+BESIDE: Json = {"action": "run_command", "command": "echo y > beside.txt; rm test_calc.py"}
+NOTE: Json = {
+    "action": "patch",
+    "file": "calc.py",
+    "operations": [{"line": 1, "type": "insert", "content": ["# Adds."]}],
+}
+
+
+def after(words: str, *actions: Json, text: str = "") -> Json:
+    """What the model says where the last message has these words."""
+    return {"when": words, "text": text or act(*actions)}
+
+
+@pytest.fixture
+def work(machine: NativeMachine) -> str:
+    return machine.recipe(RECIPE, "work")
+
+
+def left(machine: NativeMachine) -> str:
+    return run_git(machine.project, "status", "--porcelain")
+
+
+async def test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_left(
+    machine: NativeMachine, work: str
+) -> None:
+    """Files that it does not touch itself, and its own lines on top of earlier ones."""
+    machine.replies(
+        after("Work on it", NEW, PATCH, BESIDE),
+        after("created new.txt", text=COMPLETE),
+        after("Commit it", NOTE),
+        after("patched calc.py", text=COMMITTED),
+    )
+    async with running(machine) as daemon:
+        ended = await daemon.ended(await daemon.start(work))
+
+    assert ended["exit"]["reason"] == "changes-committed"
+    assert machine.subjects[1:] == ["Begin"]
+    shown = run_git(machine.project, "show", "--format=", "--name-status", "HEAD")
+    assert shown.replace("\t", " ").splitlines() == [
+        "A beside.txt", "M calc.py", "A new.txt", "D test_calc.py"
+    ]  # fmt: skip
+    assert run_git(machine.project, "show", "HEAD:calc.py") == f"# Adds.\n{MENDED}".strip()
+    assert left(machine) == ""
+
+
+async def test_a_step_that_changes_nothing_itself_commits_it_too(
+    machine: NativeMachine, work: str
+) -> None:
+    machine.replies(
+        after("Work on it", NEW),
+        after("created new.txt", text=COMPLETE),
+        after("Commit it", text=COMMITTED),
+    )
+    async with running(machine) as daemon:
+        ended = await daemon.ended(await daemon.start(work))
+
+    assert ended["exit"]["reason"] == "changes-committed"
+    assert machine.subjects == ["AI: created new.txt", "Begin"]
+    assert left(machine) == ""
+
+
+async def test_where_nothing_is_left_nothing_is_said_of_a_commit(
+    machine: NativeMachine, work: str
+) -> None:
+    nothing = 'Done. {"outcome": "nothing-to-commit"}'
+    machine.replies(after("Work on it", text=COMPLETE), after("Commit it", text=nothing))
+    async with running(machine) as daemon:
+        run_id = await daemon.start(work)
+        ended = await daemon.ended(run_id)
+        *_, told = await daemon.events(run_id, "turn.ended")
+
+    assert ended["exit"]["reason"] == "no-changes-to-commit"
+    assert "nothing was committed" not in told["text"]
+    assert machine.subjects == ["Begin"]
+
+
+async def test_who_commits_in_the_step_has_chosen_what_is_committed(
+    machine: NativeMachine, work: str
+) -> None:
+    """What was left out is not committed behind their back: they are told of it, and remove it."""
+    choose: Json = {"action": "run_command", "command": "git add new.txt && git commit -q -m Mine"}
+    remove: Json = {"action": "run_command", "command": "git checkout -q test_calc.py; rm b*"}
+    machine.replies(
+        after("did not commit beside.txt, test_calc.py", remove),
+        after("Work on it", NEW, BESIDE),
+        after("created new.txt", text=COMPLETE),
+        after("Commit it", choose),
+        after("exit code 0", text=COMMITTED),
+    )
+    async with running(machine) as daemon:
+        ended = await daemon.ended(await daemon.start(work))
+
+    assert ended["exit"]["reason"] == "changes-committed"
+    assert machine.subjects == ["Mine", "Begin"]
+    assert left(machine) == ""
+
+
+async def test_work_that_came_to_no_good_end_takes_nothing_of_earlier_turns_along(
+    machine: NativeMachine, work: str
+) -> None:
+    machine.configure(max_iterations=2)
+    machine.replies(
+        after("Work on it", NEW),
+        after("created new.txt", text=COMPLETE),
+        after("Commit it", NOTE),
+        after("patched calc.py", READ),
+    )
+    async with running(machine) as daemon:
+        ended = await daemon.ended(await daemon.start(work))
+
+    assert ended["exit"]["class"] != "completed"
+    assert machine.subjects == ["AI: modified calc.py", "Begin"]
+    assert left(machine) == "?? new.txt"

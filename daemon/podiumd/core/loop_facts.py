@@ -22,7 +22,9 @@ class LoopSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """What holds for one turn, whatever is configured meanwhile.
 
     ``max_iterations`` counts replies of the model. ``budget_usd`` is what the turn may cost.
-    ``commit``: what it has changed becomes a commit at its end. ``tools`` are the names of the
+    ``commit``: what it has changed becomes a commit at its end. ``since`` is where HEAD was at its
+    beginning, empty for nowhere: what earlier turns of its run have left becomes part of that
+    commit, unless HEAD has moved; with ``None`` nothing of it does. ``tools`` are the names of the
     actions that there are, ``served`` those of Podium's own tools, which are actions too.
     """
 
@@ -31,6 +33,7 @@ class LoopSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     commit: bool = False
     budget_usd: float | None = None
     served: tuple[str, ...] = ()
+    since: str | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -180,9 +180,15 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
                 return None
         return None
 
+    @property
+    def takes_earlier(self) -> bool:
+        """Whether what earlier turns have left is part of the commit: where the work is done."""
+        done = self.ending is not None and self.ending.kind == "done" and not self.asked
+        return done and self.settings is not None and self.settings.since is not None
+
     def _commit_is_due(self, settings: lf.LoopSettings) -> bool:
         """Once at the end; a hook that has refused this very work would do so again."""
-        wanted = settings.commit and bool(self.files)
+        wanted = settings.commit and (bool(self.files) or self.takes_earlier)
         return wanted and self.commit is None and self.refused is None
 
 

@@ -100,7 +100,9 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     of the session's lock file which the agent process inherits, ``tree_fd`` that of the working
     tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
     ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
-    ``commits``: an agent that makes commits itself may commit what this turn has changed.
+    ``commits``: an agent that makes commits itself may commit what this turn has changed, and with
+    ``foreign`` what earlier turns of its run have left: all but those paths, from the tree's top,
+    which were uncommitted when the run began.
     ``served`` are the tools that Podium serves in this turn (``changing``: other turns of the
     session are served others), and ``hooks`` where it wants to be
     asked; with a ``tools_server`` the agent is to reach these tools by that, not through the
@@ -131,6 +133,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     script: dict[str, Any] | None = None
     ledger: Ledger | None = None
     commits: bool = False
+    foreign: tuple[str, ...] | None = None
     served: tuple[ToolSpec, ...] = ()
     changing: bool = False
     hooks: tuple[HookPoint, ...] = ()

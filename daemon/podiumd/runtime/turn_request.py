@@ -75,6 +75,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         idle_timeout_seconds=agent.idle_timeout_seconds,
         ledger=LoopLedger(actor, intent.turn_id),
         commits=state.recipe is None or (state.current is not None and state.current.commits),
+        foreign=_foreign(state),
         served=served,
         changing=state.recipe is not None and phase_served.changes(state.recipe),
         tools_server=server,
@@ -88,6 +89,14 @@ def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.Too
     if not intent.served:
         return ()
     return tuple(spec for spec in phase_tools.specs(state) if spec.name in intent.served)
+
+
+def _foreign(state: RunState) -> tuple[str, ...] | None:
+    """What was uncommitted when the run of a recipe began; ``None`` where that is not known."""
+    base = state.base
+    if state.recipe is None or base is None or base.problem or base.more or not base.repository:
+        return None
+    return tuple(base.uncommitted)
 
 
 def _schema(state: RunState) -> dict[str, object] | None:

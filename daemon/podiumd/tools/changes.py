@@ -28,6 +28,7 @@ from podiumd.tools.originals import Originals
 MOST_CHANGES = 500
 """Files that one command is said to have changed; it is told that there were more."""
 MOST_FILES = 20_000
+_AT_ONCE = MOST_CHANGES + 1
 MOST_KEPT_BYTES, LARGEST_KEPT = 64 * 1024 * 1024, 16 * 1024 * 1024
 LINK_MODE, PLAIN_MODE, PROGRAM_MODE = "120000", "100644", "100755"
 """What git calls a symbolic link, whose content is what it says; a file; one to be executed."""
@@ -114,11 +115,29 @@ class TreeWatch:
         after = await self.snapshot() if before is not None else None
         if before is None or after is None:
             return (), 0
+        changes = await self._changes(before, after, MOST_CHANGES + 1)
+        named = [change for change in changes if _is_text(change.path)][:MOST_CHANGES]
+        return tuple(named), len(changes) - len(named)
+
+    async def uncommitted(self, head: str) -> tuple[str, tuple[FileChange, ...]]:
+        """What differs from the commit ``head``, and the root's own path in the tree; nothing
+        where another is checked out. Raises ``GitError``."""
+        now = await self.snapshot()
+        if now is None and self.trouble:
+            raise GitError(self.trouble)
+        if now is None or now.head != head:
+            return "", ()
+        changes = await self._changes(Snapshot(head, now.prefix, {}), now, MOST_FILES)
+        return now.prefix, tuple(change for change in changes if _is_text(change.path))
+
+    async def _changes(self, before: Snapshot, after: Snapshot, most: int) -> list[FileChange]:
         gone = [name for name in before.dirty if name not in after.dirty]
         now = after.dirty | await trio.to_thread.run_sync(self._digests, gone)
         clean = [name for name in now if name not in before.dirty]
-        was = before.dirty | await self._committed(before, clean[: MOST_CHANGES + 1])
-        changes = [
+        was = dict(before.dirty)
+        for start in range(0, min(len(clean), most), _AT_ONCE):
+            was |= await self._committed(before, clean[start : min(start + _AT_ONCE, most)])
+        return [
             FileChange(
                 path=name,
                 before=was.get(name, _ABSENT).digest,
@@ -128,8 +147,6 @@ class TreeWatch:
             for name in now
             if was.get(name, _ABSENT) != now[name]
         ]
-        named = [change for change in changes if _is_text(change.path)][:MOST_CHANGES]
-        return tuple(named), len(changes) - len(named)
 
     def _digests(self, names: Iterable[str]) -> dict[str, Seen]:
         inside: dict[str, bool] = {"": True}

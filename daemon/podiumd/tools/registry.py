@@ -23,6 +23,8 @@ from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit_identity import unknown_committer
 from podiumd.tools.commit_record import RECORD as COMMIT_RECORD
 from podiumd.tools.confined_filters import ConfinedFilters
+from podiumd.tools.earlier_turns import Earlier, with_earlier
+from podiumd.tools.git import GitError
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.sandbox import Enclosure, SandboxRefused
 from podiumd.tools.search import search
@@ -76,15 +78,27 @@ class Toolbox:
             return _failed(tool, f"{error}")
 
     async def commit(
-        self, changes: tuple[FileChange, ...], *, run_id: str, note: str = ""
+        self,
+        changes: tuple[FileChange, ...],
+        *,
+        run_id: str,
+        note: str = "",
+        earlier: Earlier | None = None,
     ) -> Committed:
-        """Commit what this turn has changed; see ``commit_changes``."""
+        """Commit what this turn has changed, and what ``earlier`` ones have left; see
+        ``commit_changes``."""
         context = self._context
         root = context.workspace.root
         try:
             enclosure, _ = await context.sandbox.enclose(root, context.scratch)
         except SandboxRefused as error:
             return Committed(state="failed", detail=f"nothing was committed: {error}")
+        if earlier is not None:
+            self._watch.confines = self._confines(enclosure)
+            try:
+                changes = await with_earlier(self._watch, changes, earlier)
+            except (GitError, OSError) as error:
+                return Committed(state="failed", detail=f"nothing was committed: {error}")
         hooks = Hooks(
             environment=self._environment(),
             turn_id=context.turn_id,

@@ -92,6 +92,8 @@ def test_the_sandbox_is_told() -> None:
 def test_whether_changes_are_committed_is_told() -> None:
     assert "Podium commits the files that you changed" in text_of()
     assert "Nothing is committed for you" in text_of(commits=False)
+    assert "earlier steps of this run have left" in text_of(earlier=True)
+    assert "earlier steps" not in text_of()
 
 
 def test_a_tool_of_another_kind_is_described_by_its_own_words() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -23,7 +24,9 @@ from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.system_text import Offered, system_text
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.work import Work
+from podiumd.tools import git
 from podiumd.tools.boundary import RECORD, Placeholders
+from podiumd.tools.git import GitError
 from podiumd.tools.line_up import LineUp
 from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Toolbox, ToolContext
@@ -69,6 +72,8 @@ async def assemble(
     alone = settings.sandbox == "auto" and program is None
     past = past_turns(session.rows, request.turn_id)
     offered = [tool for tool in toolbox.tools.values() if rules.offers(tool.name, tool.risk)]
+    changing = any(tool.risk != "read" for tool in offered)
+    since = await _head(context) if commits and changing and request.foreign is not None else None
     system = system_text(
         directory=f"{context.workspace.root}",
         offered=[
@@ -78,6 +83,7 @@ async def assemble(
         mode=mode,
         sandboxed=program is not None,
         commits=commits,
+        earlier=since is not None,
         extra=request.system_prompt or "",
     )
     return Work(
@@ -109,9 +115,17 @@ async def assemble(
             served=tuple(tool.name for tool in request.served),
             commit=commits,
             budget_usd=request.max_budget_usd,
+            since=since,
         ),
         lambda tell: open_model(settings, shop.environ, tell=tell, model=request.model),
     )
+
+
+async def _head(context: ToolContext) -> str | None:
+    """Where HEAD is, empty for nowhere; ``None`` where git does not tell."""
+    with suppress(GitError):
+        return await git.head(context.workspace.root) or ""
+    return None
 
 
 def _warnings(fault: str, *, first: bool) -> list[str]:

@@ -131,6 +131,10 @@ _MODES: Final[dict[Mode, str]] = {
     "read-only": "You can look, but nothing is written and no command is run in this turn.",
 }
 
+_EARLIER = """\
+- What earlier steps of this run have left uncommitted is committed with that, unless you make a
+  commit yourself. Remove what does not belong into one, or let git ignore it."""
+
 
 def system_text(
     *,
@@ -139,13 +143,15 @@ def system_text(
     mode: Mode,
     sandboxed: bool,
     commits: bool,
+    earlier: bool = False,
     extra: str = "",
 ) -> str:
     """The system text of a turn; it is the same for all requests of the turn.
 
     ``directory`` is the working directory; ``offered`` the actions of the turn, no others are
     spoken of; ``sandboxed`` says whether commands run in a sandbox, ``commits`` whether changes
-    become a commit at the end; ``extra`` are instructions of the person's or the recipe's own.
+    become a commit at the end, ``earlier`` those of earlier steps too; ``extra`` are instructions
+    of the person's or the recipe's own.
     """
     names = {tool.name for tool in offered}
     able = [words for name, words in _CAPABILITIES.items() if name in names]
@@ -165,6 +171,7 @@ def system_text(
     guidelines = _GUIDELINES.replace("{changes}", changes + tests)
     sections.append(f"GUIDELINES\n{guidelines}")
     rules = _rules(names, mode, sandboxed, commits)
+    rules += [_EARLIER] if earlier else []
     sections += ["RULES OF THIS TURN\n" + "\n".join(rules)] if rules else []
     sections += [f"WORKING DIRECTORY\n{directory}"] if able else []
     if extra.strip():

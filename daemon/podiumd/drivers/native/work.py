@@ -35,6 +35,7 @@ from podiumd.drivers.native.people import People
 from podiumd.drivers.native.rows import TurnRows, said
 from podiumd.drivers.native.transcript import Row, SessionFile
 from podiumd.tools.disk import is_full
+from podiumd.tools.earlier_turns import Earlier
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.registry import Toolbox
 from podiumd.tools.workspace import Refused
@@ -240,14 +241,20 @@ class Work:
     async def _commit(self, checkpoint: bool) -> None:
         failpoint("commit.before-make")
         await self._people.show("status", "committing")
+        loop = self._ledger.loop
         made = await self._toolbox.commit(
-            self._ledger.loop.changes,
+            loop.changes,
             run_id=self._request.run_id,
-            note=CHECKPOINT if checkpoint else summary(self._ledger.loop)[:MOST_OF_SUMMARY],
+            note=CHECKPOINT if checkpoint else summary(loop)[:MOST_OF_SUMMARY],
+            earlier=self._earlier(loop),
         )
         failpoint("commit.after-make")
         over = lc.CommitOver(state=made.state, sha=made.sha, detail=made.detail)
         await self._ledger.record(over)
+
+    def _earlier(self, loop: ls.LoopState) -> Earlier | None:
+        since = loop.settings.since if loop.settings is not None and loop.takes_earlier else None
+        return None if since is None else Earlier(since, frozenset(self._request.foreign or ()))
 
     async def _stopped(self, kind: EndKind, detail: str) -> TurnReport:
         """End a turn that is not decided to be over."""
@@ -315,7 +322,7 @@ def closing_words(loop: ls.LoopState, commits: bool) -> str:
     ``commits``: somebody may expect a commit; else there is nothing to say.
     """
     if loop.commit is not None and loop.commit.state != "refused":
-        return loop.commit.detail
+        return loop.commit.detail if loop.files or loop.commit.state != "nothing" else ""
     if not (commits and loop.files):
         return ""
     files = ", ".join(f"{kind} {path}" for path, kind in loop.files)

@@ -1,0 +1,110 @@
+"""What earlier turns of a run have left is committed before what a turn has changed itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podiumd.tools.changes import TreeWatch
+from podiumd.tools.earlier_turns import Earlier, with_earlier
+from podiumd.tools.git import GitError
+from tests.tools.turn_repository import TEN, Turn
+
+
+@pytest.fixture
+def turn(tmp_path: Path) -> Turn:
+    return Turn(tmp_path)
+
+
+async def commit_all(turn: Turn, *foreign: str) -> str:
+    """Commit with what was left; what is in the commit."""
+    watch = TreeWatch(turn.root, turn.originals)
+    earlier = Earlier(turn.first, frozenset(foreign))
+    turn.changes[:] = await with_earlier(watch, tuple(turn.changes), earlier)
+    done = await turn.commit()
+    assert done.state in ("committed", "nothing"), done.detail
+    return turn.git("show", "--format=", "--name-status", "HEAD").replace("\t", " ")
+
+
+async def test_both_are_in_the_commit(turn: Turn) -> None:
+    turn.write("a.py", f"{TEN}earlier\n")
+    turn.write("sub/new.py", "x\n")
+    (turn.top / "b.py").unlink()
+    turn.change("a.py", f"now\n{TEN}earlier\n")
+
+    assert await commit_all(turn) == "M a.py\nD b.py\nA sub/new.py"
+    assert turn.shown("a.py") == f"now\n{TEN}earlier"
+    assert turn.git("status", "--porcelain") == ""
+
+
+async def test_what_a_person_had_when_the_run_began_stays_theirs(turn: Turn) -> None:
+    """And the turn's own lines in it are committed alone."""
+    turn.write("a.py", f"{TEN}theirs\n")
+    turn.write("b.py", "theirs\n")
+    turn.write("new.py", "x\n")
+    turn.change("a.py", f"now\n{TEN}theirs\n")
+
+    assert await commit_all(turn, "a.py", "b.py") == "M a.py\nA new.py"
+    assert turn.shown("a.py") == f"now\n{TEN}".strip()
+    assert turn.git("status", "--porcelain") == "M a.py\n M b.py"
+
+
+async def test_below_the_top_of_the_tree_it_is_what_lies_there(turn: Turn) -> None:
+    turn.write("sub/theirs.py", "x\n")
+    turn.write("sub/ours.py", "x\n")
+    turn.write("b.py", "elsewhere\n")
+    turn.root = turn.top / "sub"
+
+    assert await commit_all(turn, "sub/theirs.py") == "A sub/ours.py"
+
+
+async def test_what_comes_to_nothing_is_no_commit(turn: Turn) -> None:
+    turn.write("a.py", "earlier\n")
+    turn.write("b.py", "b\n")
+    turn.change("a.py", TEN)
+
+    await commit_all(turn)
+
+    assert turn.git("rev-parse", "HEAD") == turn.first
+
+
+async def test_of_more_files_than_a_command_is_said_to_change_all_are_committed(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("podiumd.tools.changes._AT_ONCE", 2)
+    monkeypatch.setattr("podiumd.tools.changes.MOST_CHANGES", 1)
+    turn.write("a.py", "x\n")
+    turn.write("b.py", "x\n")
+    turn.write("c.py", "x\n")
+
+    assert await commit_all(turn) == "M a.py\nM b.py\nA c.py"
+
+
+async def test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all(turn: Turn) -> None:
+    turn.write("b.py", "x\n")
+    turn.git("commit", "-q", "--allow-empty", "-m", "chosen")
+    turn.change("a.py", "x\n")
+
+    assert await commit_all(turn) == "M a.py"
+
+
+async def test_before_the_first_commit_of_a_repository_all_is_new(turn: Turn) -> None:
+    turn.git("update-ref", "-d", "HEAD")
+    turn.git("read-tree", "--empty")
+    turn.first = ""
+
+    assert await commit_all(turn) == "A a.py\nA b.py"
+
+
+async def test_what_git_says_against_a_look_is_raised(turn: Turn) -> None:
+    (turn.top / ".git/index").write_text("torn")
+
+    with pytest.raises(GitError):
+        await commit_all(turn)
+
+
+async def test_outside_of_a_repository_there_is_nothing(tmp_path: Path, turn: Turn) -> None:
+    watch = TreeWatch(tmp_path, turn.originals)
+
+    assert await with_earlier(watch, (), Earlier("", frozenset())) == ()
