@@ -137,6 +137,18 @@ def test_a_script_is_found_from_where_the_person_is(
 NO_LOGIN = "claude is not logged in: run 'claude' in a terminal of the daemon's machine and log in"
 
 
+def test_who_follows_a_run_is_told_that_it_is_to_pause_and_how_it_goes_on(
+    daemon: FakeDaemon,
+) -> None:
+    stop, paused = event(3, "stop.intended", how="pause"), event(4, "run.paused", why="requested")
+    recipe_daemon(daemon, started(), entered(2), stop, paused, ended(5))
+
+    said = podium(daemon, "run", "fix-it", "--cwd", "/tmp").stdout
+
+    assert "⏸ will pause at the end of its turn, command or check\n" in said
+    assert f"⏸ paused (requested); to go on: podium resume {RUN_ID[:8]}\n" in said
+
+
 def failed_for_want_of_a_login() -> list[stories.Json]:
     end = ended(3, "error")
     end["data"]["run"]["exit"] |= {"reason": "error", "detail": NO_LOGIN}
