@@ -105,7 +105,7 @@ async def test_a_run_that_cannot_look_at_its_tree_at_the_start_ends_with_git_s_w
         run_id = await daemon.start(once, working_directory=str(repository))
         run = await daemon.ended(run_id)
         assert run["exit"]["reason"] == "error"
-        assert "git status" in run["exit"]["detail"]
+        assert "index file smaller than expected" in run["exit"]["detail"]
         assert machine.agent.turns == [] and fields_of(daemon.logged, "Run fault") == []
 
 
