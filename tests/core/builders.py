@@ -150,6 +150,11 @@ class Play:
         """Every fact of a kind so far."""
         return [fact for fact in self.facts if isinstance(fact, kind)]
 
+    @property
+    def history(self) -> list[f.EdgeTaken]:
+        """How each visit of a step ended."""
+        return self.all(f.EdgeTaken)
+
     def last(self, kind: type[Kind]) -> Kind:
         return self.all(kind)[-1]
 

@@ -112,7 +112,7 @@ def test_what_is_not_so_goes_back_to_the_agent_with_what_was_seen() -> None:
     assert prompt.endswith("Your possible outcomes for this step: committed, other")
     play.say("committed")
     play.do(c.Proceed, look=COMMITTED)
-    assert (play.reason, play.state.history[0].attempts) == ("changes-committed", 2)
+    assert (play.reason, play.history[0].attempts) == ("changes-committed", 2)
 
 
 def test_what_stays_untrue_ends_the_run_as_failed_checks_do() -> None:

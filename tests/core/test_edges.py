@@ -29,7 +29,7 @@ def test_an_outcome_leads_to_the_next_step() -> None:
         *("review", None),
     )
     assert (edge.source, edge.attempts) == ("text", 1)
-    assert play.state.history[0].step == "work"
+    assert play.history[0].step == "work"
     assert play.state.claim is None
 
 
@@ -51,7 +51,7 @@ def test_other_always_has_an_edge_and_its_description_is_the_detail() -> None:
 
     assert play.reason == "user-provided-other"
     assert play.last(f.RunEnded).exit.detail == "Something else"
-    assert play.state.history[0].description == "Something else"
+    assert play.history[0].description == "Something else"
 
 
 def test_the_structured_answer_is_told_from_words() -> None:
@@ -79,7 +79,7 @@ def test_a_check_that_passes_lets_the_outcome_stand() -> None:
     play = Play(checked({"complete": to("rest")}))
 
     assert play.say("complete") == ["turn.ended", "outcome.parsed"]
-    assert play.state.history == ()
+    assert play.history == []
     assert play.do(c.Proceed) == []
     assert play.check(seconds=2.0) == ["check.ended", "edge.taken"]
     assert play.last(f.CheckEnded).run == ("make", "lint")
@@ -204,4 +204,4 @@ def test_a_restart_begins_anew_in_a_fresh_session_and_keeps_what_was_spent() -> 
     assert play.state.cost_usd == 0.75
     play.say("ready")
     assert play.begin().turn.session_id == play.state.main_session
-    assert [visit.visit for visit in play.state.history] == [1, 1, 1]
+    assert [visit.visit for visit in play.history] == [1, 1, 1]

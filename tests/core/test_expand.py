@@ -169,7 +169,7 @@ def test_a_conversation_can_be_called_and_shares_what_it_saves() -> None:
     talk.begin()
 
     assert (talk.state.step, talk.turn.prompt.splitlines()[0]) == ("work", "Build a boat.")
-    assert [visit.step for visit in talk.state.history] == ["talk.talk", "talk.rest"]
+    assert [visit.step for visit in talk.history] == ["talk.talk", "talk.rest"]
     assert talk.last(f.EdgeTaken).returns == ("talk",)
     assert talk.state.details["talk"] == "Bye."
 

@@ -69,6 +69,12 @@ def folded(log: Path = LOG) -> dict[str, RunState]:
     return states
 
 
+def ends_of(run: str, log: Path) -> list[f.EdgeTaken]:
+    """How each visit of a run's steps ended."""
+    facts = [f.decode(json.dumps(row["fact"]).encode()) for row in rows(log) if row["run"] == run]
+    return [fact for fact in facts if isinstance(fact, f.EdgeTaken)]
+
+
 def test_the_log_of_the_first_release_holds_every_kind_of_fact() -> None:
     assert {row["fact"]["type"] for row in rows()} == FIRST_NAMES
 
@@ -104,12 +110,13 @@ def test_the_log_of_the_first_release_folds_to_what_its_runs_came_to() -> None:
         "stalled": "max-total-steps",
     }
     recipe = states["recipe"]
-    assert [(visit.step, visit.outcome, visit.attempts) for visit in recipe.history] == [
+    assert [(visit.step, visit.outcome, visit.attempts) for visit in ends_of("recipe", LOG)] == [
         ("work", "checks-failed", 1),
         ("work", "complete", 2),
         ("review", "issues-found", 1),
         ("commit", "committed", 1),
     ]
+    assert (recipe.edges, recipe.outcome) == (4, "committed")
     assert (recipe.turns, recipe.cost_usd) == (8, 1.75)
     assert recipe.always == {"Bash"}
     assert recipe.start.worktree is not None
@@ -151,7 +158,7 @@ def test_the_log_of_conversations_folds_to_what_they_came_to() -> None:
     assert whole.exit is not None
     assert whole.exit.reason == "conversation-complete"
     assert whole.ctx == {"goal": "A boat", "people": ["Ada"], "size": 3, "notes": []}
-    assert [visit.outcome for visit in whole.history][:2] == ["agreed", "ready"]
+    assert [visit.outcome for visit in ends_of("whole", TALK_LOG)][:2] == ["agreed", "ready"]
     assert asked.open_questions[0].columns[0]["name"] == "who"
     assert half.turn is not None
     assert half.turn.transition is not None

@@ -73,5 +73,5 @@ def test_a_run_tells_its_name_and_all_its_sessions() -> None:
     view = views.run_view(play.state)
 
     assert view["name"] == "Sample"
-    assert view["sessions"] == [view["main_session_id"], view["session_id"]]
+    assert list(play.state.sessions) == [view["main_session_id"], view["session_id"]]
     assert views.event_data(play.facts[0])["name"] == "Sample"

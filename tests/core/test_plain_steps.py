@@ -17,7 +17,7 @@ def test_a_command_is_intended_before_it_runs_and_its_exit_status_is_the_outcome
     assert play.last(f.CommandIntended).run == ("make", "all")
     assert play.state.next == f.Move(kind="run")
     assert play.ran() == ["command.ended", "edge.taken", "run.ended"]
-    assert (play.reason, play.state.history[0].source) == ("changes-committed", "command")
+    assert (play.reason, play.history[0].source) == ("changes-committed", "command")
 
 
 def test_a_command_that_fails_goes_its_own_way_and_hands_on_what_it_said() -> None:
@@ -29,13 +29,13 @@ def test_a_command_that_fails_goes_its_own_way_and_hands_on_what_it_said() -> No
     assert play.ran(False, tail="no rule to make target") == ["command.ended", "edge.taken"]
     play.begin()
     assert play.turn.prompt.startswith("Mend it: no rule to make target")
-    assert play.state.history[0].description == "make all: exit status 1"
+    assert play.history[0].description == "make all: exit status 1"
 
 
 def test_a_command_that_did_not_end_by_itself_is_said_to_have_not() -> None:
     play = Play(a_recipe({"build": a_command()}))
     play.ran(False, exit_status=None)
-    assert play.state.history[0].description == "make all: did not end"
+    assert play.history[0].description == "make all: did not end"
 
 
 def test_values_stay_one_argument_whatever_is_in_them() -> None:
@@ -207,7 +207,7 @@ def test_a_question_leads_where_its_answer_says() -> None:
     play.answer("code", note="only the parser")
     play.begin()
     assert play.turn.prompt.startswith("Work on it. only the parser")
-    assert (play.state.history[0].outcome, play.state.history[0].source) == ("code", "person")
+    assert (play.history[0].outcome, play.history[0].source) == ("code", "person")
 
 
 def test_yes_and_no_have_their_words_and_no_without_an_edge_declines() -> None:

@@ -84,7 +84,7 @@ def test_white_space_and_how_long_something_took_are_no_news(first: str, second:
 
 def findings(detail: str) -> str:
     """What of a visit's findings is compared."""
-    ended = standing(1, "bad", "text", detail, TREE)
+    ended = standing("work", "bad", "text", detail, TREE)
     assert ended is not None
     return ended.findings
 

@@ -156,7 +156,7 @@ def test_the_last_phase_ends_the_run() -> None:
         "conversation-complete",
         "Conversation complete",
     )
-    assert [visit.outcome for visit in talk.state.history] == [
+    assert [visit.outcome for visit in talk.history] == [
         *("agreed", "ready", "written"),
         "conversation-complete",
     ]
@@ -351,7 +351,7 @@ def test_a_phase_is_added_by_data_alone() -> None:
         talk.answers()
     talk.go()
 
-    assert [visit.step for visit in talk.state.history] == [
+    assert [visit.step for visit in talk.history] == [
         *("goal", "setup", "design", "review", "design", "review", "end"),
     ]
     assert talk.all(f.TurnIntended)[3].system == "You review A boat."

@@ -79,7 +79,7 @@ def test_a_plain_prompt_goes_out_byte_for_byte_and_ends_turn_complete() -> None:
     assert play.turn.prompt == text
     assert (play.turn.outcomes, play.turn.step, play.turn.purpose) == ((), None, "prompt")
     assert play.reply('{"outcome": "complete"}') == ["turn.ended", "run.ended"]
-    assert (play.reason, play.state.history) == ("turn-complete", ())
+    assert (play.reason, play.history) == ("turn-complete", [])
 
 
 def test_a_session_lost_before_the_run_began_ends_it() -> None:
@@ -210,7 +210,7 @@ def test_a_reply_without_an_outcome_is_asked_for_again_in_the_same_visit() -> No
     assert (play.turn.attempt, play.turn.visit, play.turn.session_id) == (2, 1, SESSION)
     assert play.state.step_count == 1
     play.say("complete")
-    assert play.state.history[0].attempts == 2
+    assert play.history[0].attempts == 2
 
 
 @pytest.mark.parametrize(("retries", "replies"), [(3, 4), (1, 2)])

@@ -60,7 +60,7 @@ def test_a_run_goes_from_its_start_to_its_exit() -> None:
         play.say(outcome)
 
     assert play.reason == "changes-committed"
-    assert [(visit.step, visit.visit) for visit in play.state.history] == [
+    assert [(visit.step, visit.visit) for visit in play.history] == [
         ("work", 1),
         ("review", 1),
         ("fix", 1),
@@ -232,7 +232,7 @@ def test_no_at_a_gate_ends_the_run() -> None:
 
     assert play.answer("no") == ["question.closed", "edge.taken", "run.ended"]
     assert play.last(f.RunEnded).exit.message == "Recipe stopped: declined at work"
-    assert (play.state.history[0].outcome, play.state.history[0].source) == ("declined", "person")
+    assert (play.history[0].outcome, play.history[0].source) == ("declined", "person")
 
 
 def test_no_at_a_gate_follows_its_edge_and_the_note_is_the_detail() -> None:

@@ -240,6 +240,12 @@ class PodiumDaemon:
         async with self.follow(run_id) as feed:
             return await feed.end()
 
+    async def only_run(self) -> Json:
+        """The one run of a recipe that there is, with its history."""
+        (listed,) = await self.rpc("runs.list")
+        run: Json = await self.rpc("runs.get", run_id=listed["run_id"])
+        return run
+
     @asynccontextmanager
     async def running(self, recipe: str, where: Path, **more: Any) -> AsyncIterator[Feed]:
         """Start a recipe and follow it; the first event is read."""

@@ -116,8 +116,9 @@ class Feed:
         raise AssertionError(f"no {type} {data} came, but {self.types}")
 
     async def end(self) -> Json:
-        """Read on to the end and return the run."""
-        run: Json = (await self.until("run.ended"))["run"]
+        """Read on to the end and return the run, with its history."""
+        ended = (await self.until("run.ended"))["run"]
+        run: Json = await self._connection.call("runs.get", {"run_id": ended["run_id"]})
         return run
 
     @property

@@ -29,7 +29,7 @@ async def test_an_error_of_the_api_ends_the_run_and_is_named(
 ) -> None:
     model_server.load({"default": failing(status, kind, "The model says no.")})
     said = await podium.cli("run", podium.machine.recipe("loop", LOOP), cwd=repo.path)
-    (run,) = await podium.rpc("runs.list")
+    run = await podium.only_run()
     assert said.code == 1 and "✗ Recipe failed: agent invocation error (error)" in said.out
     assert (run["exit"]["reason"], run["exit"]["category"]) == ("error", "error")
     assert str(status) in run["exit"]["detail"], run["exit"]
@@ -74,7 +74,7 @@ async def test_who_is_not_logged_in_is_told_once_what_to_do(
         recipe = machine.recipe("loop", LOOP)
         ran = await podium.cli("run", recipe, cwd=repo.path)
         asked = await podium.cli("prompt", "hi", cwd=repo.path)
-        (run,) = await podium.rpc("runs.list")
+        run = await podium.only_run()
     assert run["exit"]["reason"] == "error"
     told = "claude is not logged in: run 'claude' in a terminal of the daemon's machine and log in"
     for said in (ran, asked):

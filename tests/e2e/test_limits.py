@@ -43,7 +43,7 @@ async def test_a_limit_of_steps_stops_before_the_step_that_would_exceed_it(
     model_server.load(NEVER_GOOD)
     recipe = podium.machine.recipe("loop", LOOP.replace("max_total_steps = 6", limit))
     said = await podium.cli("run", recipe, cwd=repo.path)
-    (run,) = await podium.rpc("runs.list")
+    run = await podium.only_run()
     assert said.code == 3 and f"⚠ {message} ({reason})" in said.out
     assert "podium run loop" in said.out, "how to run it again"
     assert [visit["step"] for visit in run["history"]] == steps and run["turns"] == len(steps)
@@ -81,7 +81,7 @@ async def test_a_review_that_finds_the_same_in_the_same_tree_is_pointed_out_as_i
         f"⚠ no progress: visit {visit} of 'code-review' ended as visit 1 did, {same}"
         for visit in (2, 3)
     ]
-    (run,) = await podium.rpc("runs.list")
+    run = await podium.only_run()
     shown = await podium.cli("runs", "show", run["run_id"])
     assert "⚠ no progress: visit 3 of 'code-review'" in shown.out
     assert [(line["step"], line["visit"]) for line in podium.logged("No progress")] == [

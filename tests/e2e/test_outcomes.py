@@ -75,7 +75,7 @@ async def test_replies_that_are_never_json_end_the_run_as_an_error(
     model_server.load({"default": PRAYER})
     recipe = podium.machine.recipe("loop", LOOP.replace("max_total_steps = 6", limits))
     said = await podium.cli("run", recipe, cwd=repo.path)
-    (run,) = await podium.rpc("runs.list")
+    run = await podium.only_run()
     assert said.code == 1
     assert "✗ Recipe failed: could not parse agent response (orchestration-error)" in said.out
     assert run["exit"]["category"] == run["exit"]["class"] == "error"
@@ -110,7 +110,7 @@ async def test_other_without_an_edge_hands_the_run_to_its_person(
 ) -> None:
     model_server.load({"default": word("other", otherDescription="Which of the two shops?")})
     said = await podium.cli("run", podium.machine.recipe("loop", LOOP), cwd=repo.path)
-    (run,) = await podium.rpc("runs.list")
+    run = await podium.only_run()
     assert said.code == 4
     assert "⚠ Recipe exited by user choice (user-provided-other)" in said.out
     assert (run["exit"]["category"], run["exit"]["class"]) == ("completed", "needs-user")

@@ -54,7 +54,7 @@ async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_an
     assert repo.subjects == ["Open a shop", "Begin"] and repo.git("rev-parse", "HEAD~1") == before
     assert repo.git("show", "HEAD:shop.py") == "price = 2"
     assert repo.git("status", "--porcelain") == ""
-    (run,) = await podium.rpc("runs.list", active=False)
+    run = await podium.only_run()
     assert [visit["step"] for visit in run["history"]] == WALK
     assert run["turns"] == len(WALK)
     prompts = podium.machine.prompts(run["session_id"], repo.path)

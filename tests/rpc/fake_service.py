@@ -181,7 +181,7 @@ class FakeService:
         self._note("start_run", request)
         return {"run_id": "run-2"}
 
-    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False, whole: bool = False) -> Json:
         return self._run("get_run", run_id)
 
     async def run_diff(self, run_id: str, patch: bool) -> Json:

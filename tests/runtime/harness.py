@@ -221,7 +221,7 @@ class Daemon:
         actor = self.runs.get(run_id)
         if actor is not None:
             await actor.done.wait()
-        run = await self.service.get_run(run_id)
+        run = await self.service.get_run(run_id, whole=True)
         assert run["status"] == "ended"
         return run
 

@@ -47,12 +47,14 @@ async def test_what_is_saved_is_told_of_a_run_and_stored_with_it_once_not_in_eve
             [listed] = await daemon.service.list_runs(None, 10)
             return await daemon.service.get_run(held.run_id), listed, json.loads(row.summary)
 
+        session_id = held.session_id
         run, listed, stored = await told()
         assert run.pop("ctx") == {"goal": "A shop", "parts": []}
         assert listed == stored == run
         await daemon.service.cancel(held.run_id)
     async with running(machine) as daemon:
         run, listed, stored = await told()
+        assert stored.pop("sessions") == [session_id]
         assert run == stored
         assert run.pop("ctx") == {"goal": "A shop", "parts": []}
         assert listed == run

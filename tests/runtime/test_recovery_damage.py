@@ -107,7 +107,9 @@ async def test_a_damaged_row_is_made_up_for_from_the_facts(machine: Machine, one
     with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET summary = CAST('x' AS BLOB)")
     async with running(machine) as daemon:
-        assert await daemon.service.get_run(run_id) == before
+        assert await daemon.service.get_run(run_id, whole=True) == before
+        assert [visit["outcome"] for visit in before.pop("history")] == ["complete"]
+        assert len(before.pop("sessions")) == 1  # what grows is told of one run alone
         [ended] = await daemon.events(run_id, "run.ended")
         assert ended["run"] == before
         assert before.pop("ctx") == {}  # lists do without it

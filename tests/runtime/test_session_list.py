@@ -313,10 +313,26 @@ async def test_sessions_that_a_recipe_began_are_called_by_recipe_and_task(machin
         await daemon.ended(run_id)
         known = await daemon.context.names.of(daemon.store)
         assert [known[one].name for one in sessions] == ["mend: the gate"] * 2
-        [run] = await daemon.service.list_runs(None, 10)
+        run = await daemon.service.get_run(run_id, whole=True)
         assert (run["name"], run["sessions"]) == ("mend: the gate", sessions)
     async with ready(machine) as daemon:
         assert [await named(daemon, one) for one in sessions] == ["mend: the gate"] * 2
+
+
+async def test_the_next_daemon_knows_all_sessions_of_a_run_that_goes_on(machine: Machine) -> None:
+    """The row of a run that has not ended does not tell them."""
+    async with ready(machine) as daemon:
+        fresh = TASK.replace("[steps.work]", '[steps.work]\nsession = "fresh"')
+        run_id = await daemon.start(machine.recipe(fresh, "mend"), params={"task": "the gate"})
+        turn = await daemon.turn()
+        first = turn.request.session_id
+        said(machine, first, "Do the gate.", LATER)
+        turn.complete()
+        await daemon.turn()
+        row = await daemon.store.run(run_id)
+        assert row is not None and first not in row.summary.decode()
+    async with ready(machine) as daemon:
+        assert await named(daemon, first) == "mend: the gate"
 
 
 async def test_a_name_that_a_person_gave_and_a_session_s_own_beginning_win(

@@ -26,7 +26,7 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
     if state.turn is None or state.turn.intent.turn_id != seen.turn_id:
         return
     asked = (seen.turn_id, seen.request_id)
-    before = [q for q in state.questions.values() if (q.turn_id, q.request_id) == asked]
+    before = [q for q in state.asking if (q.turn_id, q.request_id) == asked]
     if state.turn.goes_on:  # it asks one thing at a time, and once more in each life of the daemon
         if any(q.closed is None or q in state.undelivered_answers for q in before):
             return
@@ -39,9 +39,10 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
         own_questions.choices_of(own) if seen.asks_person else _approval_choices(seen.tool, rule)
     )
     spare = _spare_answer(state, seen)
+    name = d.id("question", len(state.questions) + 1)
     d.emit(
         f.QuestionOpened(
-            question_id=d.id("question", len(state.questions) + 1),
+            question_id=name,
             kind="ask" if seen.asks_person else "approval",
             text=_own_text(seen, own) if seen.asks_person else _question_text(seen),
             choices=choices,
@@ -59,7 +60,7 @@ def approval(d: Decision, seen: c.ApprovalSeen) -> None:
             rule="" if rule is None else rule.text,
         )
     )
-    question = list(d.state.questions.values())[-1]
+    question = d.state.questions[name]
     if spare is not None:
         d.emit(f.EffectEnded(effect=f"answer:{spare.question_id}", state="reused"))
         d.close(question, "answered", answer=spare.answer, note=spare.note, by=spare.by)
@@ -82,7 +83,7 @@ def asker_gone(d: Decision, command: c.AskerGone) -> None:
     answered too late serves once more. A turn that goes on where it was asks the same again: its
     question stands."""
     goes_on = d.state.turn is not None and d.state.turn.goes_on
-    for question in list(d.state.questions.values()):
+    for question in d.state.asking:
         if question.turn_id != command.turn_id:
             continue
         if question.closed is None:
@@ -96,10 +97,9 @@ def asker_gone(d: Decision, command: c.AskerGone) -> None:
 def _spare_answer(state: RunState, seen: c.ApprovalSeen) -> Question | None:
     """An answer of this visit that its process never got: it serves once for the same call."""
     visit = state.visits.get(state.step or "", 0)
-    for q in state.questions.values():
+    for q in state.asking:
         if (
-            q.closed == "answered"
-            and not q.delivered
+            q.undelivered
             and (q.spare or q.turn_id != seen.turn_id)
             and (q.step, q.visit, q.tool, q.input) == (state.step, visit, seen.tool, seen.input)
         ):

@@ -10,10 +10,11 @@ from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
 from podiumd.core import loop_state, phase_fold, progress
 from podiumd.core import tree_facts as tf
+from podiumd.core.grown import Grown
 from podiumd.core.phase_context import initial
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
-from podiumd.core.state import Claim, PendingSteer, Question, RunState, Visit
+from podiumd.core.state import Claim, PendingSteer, Question, RunState
 
 
 def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
@@ -40,7 +41,7 @@ def _started(fact: f.RunStarted, at: str) -> RunState:
         next=fact.next,
         main_session=fact.session_id,
         session_id=fact.session_id,
-        sessions=(fact.session_id,),
+        sessions=Grown[str, None]().plus(fact.session_id, None),
         fork_from=fact.fork_from,
         ctx=initial(fact.recipe.context) if fact.recipe is not None else {},
     )
@@ -54,12 +55,17 @@ def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, A
         "visits": {**state.visits, fact.step: fact.visit},
         "step_count": fact.step_count,
         "session_id": fact.session_id,
-        "sessions": tuple(dict.fromkeys((*state.sessions, fact.session_id))),
+        "sessions": (
+            state.sessions
+            if fact.session_id in state.sessions
+            else state.sessions.plus(fact.session_id, None)
+        ),
         "fork_from": fact.fork_from,
         "attempts": 0,
         "breaks": 0,
         "sends": 0,
         "left": (),
+        "asked": tuple(q.question_id for q in state.open_questions),
     }
 
 
@@ -72,6 +78,7 @@ def _turn_intended(state: RunState, fact: f.TurnIntended, _at: str) -> dict[str,
         "turns": state.turns + 1,
         "accepted_foreign": False,
         "steers": tuple(s for s in state.steers if s.uuid not in fact.carried),
+        "asked": tuple(q.question_id for q in state.asking if q.closed is None or q.undelivered),
     }
 
 
@@ -154,7 +161,8 @@ def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[s
         columns=fact.columns,
     )
     changes: dict[str, Any] = {
-        "questions": {**state.questions, fact.question_id: question},
+        "questions": state.questions.plus(fact.question_id, question),
+        "asked": (*state.asked, fact.question_id),
         # Recovery may ask about a run that is still in the queue.
         "begun": state.begun or fact.kind != "recover",
     }
@@ -171,13 +179,14 @@ def _question_closed(state: RunState, fact: f.QuestionClosed, _at: str) -> dict[
         note=fact.note,
         by=fact.by,
     )
-    questions = {**state.questions, fact.question_id: question}
-    changes: dict[str, Any] = {"questions": questions}
+    changes: dict[str, Any] = {"questions": state.questions.plus(fact.question_id, question)}
+    if question.turn_id is None:  # no agent waits for the answer
+        changes["asked"] = tuple(name for name in state.asked if name != fact.question_id)
     turn = state.turn
     if (
         turn is not None
         and turn.asking_since is not None
-        and all(q.closed for q in questions.values())
+        and all(q.question_id == fact.question_id for q in state.open_questions)
     ):
         asked = turn.asked_seconds + max(0.0, fact.mono - turn.asking_since)
         changes["turn"] = replace(turn, asked_seconds=asked, asking_since=None)
@@ -202,33 +211,25 @@ def _steer_intended(state: RunState, fact: f.SteerIntended, _at: str) -> dict[st
     # What was said in a conversation is there already, and now goes to the agent that works.
     others = tuple(s for s in state.steers if s.uuid != fact.uuid)
     steer = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=fact.turn_id)
-    return {"steers": (*others, steer), "heard": state.heard | {fact.uuid}}
+    return {"steers": (*others, steer), "heard": state.heard.plus(fact.uuid, None)}
 
 
 def _limit_hit(_state: RunState, _fact: f.LimitHit, _at: str) -> dict[str, Any]:
     return {}
 
 
-def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
-    visit = Visit(
-        step=fact.step,
-        visit=fact.visit,
-        outcome=fact.outcome,
-        source=fact.source,
-        attempts=fact.attempts,
-        at=at,
-        description=fact.description,
-    )
-    left = progress.standing(fact.visit, fact.outcome, fact.source, fact.detail, state.tree)
+def _edge_taken(state: RunState, fact: f.EdgeTaken, _at: str) -> dict[str, Any]:
+    left = progress.standing(fact.step, fact.outcome, fact.source, fact.detail, state.tree)
     standings = state.standings
-    if left is not None:
-        standings = {**standings, fact.step: (*standings.get(fact.step, ()), left)}
+    if left is not None and left not in standings:
+        standings = standings.plus(left, fact.visit)
     changes: dict[str, Any] = {
         "next": None,
         "claim": None,
         "tree": None,
         "standings": standings,
-        "history": (*state.history, visit),
+        "edges": state.edges + 1,
+        "outcome": fact.outcome,
         "details": {**state.details, **dict.fromkeys((fact.step, *fact.returns), fact.detail)},
     }
     if fact.to == RESTART:
@@ -242,7 +243,7 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken, at: str) -> dict[str, Any]:
             "fork_from": None,
             "details": {},
             "base": None,
-            "standings": {},
+            "standings": Grown(),
             "ctx": initial(state.start.recipe.context) if state.start.recipe is not None else {},
             "exchanges": (),
         }
@@ -260,7 +261,7 @@ def _effect_ended(state: RunState, fact: f.EffectEnded, _at: str) -> dict[str, A
     if what == "answer":
         spare = fact.state == "spare"
         question = replace(state.questions[name], delivered=not spare, spare=spare)
-        return {"questions": {**state.questions, name: question}}
+        return {"questions": state.questions.plus(name, question)}
     if what == "steer" and fact.state == "lost":
         words = PendingSteer(uuid=name, text=fact.detail, turn_id=None)
         return {"steers": (*state.steers, words)}

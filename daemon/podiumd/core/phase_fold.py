@@ -49,7 +49,7 @@ def turn_ended(state: RunState, fact: f.TurnEnded) -> dict[str, Any]:
 
 def message_received(state: RunState, fact: f.MessageReceived, _at: str) -> dict[str, Any]:
     words = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=None, late=state.stopping)
-    return {"steers": (*state.steers, words), "heard": state.heard | {fact.uuid}}
+    return {"steers": (*state.steers, words), "heard": state.heard.plus(fact.uuid, None)}
 
 
 def tool_used(state: RunState, fact: f.ToolUsed, _at: str) -> dict[str, Any]:

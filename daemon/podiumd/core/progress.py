@@ -47,15 +47,15 @@ def comes_round(recipe: Recipe, step: str) -> bool:
 
 
 def standing(
-    visit: int, outcome: str, source: str, detail: str, tree: f.TreeMark | None
+    step: str, outcome: str, source: str, detail: str, tree: f.TreeMark | None
 ) -> Standing | None:
-    """How a visit ended, to be compared with others; ``None``: it cannot be compared."""
+    """How a visit of a step ended, to be compared with others; ``None``: it cannot be compared."""
     if tree is None or source == "person":
         return None
     words = " ".join(_DURATION.sub("", detail[:FOLDED_CHARACTERS]).split())
     whole = f"{outcome}\n{words}\n{detail[FOLDED_CHARACTERS:]}"
     findings = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-    return Standing(visit=visit, findings=findings, tree=tree)
+    return Standing(step, findings, tree)
 
 
 def stalled(state: RunState, claim: Claim) -> f.ProgressStalled | None:
@@ -64,16 +64,10 @@ def stalled(state: RunState, claim: Claim) -> f.ProgressStalled | None:
     Never at the end of the run: the same outcome has the same edge, and that led back before.
     """
     name = state.step or ""
-    now = standing(state.visits[name], claim.outcome, claim.source, claim.detail, state.tree)
-    if now is None:
+    now = standing(name, claim.outcome, claim.source, claim.detail, state.tree)
+    since = None if now is None else state.standings.get(now)
+    if now is None or since is None:
         return None
-    for before in state.standings.get(name, ()):
-        if (before.findings, before.tree) == (now.findings, now.tree):
-            return f.ProgressStalled(
-                step=name,
-                visit=now.visit,
-                since=before.visit,
-                outcome=claim.outcome,
-                tree=now.tree,
-            )
-    return None
+    return f.ProgressStalled(
+        step=name, visit=state.visits[name], since=since, outcome=claim.outcome, tree=now.tree
+    )

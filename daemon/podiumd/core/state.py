@@ -9,6 +9,7 @@ import msgspec
 
 from podiumd.core import facts as f
 from podiumd.core.exits import Exit
+from podiumd.core.grown import Grown
 from podiumd.core.loop_state import LoopState
 from podiumd.core.recipe import Limits, Recipe, Step
 
@@ -48,6 +49,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind != "approval":
             return ""
         return {"always": self.tool or "", "always-like": self.rule}.get(self.answer or "", "")
+
+    @property
+    def undelivered(self) -> bool:
+        """Whether it has an answer that whoever asked may not have."""
+        return self.closed == "answered" and not self.delivered
 
     @property
     def of_phase(self) -> bool:
@@ -126,23 +132,11 @@ class Exchange(msgspec.Struct, frozen=True):
     answered: str
 
 
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of the history: how a visit of a step ended."""
-
-    step: str
-    visit: int
-    outcome: str
-    source: str
-    attempts: int
-    at: str
-    description: str | None = None
-
-
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class Standing(msgspec.Struct, frozen=True):
     """Where a visit of a step left the work. ``findings`` is a digest of its outcome and of what
     it found (``core.progress``)."""
 
-    visit: int
+    step: str
     findings: str
     tree: f.TreeMark
 
@@ -164,8 +158,12 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     replies that were judged. ``granted`` are the limits that a person extended. ``tree`` is the
     working tree that the last turn or command left; ``base`` how it was before the first step,
     or before that of the last restart, ``found`` before the very first, ``parted`` at the end of
-    the run; ``standings`` are where the visits of each
-    step left the work, since the last restart.
+    the run; ``standings`` has, for where visits of steps left the work since the last
+    restart, the first visit that left it so.
+
+    ``asked`` are those of the ``questions`` that still count: what is open, what the running turn
+    has asked, and what has an answer that whoever asked may not have. ``edges`` counts the visits
+    that have ended, ``outcome`` is how the last of them did.
 
     ``heard`` are the uuids of all that people said, to a turn or in a conversation. In
     conversations ``ctx`` is what has been saved and ``exchanges`` are the last turns; ``prompt`` is
@@ -187,7 +185,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     restart: int = 0
     main_session: str = ""
     session_id: str = ""
-    sessions: tuple[str, ...] = ()
+    sessions: Grown[str, None] = Grown()
     fork_from: str | None = None
     attempts: int = 0
     breaks: int = 0
@@ -200,7 +198,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     paused: bool = False
     parked_until: str | None = None
     parks: int = 0
-    questions: dict[str, Question] = {}
+    questions: Grown[str, Question] = Grown()
+    asked: tuple[str, ...] = ()
     always: frozenset[str] = frozenset()
     steers: tuple[PendingSteer, ...] = ()
     granted: frozenset[str] = frozenset()
@@ -211,13 +210,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     base: f.TreeLook | None = None
     found: f.TreeLook | None = None
     parted: f.TreeLook | None = None
-    standings: dict[str, tuple[Standing, ...]] = {}
+    standings: Grown[Standing, int] = Grown()
     ctx: dict[str, Any] = {}
-    heard: frozenset[str] = frozenset()
+    heard: Grown[str, None] = Grown()
     exchanges: tuple[Exchange, ...] = ()
     prompt: str = ""
     left: tuple[f.ToolUsed, ...] = ()
-    history: tuple[Visit, ...] = ()
+    edges: int = 0
+    outcome: str | None = None
     gaps: int = 0
     seconds: float = 0.0
     cost_usd: float = 0.0
@@ -283,8 +283,13 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def asking(self) -> tuple[Question, ...]:
+        """The questions that still count, in the order they were opened."""
+        return tuple(self.questions[name] for name in self.asked)
+
+    @property
     def open_questions(self) -> tuple[Question, ...]:
-        return tuple(q for q in self.questions.values() if q.closed is None)
+        return tuple(q for q in self.asking if q.closed is None)
 
     @property
     def undelivered_answers(self) -> tuple[Question, ...]:
@@ -293,9 +298,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
             return ()
         turn_id = self.turn.intent.turn_id
         return tuple(
-            q
-            for q in self.questions.values()
-            if q.closed == "answered" and not (q.delivered or q.spare) and q.turn_id == turn_id
+            q for q in self.asking if q.undelivered and not q.spare and q.turn_id == turn_id
         )
 
     @property

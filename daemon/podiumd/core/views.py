@@ -22,7 +22,8 @@ Json = dict[str, Any]
 
 
 def run_view(state: RunState) -> Json:
-    """The public ``run``."""
+    """The public ``run``, but for what grows with its steps: how each visit ended and the sessions
+    (``runtime.loading.length``)."""
     start = state.start
     return {
         "run_id": start.run_id,
@@ -31,7 +32,6 @@ def run_view(state: RunState) -> Json:
         "name": run_name(start.recipe, start.params, start.text),
         "session_id": state.session_id,
         "main_session_id": state.main_session,
-        "sessions": list(state.sessions),
         "working_directory": start.working_directory,
         "agent": start.agent_override or start.agent,
         "model": start.model,
@@ -42,7 +42,6 @@ def run_view(state: RunState) -> Json:
         "step": state.step,
         "step_count": state.step_count,
         "visits": state.visits,
-        "history": [msgspec.to_builtins(visit) for visit in state.history],
         "questions": [question_view(state, q) for q in state.open_questions],
         "ctx": state.ctx,
         "turns": state.turns,
@@ -56,6 +55,19 @@ def run_view(state: RunState) -> Json:
         "started_at": state.started_at,
         "ended_at": state.ended_at,
         "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
+    }
+
+
+def visit_view(edge: f.EdgeTaken, at: str) -> Json:
+    """One entry of the public ``history``: how a visit of a step ended, and when."""
+    return {
+        "step": edge.step,
+        "visit": edge.visit,
+        "outcome": edge.outcome,
+        "source": edge.source,
+        "attempts": edge.attempts,
+        "at": at,
+        "description": edge.description,
     }
 
 
@@ -109,14 +121,13 @@ def turn_view(state: RunState) -> Json:
     files, commit = _changed(state)
     turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
     status = "ended" if state.exit is not None else ("running" if state.begun else "queued")
-    parsed = state.history[-1].outcome if state.history else None
     return {
         "turn_id": turn_id,
         "run_id": state.start.run_id,
         "session_id": state.session_id,
         "status": status,
         "text": last.text if last is not None else "",
-        "outcome": parsed,
+        "outcome": state.outcome,
         "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
         "files": [{"path": path, "change": change} for path, change in files],
         "commit": commit,
@@ -138,7 +149,7 @@ def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
 def event_data(fact: f.AnyFact) -> Json:
     """The public ``data`` of a fact's event. What is only for recovery stays out of it.
 
-    ``run.ended`` gets the whole ``run`` from whoever knows it.
+    ``run.ended`` gets the ``run`` from whoever knows it.
     """
     data: Json = msgspec.to_builtins(asdict(fact))
     for internal in ("next", "mono", "about"):

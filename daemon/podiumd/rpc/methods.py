@@ -164,7 +164,7 @@ async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
 
 
 async def _runs_get(context: Ctx, params: p.OneRun) -> Json:
-    return await context.service.get_run(params.run_id)
+    return await context.service.get_run(params.run_id, whole=True)
 
 
 async def _runs_interrupt(context: Ctx, params: p.OneRun) -> Json:

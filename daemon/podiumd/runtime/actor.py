@@ -243,10 +243,13 @@ async def store_facts(
 
 def row_of(state: RunState) -> RunRow:
     """The run as it stands, for lists, and for whoever asks when it is over: only then with what
-    its conversations have saved, which may be long. It is written with every fact."""
+    may be long, what its conversations have saved and the sessions it has had. It is written with
+    every decision, so it must not grow with them."""
     view = views.run_view(state)
     if state.exit is None:
         del view["ctx"]
+    else:
+        view["sessions"] = list(state.sessions)
     return RunRow(
         run_id=state.start.run_id,
         kind=state.start.kind,

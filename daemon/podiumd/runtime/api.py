@@ -191,8 +191,9 @@ class Service(Protocol):
         ...
 
     async def start_run(self, request: StartRun) -> Json: ...
-    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
-        """``settled``: with all that has been told of it, if the disk takes its time too."""
+    async def get_run(self, run_id: str, *, settled: bool = False, whole: bool = False) -> Json:
+        """``settled``: with all that has been told of it, if the disk takes its time too.
+        ``whole``: with what grows with its steps, its history and its sessions."""
         ...
 
     async def run_diff(self, run_id: str, patch: bool) -> Json:

@@ -20,6 +20,10 @@ SHOWN_FAULTS = 5
 """Of the facts that cannot be read, and of those that do not follow, how many are named."""
 
 
+VISITS_AT_ONCE = 256
+"""Ends of visits that are read at a time."""
+
+
 class Loaded(msgspec.Struct, frozen=True):
     """A run as far as its log can be read. ``damaged``: what could not be, in words."""
 
@@ -124,11 +128,40 @@ async def turn_ids(store: Store, *run_ids: str) -> list[str]:
     return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
 
 
-async def summary(store: Store, row: RunRow) -> views.Json | None:
-    """The public ``run`` of a row. A row that was damaged is made up for from the run's facts;
-    ``None`` when these are lost as well."""
-    if row.intact:
-        found: views.Json = msgspec.json.decode(row.summary)
-        return found
-    loaded = await load(store, row.run_id)
-    return None if loaded is None else views.run_view(loaded.state)
+async def summary(store: Store, row: RunRow, *, whole: bool = False) -> views.Json | None:
+    """The public ``run`` of a row; ``whole``: with what grows with its steps, its history and its
+    sessions. A row that was damaged is made up for from the run's facts; ``None`` when these are
+    lost as well."""
+    if not row.intact:
+        loaded = await load(store, row.run_id)
+        if loaded is None:
+            return None
+        view = views.run_view(loaded.state)
+        return view | await length(store, loaded.state) if whole else view
+    found: views.Json = msgspec.json.decode(row.summary)
+    long = {"sessions": found.pop("sessions", []), "history": found.pop("history", [])}
+    if whole:  # rows of the first Podium have their history, and it is in the facts as well
+        long["history"] = await _visits(store, row.run_id)
+        found |= long
+    return found
+
+
+async def length(store: Store, state: RunState) -> views.Json:
+    """What of the public ``run`` grows with its steps: the sessions it has had, and how each visit
+    of a step ended, which is read from the facts."""
+    history = await _visits(store, state.start.run_id)
+    # What is stored may be ahead of the state, and is never behind it.
+    return {"sessions": list(state.sessions), "history": history[: state.edges]}
+
+
+async def _visits(store: Store, run_id: str) -> list[views.Json]:
+    """How each visit of a run's steps ended, in order, as far as its log can be read."""
+    found: list[views.Json] = []
+    seq = 0
+    while page := await store.events_of(run_id, "edge.taken", seq, VISITS_AT_ONCE):
+        for row in page:
+            edge = f.decode(bytes(row.data))
+            assert isinstance(edge, f.EdgeTaken)
+            found.append(views.visit_view(edge, row.at))
+        seq = page[-1].seq
+    return found

@@ -26,7 +26,7 @@ def pending_turn(actor: RunActor, settled: base.Settled | None = None) -> base.P
     agent = actor.context.agents[intent.agent]
     denied = {
         q.tool_use_id
-        for q in state.questions.values()
+        for q in state.asking
         if q.turn_id == intent.turn_id and q.answer in ("deny", "no") and q.tool_use_id
     }
     found = settled if settled is not None and settled.state == "running" else started

@@ -39,10 +39,18 @@ class RunNames:
 
     def learn(self, state: RunState) -> None:
         """A run of this daemon is where it is now."""
+        self._learn(state, state.session_id)
+
+    def take_up(self, state: RunState) -> None:
+        """A run of an earlier daemon goes on: its row does not tell the sessions it has had."""
+        for session_id in state.sessions:
+            self._learn(state, session_id)
+
+    def _learn(self, state: RunState, session_id: str) -> None:
         start = state.start
-        if start.recipe is not None and state.session_id not in self._names:
+        if start.recipe is not None and session_id not in self._names:
             name = run_name(start.recipe, start.params, start.text)
-            self._names[state.session_id] = Named(name, state.started_at)
+            self._names[session_id] = Named(name, state.started_at)
 
     async def of(self, store: Store) -> dict[str, Named]:
         """The names by session."""

@@ -134,6 +134,7 @@ class Runs:
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
+            self._context.names.take_up(loaded.state)
             try:
                 await self._take_back(loaded.state)
             except OSError as error:

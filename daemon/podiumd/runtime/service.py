@@ -30,7 +30,7 @@ from podiumd.runtime.errors import (
 )
 from podiumd.runtime.feeds import GlobalFeed, RunFeed
 from podiumd.runtime.following import Following
-from podiumd.runtime.loading import summary
+from podiumd.runtime.loading import length, summary
 from podiumd.runtime.locks import all_locks
 from podiumd.runtime.prompting import Prompting, ended_turn, steer
 from podiumd.runtime.questions import find_question, open_questions
@@ -201,13 +201,15 @@ class DaemonService:
             await actor.until(lambda state: state.begun or in_line(actor.run_id))
         return views.run_view(actor.state)
 
-    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False, whole: bool = False) -> Json:
         run_id = await self._runs.resolve(run_id)
         actor = self._runs.get(run_id)
         if actor is not None:
-            return views.run_view(await actor.settled() if settled else actor.state)
+            state = await actor.settled() if settled else actor.state
+            view = views.run_view(state)
+            return view | await length(self._context.store, state) if whole else view
         row = await self._context.store.run(run_id)
-        found = await summary(self._context.store, row) if row is not None else None
+        found = await summary(self._context.store, row, whole=whole) if row is not None else None
         if found is None:
             raise NotFound("run", run_id)
         return found

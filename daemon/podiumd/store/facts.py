@@ -116,6 +116,19 @@ class Store:
             )
         )
 
+    async def events_of(
+        self, run_id: str, kind: str, after_seq: int, limit: int
+    ) -> list[StoredFact]:
+        """The facts of one type of a run after ``after_seq``, at most ``limit``.
+
+        Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
+        """
+        return await self._readers.run(
+            lambda connection: reading.events_of(
+                connection, self._upcasters, run_id, kind, after_seq, limit
+            )
+        )
+
     async def events_after(
         self, pos: int, limit: int, types: frozenset[str] | None = None
     ) -> list[StoredFact]:

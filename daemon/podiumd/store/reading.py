@@ -143,14 +143,35 @@ def events_after(
     Raises ``sqlite3.Error``.
     """
     wanted = "" if types is None else f"AND type IN ({', '.join('?' * len(types))})"
-    found: list[StoredFact] = []
     query = f"{_FACTS} WHERE pos > ? {wanted} ORDER BY pos"
     with closing(connection.execute(query, (pos, *sorted(types or ())))) as rows:
-        while len(found) < limit and (row := rows.fetchone()) is not None:
-            try:
-                found.append(_fact(row, upcasters))
-            except _Bad:
-                continue  # its run's own log says so; the others go on
+        return _readable(rows, upcasters, limit)
+
+
+def events_of(
+    connection: sqlite3.Connection,
+    upcasters: Upcasters,
+    run_id: str,
+    kind: str,
+    after_seq: int,
+    limit: int,
+) -> list[StoredFact]:
+    """The facts of one type of a run, in order, without those that cannot be read.
+
+    Raises ``sqlite3.Error``.
+    """
+    query = f"{_FACTS} WHERE run_id = ? AND seq > ? AND type = ? ORDER BY seq"
+    with closing(connection.execute(query, (run_id, after_seq, kind))) as rows:
+        return _readable(rows, upcasters, limit)
+
+
+def _readable(rows: sqlite3.Cursor, upcasters: Upcasters, limit: int) -> list[StoredFact]:
+    found: list[StoredFact] = []
+    while len(found) < limit and (row := rows.fetchone()) is not None:
+        try:
+            found.append(_fact(row, upcasters))
+        except _Bad:
+            continue  # its run's own log says so; the others go on
     return found
 
 
