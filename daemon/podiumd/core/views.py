@@ -118,7 +118,6 @@ def question_view(state: RunState, question: Question) -> Json:
 def turn_view(state: RunState) -> Json:
     """The public ``turn``: the run's last one."""
     last = state.last_turn
-    files, commit = _changed(state)
     turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
     status = "ended" if state.exit is not None else ("running" if state.begun else "queued")
     return {
@@ -129,21 +128,26 @@ def turn_view(state: RunState) -> Json:
         "text": last.text if last is not None else "",
         "outcome": state.outcome,
         "exit": msgspec.to_builtins(state.exit) if state.exit is not None else None,
-        "files": [{"path": path, "change": change} for path, change in files],
-        "commit": commit,
+        **_changed(state),
         "cost_usd": round(state.cost_usd, 6),
         "started_at": state.started_at,
         "ended_at": state.ended_at,
     }
 
 
-def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
+def _changed(state: RunState) -> Json:
     """What the turn has changed so far, and the commit of it, as far as its agent tells."""
     if state.turn is not None:
         note = state.turn.loop.commit
-        return state.turn.loop.files, note.sha if note is not None else None
+        return changed_view(state.turn.loop.files, note.sha if note is not None else None)
     report = state.last_turn.report if state.last_turn is not None else None
-    return (report.files, report.commit) if report is not None else ((), None)
+    return changed_view(report.files, report.commit) if report is not None else changed_view()
+
+
+def changed_view(files: tuple[tuple[str, str], ...] = (), commit: str | None = None) -> Json:
+    """What a turn has changed, of the public ``turn``."""
+    told = [{"path": path, "change": change} for path, change in files]
+    return {"files": told, "commit": commit}
 
 
 def event_data(fact: f.AnyFact) -> Json:

@@ -20,8 +20,8 @@ SHOWN_FAULTS = 5
 """Of the facts that cannot be read, and of those that do not follow, how many are named."""
 
 
-VISITS_AT_ONCE = 256
-"""Ends of visits that are read at a time."""
+PAGE = 256
+"""Facts of one kind that are read at a time."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ async def load(store: Store, run_id: str) -> Loaded | None:
     astray = []
     for row, folded in _folded(log):
         if folded is not None:
-            state = folded[1]
+            state = folded
         elif state is not None:
             astray.append(f"fact {row.seq} does not follow from what can be read")
     if state is None:
@@ -60,14 +60,9 @@ async def load(store: Store, run_id: str) -> Loaded | None:
     return Loaded(state, "; ".join([*_shortened(log.why), *_shortened(astray)]))
 
 
-async def history(store: Store, run_id: str) -> list[tuple[f.AnyFact, RunState]]:
-    """Each fact of a run and the state after it, as far as its log can be read."""
-    return [folded for _row, folded in _folded(await _read(store, run_id)) if folded is not None]
-
-
 def _folded(
     log: _Log,
-) -> Iterator[tuple[StoredFact, tuple[f.AnyFact, RunState] | None]]:
+) -> Iterator[tuple[StoredFact, RunState | None]]:
     """Fold facts one by one; one that does not follow from those before it has nothing."""
     state: RunState | None = None
     astray = 0
@@ -82,7 +77,7 @@ def _folded(
             astray += state is not None
             yield row, None
         else:
-            yield row, (fact, state)
+            yield row, state
 
 
 # What the fold says of a fact without those that it rests on.
@@ -158,7 +153,7 @@ async def _visits(store: Store, run_id: str) -> list[views.Json]:
     """How each visit of a run's steps ended, in order, as far as its log can be read."""
     found: list[views.Json] = []
     seq = 0
-    while page := await store.events_of(run_id, "edge.taken", seq, VISITS_AT_ONCE):
+    while page := await store.events_of(run_id, frozenset({"edge.taken"}), seq, PAGE):
         for row in page:
             edge = f.decode(bytes(row.data))
             assert isinstance(edge, f.EdgeTaken)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-import msgspec
 import trio
 
 from podiumd.core import commands as c
-from podiumd.core import facts as f
 from podiumd.core import talk
 from podiumd.core.state import RunState
-from podiumd.core.views import turn_view
+from podiumd.runtime import heard
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import Json
 from podiumd.runtime.errors import NotFound
-from podiumd.runtime.loading import history
+from podiumd.runtime.loading import load
 from podiumd.runtime.tokens import Token
 from podiumd.store.facts import Store
 
@@ -44,21 +42,22 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Jso
         return told
     steered = turn_id is not None and name not in _carried(state)
     delivery = "steered" if steered else "phase"
-    return _told(state, name, turn_id or talk.carrier(state, name), delivery)
+    turn_id = turn_id or talk.carrier(state, name)
+    return _told(actor.run_id, state.session_id, name, turn_id, delivery)
 
 
 def _is_known(name: str, state: RunState) -> bool:
     """Whether it is known where the words go: into the running turn, or after it."""
     if state.exit is not None or _turn_of(name, state) is not None or _has_left(name, state):
         return True
-    return state.turn is not None and any(words.uuid == name for words in state.messages)
+    return state.turn is not None and any(said.uuid == name for said in state.messages)
 
 
-def _told(state: RunState, name: str, turn_id: str, delivery: str) -> Json:
+def _told(run_id: str, session_id: str | None, name: str, turn_id: str, delivery: str) -> Json:
     return {
-        "session_id": state.session_id,
+        "session_id": session_id,
         "turn_id": turn_id,
-        "run_id": state.start.run_id,
+        "run_id": run_id,
         "delivery": delivery,
         "uuid": name,
     }
@@ -79,12 +78,18 @@ def _turn_of(name: str, state: RunState) -> str | None:
 
 async def before(store: Store, actor: RunActor | None, run_id: str, name: str) -> Json | None:
     """Where words went that were said once; ``None`` if no conversation has heard them."""
-    found = await _find(store, run_id, name)
+    found = await heard.find(store, run_id, name)
     if found is None:
         return None
-    state = found.state if actor is None else actor.state
     delivery = "steered" if found.steered else "phase"
-    return _told(state, name, found.turn_id or talk.carrier(state, name), delivery)
+    if found.turn_id is not None:
+        return _told(run_id, found.session_id, name, found.turn_id, delivery)
+    state = None if actor is None else actor.state
+    if state is None:  # the run ended before any turn had them
+        loaded = await load(store, run_id)
+        assert loaded is not None  # it has the fact that they were heard
+        state = loaded.state
+    return _told(run_id, state.session_id, name, talk.carrier(state, name), delivery)
 
 
 async def answered(store: Store, actor: RunActor | None, run_id: str, name: str) -> Json:
@@ -93,11 +98,11 @@ async def answered(store: Store, actor: RunActor | None, run_id: str, name: str)
     Raises ``NotFound`` where the run never heard them.
     """
     while True:
-        found = await _find(store, run_id, name)
+        found = await heard.find(store, run_id, name)
         if found is None:
             raise NotFound("run", run_id)
         if found.over or actor is None:
-            return turn_view(found.state) | {"status": "ended", "exit": found.exit}
+            return await heard.turn_of(store, run_id, found)
         if found.turn_id is None:
             await actor.until(partial(_is_heard, name))
         else:
@@ -116,47 +121,3 @@ def _has_left(name: str, state: RunState) -> bool:
 def _is_over(turn_id: str, state: RunState) -> bool:
     turn = state.turn
     return state.exit is not None or turn is None or turn.intent.turn_id != turn_id
-
-
-class _Found:
-    """What the facts tell of some words, folded up to the end of the turn that had them."""
-
-    def __init__(self, state: RunState) -> None:
-        self.state = state
-        self.turn_id: str | None = None
-        self.steered = False
-        self.over = False
-        self.exit: Json | None = None
-
-
-async def _find(store: Store, run_id: str, name: str) -> _Found | None:
-    """Fold a run as far as the words matter; ``None`` if they are not in it."""
-    found: _Found | None = None
-    for fact, state in await history(store, run_id):
-        if isinstance(fact, f.MessageReceived) and fact.uuid == name:
-            found = _Found(state)
-        if found is None:
-            continue
-        if isinstance(fact, f.RunEnded):
-            found.exit = msgspec.to_builtins(fact.exit)
-        if found.over:
-            continue
-        found.state = state
-        if isinstance(fact, f.TurnIntended) and name in fact.carried:
-            found.turn_id, found.steered = fact.turn_id, False
-        elif _delivers(fact, name) and state.turn is not None:
-            found.turn_id, found.steered = state.turn.intent.turn_id, True
-        elif isinstance(fact, f.TurnEnded) and fact.turn_id == found.turn_id:
-            # Queued with the agent and not taken: they wait again.
-            found.over = _has_left(name, state)
-            found.turn_id = fact.turn_id if found.over else None
-        found.over |= isinstance(fact, f.RunEnded)
-    return found
-
-
-def _delivers(fact: f.AnyFact, name: str) -> bool:
-    return (
-        isinstance(fact, f.EffectEnded)
-        and fact.effect == f"steer:{name}"
-        and fact.state in ("delivered", "queued")
-    )

@@ -11,11 +11,10 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core.fact import RunScript
-from podiumd.core.facts import EffectEnded, SteerIntended
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
 from podiumd.core.views import turn_view
-from podiumd.runtime import phase_words
+from podiumd.runtime import heard, phase_words
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import Json, SendPrompt
 from podiumd.runtime.context import Agent, Context
@@ -23,7 +22,7 @@ from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.foreign import foreign_holder, wait_idle
 from podiumd.runtime.holder import busy
-from podiumd.runtime.loading import facts_of, load
+from podiumd.runtime.loading import load
 from podiumd.runtime.requested import brought_script, workplace
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
@@ -148,9 +147,9 @@ class Prompting:
         """What a client token has sent before, and where it went."""
         actor = self._runs.get(run_id)
         name = words_uuid(run_id, token)
-        heard = await phase_words.before(self._context.store, actor, run_id, name)
-        if heard is not None:
-            return Sent(heard, None, name)
+        told = await phase_words.before(self._context.store, actor, run_id, name)
+        if told is not None:
+            return Sent(told, None, name)
         steered = await self._steered_before(run_id, session_id, name)
         if steered is not None:
             return Sent(steered)
@@ -260,17 +259,14 @@ class Prompting:
 
     async def _steered_before(self, run_id: str, session_id: str, name: str) -> Json | None:
         """Where words went that were sent into a run before; ``None`` if they were not."""
-        stored = await facts_of(self._context.store, run_id)
-        intended = [f for f in stored if isinstance(f, SteerIntended) and f.uuid == name]
-        if not intended:
+        found = await heard.steered(self._context.store, run_id, name)
+        if found is None:
             return None
-        effects = [f for f in stored if isinstance(f, EffectEnded) and f.effect == f"steer:{name}"]
+        turn_id, state = found
         actor = self._runs.get(run_id)
-        if effects:
-            state = effects[0].state
-        else:  # whoever sent them has not waited for it
+        if state is None:  # whoever sent them has not waited for it
             state = "too_late" if actor is None else await _taken(actor, name)
-        return _steered(run_id, session_id, intended[0].turn_id, state)
+        return _steered(run_id, session_id, turn_id, state)
 
 
 def _require_own_turn(request: SendPrompt, *, given: bool) -> None:

@@ -117,15 +117,26 @@ class Store:
         )
 
     async def events_of(
-        self, run_id: str, kind: str, after_seq: int, limit: int
+        self, run_id: str, types: frozenset[str], after_seq: int, limit: int
     ) -> list[StoredFact]:
-        """The facts of one type of a run after ``after_seq``, at most ``limit``.
+        """The facts of these types of a run after ``after_seq``, at most ``limit``.
 
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
         return await self._readers.run(
             lambda connection: reading.events_of(
-                connection, self._upcasters, run_id, kind, after_seq, limit
+                connection, self._upcasters, run_id, types, after_seq, limit
+            )
+        )
+
+    async def last_event(
+        self, run_id: str, kind: str, has: bytes = b"", before_seq: int | None = None
+    ) -> StoredFact | None:
+        """The newest fact of a type of a run, before ``before_seq`` (None: of all), whose data
+        hold the bytes ``has``; facts that cannot be read are left out."""
+        return await self._readers.run(
+            lambda connection: reading.last_event(
+                connection, self._upcasters, run_id, kind, has, before_seq
             )
         )
 
