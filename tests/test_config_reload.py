@@ -134,6 +134,7 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
         "max_agents": 2,
         "max_queued": 256,
         "spool_megabytes": 1024,
+        "run_spool_megabytes": 4096,
         "output_megabytes": 10,
         "turn_timeout_seconds": 3600,
         "idle_timeout_seconds": 600,

@@ -179,14 +179,16 @@ class LimitSettings(_Section, frozen=True):
     ``max_agents``: agent processes at once. ``max_queued``: prompts and starts that wait for one,
     or for their session; one more is refused. ``agent_memory_megabytes`` (MiB): an agent that takes
     more, with what it started, is noted in the log; 0: none. ``spool_megabytes`` (MiB): output of
-    one turn, which ends beyond it. ``output_megabytes`` (MiB): kept of the output of one command of
-    a phone.
+    one turn, which ends beyond it. ``run_spool_megabytes`` (MiB): kept of the output of the turns
+    of one run that are over, while it lives. ``output_megabytes`` (MiB): kept of the output of one
+    command of a phone.
     """
 
     max_agents: Annotated[int, Meta(ge=1, le=64)] = 4
     max_queued: Annotated[int, Meta(ge=1, le=10_000)] = 256
     agent_memory_megabytes: Annotated[int, Meta(ge=0, le=1_048_576)] = 4096
     spool_megabytes: Annotated[int, Meta(ge=1, le=65536)] = 1024
+    run_spool_megabytes: Annotated[int, Meta(ge=1, le=1_048_576)] = 4096
     output_megabytes: Annotated[int, Meta(ge=2, le=1024)] = 10
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from msgspec.structs import replace
 
 from podiumd.config import NativeSettings
 from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
@@ -299,3 +300,36 @@ async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Pat
             make_drivers(watch, native, script=str(tmp_path / "gone.toml"))
     assert await drivers["scripted"].available((), {}) is None
     assert drivers["scripted"].transcript("x", "/", {}) is None
+
+
+async def test_a_turn_reads_the_journals_of_others_once_a_run(
+    bench: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the next daemon, which has a driver of its own, counts on from there."""
+    turns = [{"text": text, "times": 3} for text in ("One.", "Two.", "Three.")]
+    read: list[Path] = []
+    usual = Path.glob
+
+    def glob(path: Path, pattern: str) -> Any:
+        read.append(path)
+        return usual(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", glob)
+    scripted = driver(*turns)
+    texts = [(await play(scripted, bench.request()))[0].report.result_text for _ in range(4)]
+    assert (texts, len(read)) == (["One."] * 3 + ["Two."], 1)
+    texts = [(await play(driver(*turns), bench.request()))[0].report.result_text for _ in range(3)]
+    assert texts == ["Two.", "Two.", "Three."]
+
+
+async def test_of_a_run_that_was_left_out_the_turns_are_counted_anew(
+    bench: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("podiumd.drivers.journal.MOST_RUNS", 1)
+    scripted = driver({"text": "One."}, {"text": "Two."})
+    runs = ("a", "b", "a", "b")
+    texts = [
+        (await play(scripted, replace(bench.request(), run_id=run)))[0].report.result_text
+        for run in runs
+    ]
+    assert texts == ["One.", "One.", "Two.", "Two."]

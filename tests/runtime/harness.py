@@ -69,6 +69,7 @@ class Machine:
         self.drivers: dict[str, Driver] = {"claude": self.agent}
         self.max_agents = 4
         self.max_queued = 256
+        self.run_spool_megabytes = 4096
         self.config_directory: Path | None = None
 
     @property
@@ -135,7 +136,9 @@ class Daemon:
             slots=Slots(machine.max_agents),
             log=self._log,
             command_environment=partial(environment, "commands"),
-            limits=lambda: LimitSettings(max_queued=machine.max_queued),
+            limits=lambda: LimitSettings(
+                max_queued=machine.max_queued, run_spool_megabytes=machine.run_spool_megabytes
+            ),
         )
         self.desk = Desk(self.context.leases, str(machine.state), self.context.clock.now)
         self.runs = Runs(self.context, self.desk, nursery)

@@ -17,6 +17,9 @@ from podiumd.core.report import TurnReport
 
 NAME = "journal.jsonl"
 
+MOST_RUNS = 256
+"""Runs whose turns are counted at a time; of one that was left out they are counted anew."""
+
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of the journal."""
@@ -81,12 +84,33 @@ def read_journal(directory: Path) -> Played:
     )
 
 
-def turns_played(parent: Path, run_id: str) -> Counter[int]:
-    """How often a run has played each turn of its script, by index.
+class Plays:
+    """How often each run has played each turn of its script.
 
-    ``parent`` holds the directories of all turns; it is read anew each time, so the count is right
-    also after a restart.
+    Counted once from the journals, so that it is right also after a restart, and then as turns
+    begin: a turn costs the same whether it is the first of its run or the thousandth.
     """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[int]] = {}
+
+    def of(self, parent: Path, run_id: str) -> Counter[int]:
+        """The count by index; ``parent`` holds the directories of all turns."""
+        counts = self._counts.pop(run_id, None)
+        if counts is None:
+            counts = _turns_played(parent, run_id)
+        self._counts[run_id] = counts  # the newest; the first is of the run that rests longest
+        if len(self._counts) > MOST_RUNS:
+            del self._counts[next(iter(self._counts))]
+        return counts
+
+    def begun(self, run_id: str, index: int | None) -> None:
+        """A turn of the run has begun, and its journal says so."""
+        if index is not None and run_id in self._counts:
+            self._counts[run_id][index] += 1
+
+
+def _turns_played(parent: Path, run_id: str) -> Counter[int]:
     played: Counter[int] = Counter()
     for path in parent.glob(f"*/{NAME}"):
         for entry in _entries(path):

@@ -15,7 +15,7 @@ from typing import Final
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
 from podiumd.drivers.inside import played
-from podiumd.drivers.journal import Journal, read_journal, turns_played
+from podiumd.drivers.journal import Journal, Plays, read_journal
 from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted_turn import ScriptedTurnRun
 from podiumd.tools.process import sweep
@@ -47,6 +47,7 @@ class ScriptedDriver:
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self._plays = Plays()
 
     @asynccontextmanager
     async def turn(self, request: TurnRequest) -> AsyncIterator[ScriptedTurnRun]:
@@ -58,11 +59,12 @@ class ScriptedDriver:
         if request.script is not None:
             script = parse_script(request.script, "the turn's script")
         directory = Path(request.directory)
-        index = script.choose(request.prompt, turns_played(directory.parent, request.run_id))
+        index = script.choose(request.prompt, self._plays.of(directory.parent, request.run_id))
         run = ScriptedTurnRun(
             request, None if index is None else script.turns[index], Journal(directory)
         )
         run.journal.started(request.run_id, index)
+        self._plays.begun(request.run_id, index)
         async with played(run, request.turn_id, ENDING_SECONDS):
             yield run
 

@@ -17,6 +17,7 @@ from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.commands import end_leftovers, run_next
+from podiumd.runtime.spools import Spools
 from podiumd.runtime.turn_task import TurnTask
 from podiumd.runtime.unfinished_worktrees import marker_of
 from podiumd.runtime.world import look
@@ -40,6 +41,7 @@ class Effects:
         self._command_scope: trio.CancelScope | None = None
         self._next_scope: trio.CancelScope | None = None
         self.turn: TurnTask | None = None
+        self._spools = Spools(actor.context)
 
     @property
     def idle(self) -> bool:
@@ -104,6 +106,7 @@ class Effects:
 
     async def _run_turn(self) -> None:
         assert self.turn is not None
+        turn_id = self.turn.intent.turn_id
         try:
             await self.turn.run()
         except Exception:
@@ -113,6 +116,9 @@ class Effects:
             raise
         finally:
             self.turn = None
+        active = self._actor.state.turn
+        if active is None or active.intent.turn_id != turn_id:  # else it was left
+            await self._spools.ended(self._actor.state, turn_id)
 
     def _start_next(self, nursery: trio.Nursery, state: RunState) -> None:
         assert state.next is not None

@@ -134,11 +134,14 @@ async def summary(store: Store, row: RunRow, *, whole: bool = False) -> views.Js
         view = views.run_view(loaded.state)
         return view | await length(store, loaded.state) if whole else view
     found: views.Json = msgspec.json.decode(row.summary)
-    long = {"sessions": found.pop("sessions", []), "history": found.pop("history", [])}
-    if whole:  # rows of the first Podium have their history, and it is in the facts as well
-        long["history"] = await _visits(store, row.run_id)
-        found |= long
-    return found
+    sessions = found.pop("sessions", None)
+    found.pop("history", None)  # the first release stored it here; it is in the facts as well
+    if not whole:
+        return found
+    if sessions is None:  # of a run of the first release, or of one that cannot go on
+        loaded = await load(store, row.run_id)
+        sessions = [] if loaded is None else list(loaded.state.sessions)
+    return found | {"sessions": sessions, "history": await _visits(store, row.run_id)}
 
 
 async def length(store: Store, state: RunState) -> views.Json:
