@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.store import reading, writing
+from podiumd.store import reading, reading_run, writing
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.opening import open_facts
 from podiumd.store.readers import Readers
@@ -124,7 +124,7 @@ class Store:
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
         return await self._readers.run(
-            lambda connection: reading.events_of(
+            lambda connection: reading_run.events_of(
                 connection, self._upcasters, run_id, types, after_seq, limit
             )
         )
@@ -135,7 +135,7 @@ class Store:
         """The newest fact of a type of a run, before ``before_seq`` (None: of all), whose data
         hold the bytes ``has``; facts that cannot be read are left out."""
         return await self._readers.run(
-            lambda connection: reading.last_event(
+            lambda connection: reading_run.last_event(
                 connection, self._upcasters, run_id, kind, has, before_seq
             )
         )
@@ -176,7 +176,9 @@ class Store:
             lambda connection: [
                 fact
                 for run_id in run_ids
-                for fact in reading.of_type(connection, self._upcasters, run_id, kind)
+                for fact in reading_run.events_of(
+                    connection, self._upcasters, run_id, frozenset({kind}), 0, None
+                )
             ]
         )
 

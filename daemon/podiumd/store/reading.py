@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from podiumd.store.upcast import Upcasters
 
 T = TypeVar("T")
 
-_FACTS = "SELECT pos, run_id, seq, type, version, at, session_id, data, checksum FROM facts"
+FACTS = "SELECT pos, run_id, seq, type, version, at, session_id, data, checksum FROM facts"
 _RUNS = """SELECT run_id, kind, status, session_id, working_directory, started_at, ended_at,
     last_seq, summary, checksum FROM runs"""
 _LEDGERS = "SELECT session_id, generation, entries, row, checksum FROM ledgers"
@@ -97,7 +97,7 @@ def _events(
         last_seq = last_seq_of(connection, run_id)
         with closing(
             connection.execute(
-                f"{_FACTS} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+                f"{FACTS} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?",
                 (run_id, after_seq, _most(limit)),
             )
         ) as rows:
@@ -143,59 +143,9 @@ def events_after(
     Raises ``sqlite3.Error``.
     """
     wanted = "" if types is None else f"AND type IN ({', '.join('?' * len(types))})"
-    query = f"{_FACTS} WHERE pos > ? {wanted} ORDER BY pos"
+    query = f"{FACTS} WHERE pos > ? {wanted} ORDER BY pos"
     with closing(connection.execute(query, (pos, *sorted(types or ())))) as rows:
-        return _readable(rows, upcasters, limit)
-
-
-def events_of(
-    connection: sqlite3.Connection,
-    upcasters: Upcasters,
-    run_id: str,
-    types: frozenset[str],
-    after_seq: int,
-    limit: int,
-) -> list[StoredFact]:
-    """The facts of some types of a run, in order, without those that cannot be read.
-
-    Raises ``sqlite3.Error``.
-    """
-    wanted = ", ".join("?" * len(types))
-    query = f"{_FACTS} WHERE run_id = ? AND seq > ? AND type IN ({wanted}) ORDER BY seq"
-    with closing(connection.execute(query, (run_id, after_seq, *sorted(types)))) as rows:
-        return _readable(rows, upcasters, limit)
-
-
-def last_event(
-    connection: sqlite3.Connection,
-    upcasters: Upcasters,
-    run_id: str,
-    kind: str,
-    has: bytes,
-    before_seq: int | None,
-) -> StoredFact | None:
-    """The newest fact of a type of a run whose data hold some bytes; those that cannot be read
-    are passed over.
-
-    It is looked for from the end backwards: what is asked for is mostly new. Raises
-    ``sqlite3.Error``.
-    """
-    before = "" if before_seq is None else "AND seq < ?"
-    query = f"""{_FACTS} WHERE run_id = ? {before} AND type = ? AND instr(data, ?) > 0
-        ORDER BY seq DESC"""
-    values = (run_id, *(() if before_seq is None else (before_seq,)), kind, has)
-    with closing(connection.execute(query, values)) as rows:
-        return next(iter(_readable(rows, upcasters, 1)), None)
-
-
-def _readable(rows: sqlite3.Cursor, upcasters: Upcasters, limit: int) -> list[StoredFact]:
-    found: list[StoredFact] = []
-    while len(found) < limit and (row := rows.fetchone()) is not None:
-        try:
-            found.append(_fact(row, upcasters))
-        except _Bad:
-            continue  # its run's own log says so; the others go on
-    return found
+        return readable(rows, upcasters, limit)
 
 
 def ended_recipes(
@@ -208,12 +158,12 @@ def ended_recipes(
     """
     # EXISTS, not IN: from the newest end backwards, and no further than the limit.
     query = (
-        f"{_FACTS} INDEXED BY facts_that_end WHERE type = 'run.ended' AND pos > ? AND pos <= ?"  # noqa: S608 - of constants
+        f"{FACTS} INDEXED BY facts_that_end WHERE type = 'run.ended' AND pos > ? AND pos <= ?"  # noqa: S608 - of constants
         " AND EXISTS (SELECT 1 FROM runs WHERE runs.run_id = facts.run_id AND kind = 'recipe')"
         " ORDER BY pos DESC LIMIT ?"
     )
     rows = connection.execute(query, (after, until, limit)).fetchall()
-    return _readable(rows, upcasters)[::-1]
+    return readable(rows, upcasters)[::-1]
 
 
 def named(
@@ -227,26 +177,21 @@ def named(
     query = """SELECT pos FROM names WHERE type = ? AND name >= ? AND name < ?
         ORDER BY name LIMIT ?"""
     places = connection.execute(query, (kind, prefix, _after(prefix), limit)).fetchall()
-    rows = [connection.execute(f"{_FACTS} WHERE pos = ?", place).fetchone() for place in places]
-    return _readable([row for row in rows if row is not None], upcasters)
+    rows = [connection.execute(f"{FACTS} WHERE pos = ?", place).fetchone() for place in places]
+    return readable([row for row in rows if row is not None], upcasters)
 
 
-def of_type(
-    connection: sqlite3.Connection, upcasters: Upcasters, run_id: str, kind: str
+def readable(
+    rows: Iterable[tuple[Any, ...]], upcasters: Upcasters, limit: int | None = None
 ) -> list[StoredFact]:
-    """The facts of one type of a run, in order, without those that cannot be read.
-
-    Raises ``sqlite3.Error``.
-    """
-    query = f"{_FACTS} WHERE run_id = ? AND type = ? ORDER BY seq"
-    return _readable(connection.execute(query, (run_id, kind)).fetchall(), upcasters)
-
-
-def _readable(rows: list[tuple[Any, ...]], upcasters: Upcasters) -> list[StoredFact]:
+    """The facts of these rows that can be read, at most ``limit`` (None: all). Raises
+    ``sqlite3.Error``."""
     found: list[StoredFact] = []
-    for row in rows:
+    for row in rows if limit != 0 else ():
         with suppress(_Bad):  # its run's own log says so
             found.append(_fact(row, upcasters))
+        if len(found) == limit:
+            break
     return found
 
 
