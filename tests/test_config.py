@@ -73,6 +73,7 @@ max_agents = 2
 max_queued = 20
 agent_memory_megabytes = 100
 spool_megabytes = 10
+run_spool_megabytes = 20
 output_megabytes = 5
 [retention]
 runs_days = 0

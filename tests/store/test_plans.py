@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from podiumd.store import reading, writing
+from podiumd.store import reading, reading_run, writing
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import Ledger
 from tests.store.support import a_fact, a_run
@@ -67,6 +67,14 @@ READS: dict[str, list[Call]] = {
     "runs_ended_before": [
         lambda s, n: s.runs_ended_before(AT, 5),
         lambda s, n: s.runs_ended_before(OLD, 5),
+    ],
+    "events_of": [
+        lambda s, n: s.events_of("run-001", frozenset({"turn.intended", "run.ended"}), 1, 4),
+        lambda s, n: s.events_of("none", frozenset({"turn.intended"}), 0, None),
+    ],
+    "last_event": [
+        lambda s, n: s.last_event("run-001", "turn.intended", b"turn-001"),
+        lambda s, n: s.last_event("run-001", "run.ended", b"", 2),
     ],
     "setting": [lambda s, n: s.setting("key")],
     "mark": [lambda s, n: s.mark("session-1")],
@@ -137,7 +145,7 @@ class Watched(sqlite3.Connection):
     ) -> sqlite3.Cursor:
         caller = sys._getframe(2)
         where = Path(caller.f_code.co_filename).name
-        if where in ("reading.py", "writing.py"):
+        if where in ("reading.py", "reading_run.py", "writing.py"):
             self.sites.add((where, caller.f_lineno))
             plan = super().execute(f"EXPLAIN QUERY PLAN {sql}", one).fetchall()
             self.plans[" ".join(sql.split())] = [detail for *_, detail in plan]
@@ -214,7 +222,7 @@ async def test_no_query_reads_a_table_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await counted(tmp_path, FEW, monkeypatch)
-    lines = statements(reading) | statements(writing)
+    lines = statements(reading) | statements(reading_run) | statements(writing)
     missed = [
         site
         for site, span in lines.items()
