@@ -117,9 +117,9 @@ class Store:
         )
 
     async def events_of(
-        self, run_id: str, types: frozenset[str], after_seq: int, limit: int
+        self, run_id: str, types: frozenset[str], after_seq: int, limit: int | None
     ) -> list[StoredFact]:
-        """The facts of these types of a run after ``after_seq``, at most ``limit``.
+        """The facts of these types of a run after ``after_seq``, at most ``limit`` (None: all).
 
         Facts that cannot be read are left out; fewer than ``limit`` means the end was reached.
         """
