@@ -79,8 +79,12 @@ output_megabytes = 5
 runs_days = 0
 failed_turns = 1
 failed_checks = 2
+failed_megabytes = 9
 commands = 3
 commands_days = 4
+transcripts_days = 5
+gone_days = 6
+copies_days = 7
 [notify]
 command = ["notify-send", "Podium"]
 """

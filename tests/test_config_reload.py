@@ -143,8 +143,12 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
         "runs_days": 365,
         "failed_turns": 32,
         "failed_checks": 32,
+        "failed_megabytes": 1024,
         "commands": 1000,
         "commands_days": 7,
+        "transcripts_days": 0,
+        "gone_days": 0,
+        "copies_days": 30,
     }
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HOT = {
-    "status": {"--json": "json"},
+    "status": {"--storage": "storage", "--json": "json"},
     "sessions": {"--json": "json"},
     "runs": {"--json": "json", "--all": "ended_too"},
     "questions": {"--json": "json"},

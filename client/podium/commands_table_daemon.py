@@ -10,6 +10,8 @@ from podium.commands_table import (
     positional,
 )
 
+PARTS = ("runs", "turns", "checks", "transcripts", "gone", "marks", "copies")
+
 DAEMON = (
     Command(
         ("up",),
@@ -33,10 +35,27 @@ DAEMON = (
     Command(
         ("status",),
         "what the daemon is doing",
-        "Version, process, gateway, sessions, active runs and prompts, and open questions.",
+        "Version, process, gateway, sessions, active runs and prompts, and open questions; with "
+        "--storage what takes room on the disk, and what bounds it.",
         "podium status --json",
         "views:status",
-        (JSON,),
+        (option("--storage", "what is on the disk, by part"), JSON),
+    ),
+    Command(
+        ("prune",),
+        "remove from the disk what is not needed any more",
+        "What [retention] says may go is removed now, as it is once a day, and said. --what names "
+        "parts: 'gone' and 'copies' go then whatever retention says. Worktrees are listed, and "
+        "stay. "
+        "--vacuum gives the disk back what facts.db does not use.",
+        "podium prune --dry-run",
+        "commands_storage:prune",
+        (
+            option("--dry-run", "say what would go, and remove nothing"),
+            option("--vacuum", "make facts.db smaller"),
+            option("--what", "this part alone; may be repeated", repeat=True, choices=PARTS),
+            JSON,
+        ),
     ),
     Command(
         ("doctor",),

@@ -22,8 +22,12 @@ LISTED_RUNS = 50
 NAME_CELLS = 60
 
 
-def status(json: bool) -> int:
+def status(storage: bool = False, json: bool = False) -> int:
     """``podium status``."""
+    if storage:
+        from podium import commands_storage
+
+        return commands_storage.storage(json)
     answer = call("daemon.status")
     if json:
         text.emit_json({**answer, "client_version": __version__})
@@ -93,7 +97,9 @@ def _with_hint(number: object, command: str) -> str:
     return f"{number} ('{command}')" if number else "0"
 
 
-def runs(ended_too: bool, json: bool, limit: str | None = None, before: str | None = None) -> int:
+def runs(
+    ended_too: bool, limit: str | None = None, before: str | None = None, json: bool = False
+) -> int:
     """``podium runs``: the active ones, or the latest of all, or those that began before one."""
     listed = ended_too or limit is not None or before is not None
     if listed:

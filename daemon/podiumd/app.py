@@ -53,7 +53,7 @@ from podiumd.runtime.catalogue import Catalogue, builtin_directory
 from podiumd.runtime.clock import Clock
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
-from podiumd.runtime.housekeeping import tidy_daily
+from podiumd.runtime.housekeeping import daily
 from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.notifications import notify
@@ -314,7 +314,7 @@ class Daemon:
 
         watch_gauges(self._meters, context, runs, gateway, server, agent_megabytes)
         nursery.start_soon(report, self._meters)
-        nursery.start_soon(tidy_daily, context, runs.in_use)
+        nursery.start_soon(daily, service.storage.tidy)
         nursery.start_soon(notify, context, service, lambda: self._settings.config.notify.command)
 
         async def apply(config: Config, changed: frozenset[str]) -> None:

@@ -196,15 +196,22 @@ class RetentionSettings(_Section, frozen=True):
     """``[retention]``: what is kept of what is over. Looked after at each start and once a day.
 
     ``runs_days``: history of runs and prompts; 0: for good. ``failed_turns``, ``failed_checks``:
-    spools of turns, and output of checks, of runs that ended in an error. ``commands``,
-    ``commands_days``: history of phones' commands, with their output.
+    spools of turns, and output of checks, of runs that ended in an error; ``failed_megabytes``
+    (MiB): of all spools, and of all such output, together. ``commands``, ``commands_days``: history
+    of phones' commands, with their output. ``transcripts_days``: conversations with the native
+    agent, after their last message; ``gone_days``: sessions whose transcript is gone;
+    ``copies_days``: ``facts.db`` as earlier releases left it. 0: for good.
     """
 
     runs_days: Annotated[int, Meta(ge=0, le=36500)] = 365
     failed_turns: Annotated[int, Meta(ge=0, le=100_000)] = 32
     failed_checks: Annotated[int, Meta(ge=0, le=100_000)] = 32
+    failed_megabytes: Annotated[int, Meta(ge=0, le=1_048_576)] = 1024
     commands: Annotated[int, Meta(ge=0, le=100_000)] = 1000
     commands_days: Annotated[int, Meta(ge=1, le=3650)] = 7
+    transcripts_days: Annotated[int, Meta(ge=0, le=36500)] = 0
+    gone_days: Annotated[int, Meta(ge=0, le=36500)] = 0
+    copies_days: Annotated[int, Meta(ge=0, le=36500)] = 30
 
 
 class NotifySettings(_Section, frozen=True):

@@ -160,3 +160,14 @@ def test_a_database_too_large_to_check_in_time_is_told_as_that(
     monkeypatch.setattr(disk, "_CHECK_SECONDS", -1.0)
     monkeypatch.setattr(disk, "_STEPS", 1)
     assert index(patient).message == "too large to check through, sessions: 0"
+
+
+def test_what_the_state_takes_is_told_by_part_the_largest_first(tmp_path: Path) -> None:
+    patient = subject(tmp_path)
+    state = patient.places.state
+    (state / "facts.db.schema-2").write_bytes(bytes(3 * 1024 * 1024))
+    (state / "turns" / "t").mkdir(parents=True)
+    (state / "turns" / "t" / "spool").write_bytes(bytes(1024 * 1024))
+    (check,) = disk.storage(patient)
+    assert check.state == "ok"
+    assert f"4.0 MiB at {state}: copies 3.0 MiB, turns 1.0 MiB" in check.message

@@ -60,12 +60,30 @@ class FakeWorktrees:
         return {"lost": None}
 
 
+class FakeStorage:
+    """STATE with nothing in it."""
+
+    def __init__(self, calls: list[tuple[str, Any]]) -> None:
+        self._calls = calls
+
+    async def usage(self) -> Json:
+        self._calls.append(("usage", None))
+        return {"state": "/state", "parts": [], "unused": 0}
+
+    async def prune(
+        self, what: Sequence[str] = (), *, dry_run: bool = False, vacuum: bool = False
+    ) -> Json:
+        self._calls.append(("prune", (list(what), dry_run, vacuum)))
+        return {"dry_run": dry_run, "parts": [], "vacuumed": None}
+
+
 class FakeService:
     """Runs are named; every command is written down in ``calls``."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
         self.worktrees = FakeWorktrees(self.calls)
+        self.storage = FakeStorage(self.calls)
         self.runs: dict[str, Json] = {"run-1": {"run_id": "run-1", "status": "running"}}
         self.events: list[Json] = []
         self.grown = trio.lowlevel.ParkingLot()

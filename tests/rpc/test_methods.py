@@ -92,6 +92,13 @@ CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
         [],
     ),
     ("runs.get", {"run_id": "run-1"}, ("get_run", "run-1"), RUN),
+    ("storage.usage", {}, ("usage", None), {"state": "/state", "parts": [], "unused": 0}),
+    (
+        "storage.prune",
+        {"what": ["marks"], "dry_run": True},
+        ("prune", (["marks"], True, False)),
+        {"dry_run": True, "parts": [], "vacuumed": None},
+    ),
     ("runs.list", {}, ("list_runs", (None, 100, None)), [RUN]),
     ("runs.list", {"active": True, "limit": 1}, ("list_runs", (True, 1, None)), [RUN]),
     ("runs.list", {"before": "1a2b"}, ("list_runs", (None, 100, "1a2b")), [RUN]),

@@ -110,6 +110,7 @@ class Daemon:
     ) -> None:
         self.machine = machine
         self.store = store
+        self.transcripts = transcripts
         self.bus = bus
         self.logged: list[tuple[str, Json]] = []
         self._log_grew = trio.Event()

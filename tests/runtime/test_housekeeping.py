@@ -19,7 +19,7 @@ from podiumd.config import RetentionSettings
 from podiumd.core.times import wire_time
 from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
-from podiumd.runtime.housekeeping import DAY_SECONDS, tidy, tidy_daily
+from podiumd.runtime.housekeeping import DAY_SECONDS, daily, tidy
 from podiumd.store.facts import Store, open_store
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Machine, fields_of, running, virtual
@@ -124,23 +124,22 @@ async def test_a_run_that_goes_on_is_never_old(machine: Machine) -> None:
 
 
 async def test_it_is_done_at_once_and_again_each_day(
-    machine: Machine, mock_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+    mock_clock: trio.testing.MockClock,
 ) -> None:
     done: list[float] = []
+    began = trio.current_time()
 
-    async def tidied(context: Context, in_use: object) -> None:
+    async def tidied() -> None:
         done.append(trio.current_time() - began)
 
-    monkeypatch.setattr(housekeeping, "tidy", tidied)
-    async with virtual(machine) as daemon, trio.open_nursery() as nursery:
-        began = trio.current_time()
-        nursery.start_soon(tidy_daily, daemon.context, nothing_in_use)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(daily, tidied)
         for _ in range(2):
             await trio.testing.wait_all_tasks_blocked()
             mock_clock.jump(DAY_SECONDS)
         await trio.testing.wait_all_tasks_blocked()
-        assert done == [0, DAY_SECONDS, 2 * DAY_SECONDS]
         nursery.cancel_scope.cancel()
+    assert done == [0, DAY_SECONDS, 2 * DAY_SECONDS]
 
 
 LONG_AGO = "2020-01-01T00:00:00.000Z"

@@ -133,6 +133,11 @@ async def test_a_database_without_permission_says_whose_it_should_be(tmp_path: P
     assert "belong to the user who runs Podium" in raised.value.fix
 
 
+async def test_a_new_database_can_give_its_pages_back(tmp_path: Path) -> None:
+    with closing(open_facts(tmp_path)) as connection:
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+
 async def test_a_creation_that_was_cut_off_is_begun_again(tmp_path: Path) -> None:
     for name in ("facts.db.new", "facts.db.new-wal", "facts.db.new-shm"):
         (tmp_path / name).write_bytes(b"half")

@@ -79,6 +79,11 @@ READS: dict[str, list[Call]] = {
     "setting": [lambda s, n: s.setting("key")],
     "mark": [lambda s, n: s.mark("session-1")],
     "ledger": [lambda s, n: s.ledger("session-1")],
+    "marks_after": [
+        lambda s, n: s.marks_after("", 5),
+        lambda s, n: s.marks_after("session-18", 5),
+    ],
+    "unused": [lambda s, n: s.unused()],
     "ledgers_gone": [lambda s, n: s.ledgers_gone()],
 }
 WRITES: dict[str, list[Call]] = {
@@ -98,6 +103,8 @@ WRITES: dict[str, list[Call]] = {
     "forget_runs": [lambda s, n: s.forget_runs(["run-002", "run-003"])],
     "set_setting": [lambda s, n: s.set_setting("key", b"1")],
     "save_ledgers": [lambda s, n: s.save_ledgers([Ledger("session-1", 1, b"", b"{}")])],
+    "forget_marks": [lambda s, n: s.forget_marks(["session-001", "none"])],
+    "give_back": [lambda s, n: s.give_back(3)],
     "forget_ledger": [lambda s, n: s.forget_ledger("session-1")],
     "ping": [lambda s, n: s.ping()],
 }

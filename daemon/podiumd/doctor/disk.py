@@ -15,6 +15,7 @@ from typing import Final
 
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.runtime.storage_places import usage
 from podiumd.store.connection import FACTS_NAME, beside
 from podiumd.store.index import INDEX_NAME, INDEX_SCHEMA
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS
@@ -39,6 +40,21 @@ def space(subject: Subject) -> list[Check]:
     if usage.free < _LITTLE:
         return [warn("disk", room, "free some space before it is full")]
     return [ok("disk", room)]
+
+
+def storage(subject: Subject) -> list[Check]:
+    """What STATE takes, the largest parts first."""
+    rows = usage(subject.places.state, subject.places.locks)
+    parts = sorted(rows, key=lambda one: -(one["bytes"] or 0))
+    told = [f"{one['part']} {_megabytes(one['bytes'])}" for one in parts if one["bytes"] != 0]
+    uncounted = any(one["bytes"] is None for one in rows)
+    total = sum(one["bytes"] or 0 for one in rows)
+    words = f"{'more than ' if uncounted else ''}{_megabytes(total)} at {subject.places.state}"
+    return [ok("storage", f"{words}: {', '.join(told)}" if told else words)]
+
+
+def _megabytes(count: int | None) -> str:
+    return "(too many files to count)" if count is None else f"{count / 1024 / 1024:.1f} MiB"
 
 
 def latency(subject: Subject) -> list[Check]:

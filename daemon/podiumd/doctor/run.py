@@ -48,6 +48,7 @@ CHECKS: Final[tuple[tuple[str, Look], ...]] = (
     ("certificate", gateway.certificate),
     ("disk", disk.space),
     ("disk latency", disk.latency),
+    ("storage", disk.storage),
     ("facts.db", disk.databases),
     ("clock", machine.clock),
     ("watches", machine.inotify),

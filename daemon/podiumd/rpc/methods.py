@@ -12,7 +12,7 @@ import msgspec
 
 from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
-from podiumd.rpc import mcp_methods, voice_methods
+from podiumd.rpc import mcp_methods, storage_methods, voice_methods
 from podiumd.rpc import params as p
 from podiumd.rpc.adapter import Method
 from podiumd.rpc.context import RequestContext
@@ -323,6 +323,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
         _sessions_unsubscribe,
         "Follow a session no more.",
     ),
+    *storage_methods.STORAGE_METHODS,
     *voice_methods.VOICE_METHODS,
     Method("worktrees.list", p.Nothing, _worktrees_list, "The worktrees of runs.", "waiting"),
     Method("worktrees.merge", p.OneRun, _worktrees_merge, "Merge a run's worktree.", "waiting"),

@@ -146,11 +146,28 @@ class Worktrees(Protocol):
         ...
 
 
+class StorageCare(Protocol):
+    """What takes room in STATE, as the edges see it."""
+
+    async def usage(self) -> Json:
+        """``state``, ``parts`` and ``unused``: what each part takes, and what bounds it."""
+        ...
+
+    async def prune(
+        self, what: Sequence[str] = (), *, dry_run: bool = False, vacuum: bool = False
+    ) -> Json:
+        """Remove what may go: ``dry_run``, ``parts``, ``vacuumed``."""
+        ...
+
+
 class Service(Protocol):
     """The running daemon, as its edges see it."""
 
     @property
     def worktrees(self) -> Worktrees: ...
+
+    @property
+    def storage(self) -> StorageCare: ...
 
     async def status(self) -> Json:
         """``sessions``, ``runs_active``, ``questions_open``, ``talks_waiting``, ``orchestration``,

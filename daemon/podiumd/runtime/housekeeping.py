@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import trio
 from podiumd.core.times import wire_time
 from podiumd.runtime.context import Context
 from podiumd.runtime.loading import turn_ids
+from podiumd.runtime.worktree_list import Sizes
 from podiumd.store.errors import StoreError
 from podiumd.tools.failpoints import failpoint
 
@@ -44,30 +46,48 @@ async def tidy(context: Context, in_use: InUse) -> None:
     with suppress(StoreError):  # a full disk is no reason to end
         await forget_old_tokens(context)
         if kept.runs_days:
-            await _forget_runs(context, context.clock.wall() - timedelta(days=kept.runs_days))
-    for name, most in (("turns", kept.failed_turns), ("checks", kept.failed_checks)):
-        try:
-            found = await trio.to_thread.run_sync(_listed, context.state / name)
-        except OSError as error:  # what is left lying costs room, and no run
-            place = str(context.state / name)
-            context.log("Not tidied", "warning", directory=place, reason=error.strerror)
-            continue
-        # Asked only now: what begins from here on is not among those found.
-        busy = frozenset().union(*in_use())
-        over = [path for path in found if path.name not in busy]
-        await trio.to_thread.run_sync(_remove, over[most:])
+            await forget_runs(context, context.clock.wall() - timedelta(days=kept.runs_days))
+    for name in ("turns", "checks"):
+        found = [path for path, _ in await over(context, name, in_use)]
+        await trio.to_thread.run_sync(remove, found)
 
 
-async def tidy_daily(context: Context, in_use: InUse) -> None:
+async def over(context: Context, name: str, in_use: InUse) -> list[tuple[Path, int]]:
+    """What failed runs have left in ``turns`` or ``checks`` that is more than is kept, and the
+    bytes of each; nothing that is in use."""
+    kept = context.retention()
+    bounds = {
+        "turns": (kept.failed_turns, kept.failed_megabytes * 1024 * 1024),
+        "checks": (kept.failed_checks, kept.failed_megabytes * 1024 * 1024),
+    }
+    try:
+        found = await trio.to_thread.run_sync(_listed, context.state / name)
+    except OSError as error:  # what is left lying costs room, and no run
+        place = str(context.state / name)
+        context.log("Not tidied", "warning", directory=place, reason=error.strerror)
+        return []
+    # Asked only now: what begins from here on is not among those found.
+    busy = frozenset().union(*in_use())
+    left = [(path, size) for path, size in found if path.name not in busy]
+    most, room = bounds[name]
+    total = itertools.accumulate(size for _, size in left)
+    keep = sum(1 for number, size in enumerate(total) if number < most and size <= room)
+    return left[keep:]
+
+
+async def daily(tidies: Callable[[], Awaitable[None]]) -> None:
     """Tidy now and once a day, until cancelled."""
     while True:
-        await tidy(context, in_use)
+        await tidies()
         await trio.sleep(DAY_SECONDS)
 
 
-async def _forget_runs(context: Context, before: datetime) -> None:
-    """Forget runs that ended before a time, some at once: their files first, so that none is left
-    nameless. Cut off anywhere, it goes on the next time where it was."""
+async def forget_runs(context: Context, before: datetime) -> int:
+    """Forget runs that ended before a time, some at once; returns how many.
+
+    Their files go first, so that none is left nameless. Cut off anywhere, it goes on the next time
+    where it was.
+    """
     count = 0
     try:
         while due := await context.store.runs_ended_before(wire_time(before), RUNS_AT_ONCE):
@@ -75,7 +95,7 @@ async def _forget_runs(context: Context, before: datetime) -> None:
             turns = await turn_ids(context.store, *due)
             checks = [context.state / "checks" / run_id for run_id in due]
             places = [*map(context.turn_directory, turns), *checks]
-            await trio.to_thread.run_sync(_remove, places)
+            await trio.to_thread.run_sync(remove, places)
             failpoint("forget.after-files")
             await context.store.forget_runs(due)
             count += len(due)
@@ -84,19 +104,27 @@ async def _forget_runs(context: Context, before: datetime) -> None:
     finally:
         if count:
             context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
+    return count
 
 
-def _listed(directory: Path) -> list[Path]:
-    """What is in a directory, the newest first."""
+def _listed(directory: Path) -> list[tuple[Path, int]]:
+    """What is in a directory, the newest first, and the bytes of each."""
     try:
-        return sorted(directory.iterdir(), key=_changed_at, reverse=True)
+        found = sorted(directory.iterdir(), key=_changed_at, reverse=True)
     except FileNotFoundError:
         return []
+    sizes = Sizes()
+    return [(path, sizes.of(path, lambda: None) or 0) for path in found]
 
 
-def _remove(directories: Iterable[Path]) -> None:
-    for path in directories:
-        shutil.rmtree(path, ignore_errors=True)
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files, and directories with all that is in them; what cannot be stays. Blocks."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
 
 
 def _changed_at(path: Path) -> float:

@@ -148,6 +148,11 @@ class LeaseBook:
         self._directory = directory
         lockfile.prepare_directory(directory)
 
+    @property
+    def directory(self) -> Path:
+        """Where the lock files are."""
+        return self._directory
+
     def try_session(self, session_id: str, holder: Holder) -> Lease | Holder:
         """Take the lease of a session, or say who has it. Never waits.
 

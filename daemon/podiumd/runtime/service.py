@@ -42,6 +42,7 @@ from podiumd.runtime.runs import Runs
 from podiumd.runtime.session_list import SessionList
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import Starter
+from podiumd.runtime.storage import Storage
 from podiumd.runtime.tokens import Tokens
 from podiumd.runtime.worktree_care import WorktreeCare
 from podiumd.sessions.feed import MessageFeed
@@ -87,6 +88,7 @@ class DaemonService:
         self._starter = Starter(context, desk, catalogue, sessions, default_agent)
         self._following = Following(context, runs)
         self.worktrees = WorktreeCare(context, desk, runs)
+        self.storage = Storage(context, transcripts, runs)
         self._prompting = Prompting(context, desk, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------

@@ -186,6 +186,15 @@ def listing(
     return rows, total
 
 
+def gone(connection: sqlite3.Connection, before: int | None) -> list[str]:
+    """Return the sessions whose transcript is gone, with a smaller ``sort_at`` (``None``: all)."""
+    found = connection.execute(
+        "SELECT session_id FROM sessions WHERE gone = 1 AND sort_at < ? ORDER BY sort_at",
+        (_MAX if before is None else before,),
+    )
+    return [session_id for (session_id,) in found]
+
+
 def save(connection: sqlite3.Connection, rows: Iterable[Row]) -> None:
     """Insert or replace rows."""
     connection.executemany(_SAVE, map(_columns, rows))

@@ -136,6 +136,12 @@ class Transcripts:
                 raise StillThere(row.path)
             await self._logs.forget(session_id)
 
+    async def gone(self, before: int | None) -> list[str]:
+        """The sessions whose transcript is gone, those changed last before a time (milliseconds
+        since 1970), once every session is known."""
+        await self._follower.ready.wait()
+        return await self._index.ask_aside(table.gone, before)
+
     # -- messages ----------------------------------------------------------------------------
 
     async def messages(self, session_id: str, after: int | None, limit: int) -> Page:

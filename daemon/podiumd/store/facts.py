@@ -263,6 +263,25 @@ class Store:
         """The last stored state of a session's transcript."""
         return await self._value("SELECT mark FROM marks WHERE session_id = ?", session_id)
 
+    async def marks_after(self, session_id: str, limit: int) -> list[tuple[str, int, bool]]:
+        """Sessions with a mark behind this one, by id: how many bytes it is, and whether a run has
+        the session as its last."""
+        return await self._readers.run(
+            lambda connection: reading.marks_after(connection, session_id, limit)
+        )
+
+    async def forget_marks(self, session_ids: Sequence[str]) -> None:
+        """Delete the marks of sessions that no run has as its last one."""
+        await self._writer.submit(partial(writing.forget_marks, session_ids=tuple(session_ids)))
+
+    async def unused(self) -> tuple[int, int]:
+        """How many pages of ``facts.db`` are not in use, and the bytes of one."""
+        return await self._readers.run(reading.unused)
+
+    async def give_back(self, pages: int) -> None:
+        """Give unused pages back to the disk, at most so many."""
+        await self._writer.submit(partial(writing.give_back, pages=pages))
+
     async def save_ledgers(self, ledgers: Sequence[Ledger]) -> None:
         """Store ledgers, each in place of its session's last one: all or none, durable when done.
 

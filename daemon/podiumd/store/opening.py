@@ -70,8 +70,8 @@ def _create(path: Path, migrations: Sequence[Migration]) -> None:
     remove_database(draft)
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with closing(connect_writer(draft)) as connection:
+        connection.execute(INCREMENTAL)  # first: it holds where nothing is in the file yet
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(INCREMENTAL)  # nothing is in it yet, so it holds at once
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             raise StoreUnreadable(

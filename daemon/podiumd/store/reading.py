@@ -354,3 +354,22 @@ def _ledger(row: tuple[Any, ...]) -> Ledger:
         if found.checksum() == stored:
             return found
     return Ledger(session_id=str(session_id), generation=0, entries=b"", intact=False)
+
+
+def marks_after(
+    connection: sqlite3.Connection, session_id: str, limit: int
+) -> list[tuple[str, int, bool]]:
+    """Sessions with a mark behind this one, by id: how long it is, and whether a run has it as its
+    last session. Raises ``sqlite3.Error``."""
+    query = """SELECT session_id, length(mark),
+        EXISTS (SELECT 1 FROM runs WHERE runs.session_id = marks.session_id)
+        FROM marks WHERE session_id > ? ORDER BY session_id LIMIT ?"""
+    rows = connection.execute(query, (session_id, limit)).fetchall()
+    return [(str(one), int(size), bool(known)) for one, size, known in rows]
+
+
+def unused(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many pages of the file are not in use, and how large one is. Raises ``sqlite3.Error``."""
+    (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(pages), int(size)

@@ -148,3 +148,16 @@ def put_ledgers(connection: sqlite3.Connection, ledgers: Sequence[Ledger]) -> No
 def forget_ledger(connection: sqlite3.Connection, session_id: str) -> None:
     """Delete a session's ledger in the open transaction."""
     connection.execute("DELETE FROM ledgers WHERE session_id = ?", (session_id,))
+
+
+def forget_marks(connection: sqlite3.Connection, session_ids: Sequence[str]) -> None:
+    """Delete the marks of sessions, of those that no run has as its last by now."""
+    query = """DELETE FROM marks WHERE session_id = ?1
+        AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ?1)"""
+    connection.executemany(query, [(one,) for one in session_ids])
+
+
+def give_back(connection: sqlite3.Connection, pages: int) -> None:
+    """Give unused pages back to the disk, at most so many."""
+    for _ in range(pages):  # the module takes one step of a PRAGMA, and that is one page
+        connection.execute("PRAGMA incremental_vacuum(1)").fetchall()
