@@ -205,6 +205,34 @@ async def test_what_was_forgotten_is_given_back_to_the_disk(machine: Machine) ->
     assert (machine.state / "facts.db").stat().st_size < 200_000
 
 
+async def test_what_cannot_be_tidied_is_said_and_the_daemon_goes_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+
+        async def refused(*_: object) -> None:
+            raise PermissionError(13, "Permission denied", "sessions")
+
+        monkeypatch.setattr(daemon.store, "marks_after", refused)
+        await storage_of(daemon).tidy()
+        [line] = fields_of(daemon.logged, "Not tidied")
+        assert "Permission denied" in line["reason"]
+
+
+async def test_a_spool_that_is_deeper_than_calls_can_be_is_counted_and_removed(
+    machine: Machine,
+) -> None:
+    async with running(machine) as daemon:
+        place = machine.state / "turns" / "deep"
+        bottom = place
+        for _ in range(sys.getrecursionlimit() + 100):
+            bottom.mkdir(parents=True)
+            bottom /= "d"
+        aged(bottom, 0, bytes(7))
+        assert parts(await storage_of(daemon, failed_turns=0).prune()) == {"turns": (1, 7)}
+        assert not place.exists()
+
+
 async def test_each_part_of_the_state_is_told_with_what_bounds_it(machine: Machine) -> None:
     async with running(machine) as daemon:
         aged(machine.state / "facts.db.schema-2", 0, bytes(7))

@@ -25,12 +25,14 @@ def heard(tmp_path: Path) -> Iterator[socket.socket]:
 def test_the_life_of_a_daemon_is_told(heard: socket.socket) -> None:
     notifier = Notifier(heard.getsockname())
 
+    notifier.lifting(60)
     notifier.ready("Answering")
     notifier.alive()
     notifier.status("Busy")
     notifier.stopping("Bye")
 
-    assert [heard.recv(4096) for _ in range(4)] == [
+    assert [heard.recv(4096) for _ in range(5)] == [
+        b"EXTEND_TIMEOUT_USEC=60000000\nSTATUS=Lifting facts.db to this release's schema",
         b"READY=1\nSTATUS=Answering",
         b"WATCHDOG=1",
         b"STATUS=Busy",

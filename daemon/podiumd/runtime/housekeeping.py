@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from podiumd.runtime.context import Context
 from podiumd.runtime.loading import turn_ids
 from podiumd.runtime.worktree_list import Sizes
 from podiumd.store.errors import StoreError
+from podiumd.tools.delete import delete_tree
 from podiumd.tools.failpoints import failpoint
 
 TOKENS_KEPT = timedelta(hours=24)
@@ -100,11 +100,15 @@ async def forget_runs(context: Context, before: datetime) -> int:
             await context.store.forget_runs(due)
             count += len(due)
             failpoint("forget.after-batch")
-            await trio.sleep(REST * (context.clock.mono() - began))
+            await _rest(REST * (context.clock.mono() - began))
     finally:
         if count:
             context.log("Old runs forgotten", count=count, ended_before=wire_time(before))
     return count
+
+
+async def _rest(seconds: float) -> None:
+    await trio.sleep(seconds)
 
 
 def _listed(directory: Path) -> list[tuple[Path, int]]:
@@ -120,11 +124,8 @@ def _listed(directory: Path) -> list[tuple[Path, int]]:
 def remove(paths: Iterable[Path]) -> None:
     """Remove files, and directories with all that is in them; what cannot be stays. Blocks."""
     for path in paths:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with suppress(OSError):
-                path.unlink()
+        with suppress(OSError):
+            delete_tree(str(path), lambda: None)
 
 
 def _changed_at(path: Path) -> float:

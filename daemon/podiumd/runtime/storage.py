@@ -8,6 +8,7 @@ is half gone, and the next time goes on.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -83,8 +84,10 @@ class Storage:
     async def tidy(self) -> None:
         """Remove what is older, or more, than ``[retention]`` keeps."""
         await housekeeping.tidy(self._context, self._runs.in_use)
-        with suppress(StoreError):  # a full disk is no reason to end
+        try:
             await self.prune()
+        except (StoreError, OSError, sqlite3.Error) as error:  # no reason to end
+            self._context.log("Not tidied", "warning", reason=str(error))
 
     async def prune(
         self, what: Sequence[str] = (), *, dry_run: bool = False, vacuum: bool = False
