@@ -19,7 +19,7 @@ import trio
 
 import podiumd
 from podiumd.store import connection as connecting
-from podiumd.store.errors import StoreUnreadable
+from podiumd.store.errors import FactDamaged, StoreUnreadable
 from podiumd.store.facts import Store, open_store
 from podiumd.store.opening import open_facts
 from podiumd.store.schema import MIGRATIONS, schema_version
@@ -179,3 +179,36 @@ async def test_a_fact_that_is_damaged_is_lifted_as_it_is(tmp_path: Path) -> None
         assert await store.named("question.closed", "", 10) == []
         assert len(await store.events(WAITING)) == 8
         assert msgspec.json.decode((await store.runs(limit=1))[0].summary)["recipe"] == "note"
+
+
+def _page_of(path: Path, pos: int) -> int:
+    """The page of the file that a fact's row is in: a leaf of the table of facts."""
+    with closing(sqlite3.connect(path)) as connection:
+        (data,) = connection.execute("SELECT checksum FROM facts WHERE pos = ?", (pos,)).fetchone()
+    return path.read_bytes().index(data) // 4096
+
+
+async def test_a_page_that_cannot_be_read_is_lost_alone_and_what_was_stays_as_it_was(
+    tmp_path: Path,
+) -> None:
+    """The run whose facts were there says so, as under the release before; the others go on."""
+    path = recorded(tmp_path)
+    page = _page_of(path, 7)
+    content = bytearray(path.read_bytes())
+    content[page * 4096 : (page + 1) * 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    async with open_store(tmp_path) as store:
+        lost = FACTS - len(await store.events_after(0, 100))
+        assert 0 < lost < 14, "one page has some facts of one run"
+        assert len(await store.events(PROMPT)) == 4
+        assert len(await store.events(WAITING)) == 8
+        with pytest.raises(FactDamaged, match="is missing"):
+            await store.events(ENDED)
+        assert len(await store.runs()) == 3
+        assert await store.token("sessions.prompt", "recorded") is not None
+        [fact] = await store.append(a_run("next"), [a_fact()])
+        assert fact.pos == FACTS + 1
+    assert (tmp_path / "facts.db.schema-2").read_bytes() == bytes(content)
+    with closing(sqlite3.connect(tmp_path / "facts.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)

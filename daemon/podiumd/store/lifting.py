@@ -22,7 +22,8 @@ from podiumd.store.connection import (
     sync_directory,
     sync_file,
 )
-from podiumd.store.errors import StoreUnreadable
+from podiumd.store.errors import DATABASE_ERRORS, StoreUnreadable, is_damage
+from podiumd.store.salvage import salvage
 from podiumd.store.schema import INCREMENTAL, Migration, migrate, schema_version
 from podiumd.tools.failpoints import failpoint
 
@@ -55,7 +56,7 @@ def lift(
     on_lift(most)
     log("Lifting facts.db", schema=len(migrations), megabytes=size // _MEGABYTE, seconds_most=most)
     with closing(connection):
-        _copy(connection, draft)
+        lost = _copy(connection, draft, migrations[:version])
     failpoint("lift.after-copy")
     with closing(connect_writer(draft)) as lifted:
         migrate(lifted, migrations)
@@ -64,6 +65,9 @@ def lift(
     failpoint("lift.before-swap")
     _swap(path, draft, beside(path, f".schema-{version}"))
     failpoint("lift.after-swap")
+    if lost:
+        told = f"what could not be read of it is missing, {lost} times; the copy is as it was"
+        log("Damaged facts.db lifted", "error", note=told, copy=f"{path.name}.schema-{version}")
     log("Lifted facts.db", schema=len(migrations), earlier=f"{path.name}.schema-{version}")
 
 
@@ -83,12 +87,21 @@ def _require_room(path: Path, size: int) -> None:
         )
 
 
-def _copy(connection: sqlite3.Connection, draft: Path) -> None:
-    """Write a compact copy, and leave nothing of the database outside its file."""
+def _copy(connection: sqlite3.Connection, draft: Path, migrations: Sequence[Migration]) -> int:
+    """Write a compact copy, and leave nothing of the database outside its file; returns how often
+    something of it could not be read."""
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    connection.execute(INCREMENTAL)  # a setting that the copy alone takes
-    connection.execute("VACUUM INTO ?", (str(draft),))
+    lost = 0
+    try:
+        connection.execute(INCREMENTAL)  # a setting that the copy alone takes
+        connection.execute("VACUUM INTO ?", (str(draft),))
+    except DATABASE_ERRORS as error:
+        if not (is_damage(error) or isinstance(error, sqlite3.IntegrityError)):
+            raise
+        os.truncate(draft, 0)
+        lost = salvage(connection, draft, migrations)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return lost
 
 
 def _swap(path: Path, draft: Path, copy: Path) -> None:
