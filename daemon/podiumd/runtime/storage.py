@@ -83,7 +83,8 @@ class Storage:
 
     async def tidy(self) -> None:
         """Remove what is older, or more, than ``[retention]`` keeps."""
-        await housekeeping.tidy(self._context, self._runs.in_use)
+        async with self._one:  # who prunes meanwhile counts what is left
+            await housekeeping.tidy(self._context, self._runs.in_use)
         try:
             await self.prune()
         except (StoreError, OSError, sqlite3.Error) as error:  # no reason to end
