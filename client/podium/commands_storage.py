@@ -19,6 +19,7 @@ WORDS = {
     "gone": "sessions whose transcript is gone",
     "marks": "marks of sessions that no run has",
     "copies": "copies of facts.db of earlier releases",
+    "locks": "lock files that were long not taken",
 }
 
 

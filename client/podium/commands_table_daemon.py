@@ -10,7 +10,7 @@ from podium.commands_table import (
     positional,
 )
 
-PARTS = ("runs", "turns", "checks", "transcripts", "gone", "marks", "copies")
+PARTS = ("runs", "turns", "checks", "transcripts", "gone", "marks", "copies", "locks")
 
 DAEMON = (
     Command(

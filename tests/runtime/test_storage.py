@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import uuid
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-import trio
 from msgspec.structs import replace
 
 from podiumd.config import RetentionSettings
-from podiumd.runtime import storage
+from podiumd.runtime import lockfile
 from podiumd.runtime.errors import InvalidParameter, Refused
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.storage import Storage
-from podiumd.store.facts import Store, open_store
-from podiumd.store.records import Ledger
+from podiumd.store.facts import Store
 from tests.runtime.harness import BEGIN, Daemon, Json, Machine, fields_of, running
 from tests.runtime.test_session_list import listed, ready, write
 from tests.store.support import a_fact, a_run
@@ -247,105 +242,47 @@ async def test_each_part_of_the_state_is_told_with_what_bounds_it(machine: Machi
         assert all(one["bound"] for one in told["parts"])
 
 
-# -- killed in the middle ------------------------------------------------------------------------
-
-SESSIONS = [str(uuid.uuid5(uuid.NAMESPACE_OID, str(number))) for number in range(3)]
-MARKS = [f"mark-{number:03}" for number in range(storage.AT_ONCE + 1)]
-
-
-async def _marks(machine: Machine) -> None:
-    async with open_store(machine.state) as store:
-        await marked(store, "kept", of_run=True)
-        run = a_run("run", session_id=None)
-        async with trio.open_nursery() as nursery:
-            for name in MARKS:
-                nursery.start_soon(partial_append, store, run, name)
-
-
-async def partial_append(store: Store, run: Any, name: str) -> None:
-    await store.append(run, [], mark=(name, b"{}"))
-
-
-async def _marks_left(machine: Machine) -> int:
-    async with open_store(machine.state) as store:
-        assert await store.mark("kept") == b"{}"
-        return len([name for name in MARKS if await store.mark(name)])
-
-
-async def _files(machine: Machine) -> None:
-    for number, session in enumerate(SESSIONS):
-        transcript(machine, session, 31 if number else 1)
-
-
-async def _files_left(machine: Machine) -> int:
-    assert (machine.state / "sessions" / f"{SESSIONS[0]}.jsonl").read_bytes() == b"12345"
-    return len(list((machine.state / "sessions").iterdir())) - 1
-
-
-async def _gone(machine: Machine) -> None:
-    paths = [write(machine, number) for number in (1, 2, 3)]
-    async with ready(machine):
-        pass
-    for path in paths[1:]:
-        path.unlink()
-
-
-async def _gone_left(machine: Machine) -> int:
-    async with ready(machine) as daemon:
-        assert "1" in await listed(daemon)
-        return len(await listed(daemon)) - 1
-
-
-async def _pages(machine: Machine) -> None:
-    async with open_store(machine.state) as store:
-        for number in range(8):
-            await store.append(a_run(f"run-{number}", status="ended"), [a_fact("x" * 500_000)])
-        await store.append(a_run("last"), [a_fact()])
-        await store.save_ledgers([Ledger("kept", 1, b"12")])
-        await store.forget_runs([f"run-{number}" for number in range(8)])
-
-
-async def _pages_left(machine: Machine) -> int:
-    async with open_store(machine.state) as store:
-        assert len(await store.events("last")) == 1 and await store.ledger("kept") is not None
-        return (await store.unused())[0]
-
-
-Make = Callable[[Machine], Awaitable[None]]
-Left = Callable[[Machine], Awaitable[int]]
-KILLS: dict[str, tuple[Make, Left, tuple[str, ...]]] = {
-    "prune.after-marks": (_marks, _marks_left, ("marks",)),
-    "prune.after-path": (_files, _files_left, ("transcripts",)),
-    "prune.after-session": (_gone, _gone_left, ("gone",)),
-    "prune.after-pages": (_pages, _pages_left, ("runs",)),
-}
-PRUNES = """
-import sys, trio
-from pathlib import Path
-from tests.runtime import test_storage as t
-trio.run(t.pruned, Path(sys.argv[1]), *sys.argv[2:])
-"""
-
-
-async def pruned(root: Path, *what: str) -> None:
-    """Prune parts, in a process that a failpoint may kill."""
-    async with ready(Machine(root)) as daemon:
-        await storage_of(daemon, transcripts_days=30).prune(what, vacuum=True)
-
-
-@pytest.mark.parametrize("point", KILLS)
-async def test_pruning_that_was_killed_lost_nothing_but_what_may_go_and_goes_on(
-    tmp_path: Path, point: str
+async def test_lock_files_go_a_month_after_they_were_taken_last_and_never_one_that_is_held(
+    machine: Machine,
 ) -> None:
-    machine = Machine(tmp_path)
-    make, left, what = KILLS[point]
-    await make(machine)
-    result = await trio.run_process(
-        [sys.executable, "-c", PRUNES, str(tmp_path), *what],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PODIUM_FAILPOINT": point},
-        check=False,
-    )
-    assert result.returncode == -signal.SIGKILL
-    assert await left(machine) > 0, "it was in the middle"
-    await pruned(tmp_path, *what)
-    assert await left(machine) == 0
+    async with running(machine) as daemon:
+        leases, holder = daemon.context.leases, Holder(kind="prompt", since="", pid=os.getpid())
+        held = leases.try_session("held", holder)
+        assert not isinstance(held, Holder)
+        for name, days in (("held", 99), ("old", 31), ("new", 9)):
+            path = machine.locks / f"session-{name}.lock"
+            at = BEGIN.timestamp() - days * DAY
+            path.touch()
+            os.utime(path, (at, at))
+        aged(machine.locks / "notes.txt", 99)
+        care = storage_of(daemon)
+        assert parts(await care.prune(dry_run=True)) == {"locks": (1, 4096)}
+        assert parts(await care.prune()) == {"locks": (1, 4096)}
+        left = {path.name for path in machine.locks.iterdir()}
+        assert left == {"session-held.lock", "session-new.lock", "notes.txt"}
+        assert isinstance(leases.try_session("held", holder), Holder), "it is held as before"
+        assert not isinstance(leases.try_session("old", holder), Holder), "and this one is free"
+        held.release()
+
+
+async def test_who_opened_a_lock_file_before_it_was_removed_does_not_hold_another_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one is removed between the opening and the locking: the other is then taken."""
+    path = tmp_path / "session-old.lock"
+    lockfile.unlock(lockfile.try_lock(path) or 0)
+    lock = lockfile._flock
+    removed: list[bool] = []
+
+    def meanwhile(fd: int, operation: int) -> bool:
+        if not removed:
+            removed.append(True)
+            path.unlink()
+        return lock(fd, operation)
+
+    monkeypatch.setattr(lockfile, "_flock", meanwhile)
+    mine = lockfile.try_lock(path)
+    assert mine is not None
+    assert os.fstat(mine).st_ino == path.stat().st_ino
+    assert lockfile.try_lock(path) is None
+    lockfile.unlock(mine)

@@ -205,16 +205,28 @@ class LeaseBook:
     async def all_held(self) -> list[Holder]:
         """Every lease that is held, sorted by file name.
 
-        Files of ended sessions stay for ever, so there may be thousands: done on a thread.
+        Files of ended sessions stay for long, so there may be thousands: done on a thread.
         """
         return await trio.to_thread.run_sync(self._scan)
 
-    def _scan(self) -> list[Holder]:
+    def unused(self, before: float) -> list[Path]:
+        """The lock files that were taken last before a time and that nobody holds. Blocks."""
+        found = []
+        for path in self._files():
+            with suppress(OSError, LeaseError):
+                if path.lstat().st_mtime < before and self._peek(path) is None:
+                    found.append(path)
+        return found
+
+    def _files(self) -> list[Path]:
         try:
             names = sorted(entry.name for entry in os.scandir(self._directory))
         except FileNotFoundError:
             return []
-        held = (self._peek(self._directory / name) for name in names if _LOCK_FILE.fullmatch(name))
+        return [self._directory / name for name in names if _LOCK_FILE.fullmatch(name)]
+
+    def _scan(self) -> list[Holder]:
+        held = map(self._peek, self._files())
         return [holder for holder in held if holder is not None]
 
     def _try(self, path: Path, holder: Holder) -> Lease | Holder:

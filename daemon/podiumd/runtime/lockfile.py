@@ -1,7 +1,7 @@
-"""Lock files: a private directory of files that are locked with ``flock`` and never unlinked.
+"""Lock files: a private directory of files that are locked with ``flock``.
 
-Since they are never unlinked, a path always means the same lock; should somebody else have
-replaced a file, the comparison after locking notices it.
+A file is unlinked only by who holds its lock, long after its last use. Who has opened it meanwhile
+finds out by the comparison after locking, and opens the path anew: a path always means one lock.
 """
 
 from __future__ import annotations
@@ -87,6 +87,25 @@ def try_lock(path: Path) -> int | None:
         # The file was replaced, or only somebody's look at it (a shared lock of a few
         # microseconds) stood in the way: again, at once.
     return None
+
+
+def remove_unused(path: Path, before: float) -> bool:
+    """Unlink a lock file that nobody holds, if it was taken last before a time; whether it was.
+
+    Raises ``LeaseError``, ``OSError``.
+    """
+    if path.lstat().st_mtime >= before:
+        return False
+    fd = try_lock(path)
+    if fd is None:
+        return False
+    try:
+        if os.fstat(fd).st_mtime >= before:  # taken, and given back, just now
+            return False
+        path.unlink()
+    finally:
+        unlock(fd)
+    return True
 
 
 def unlock(fd: int) -> None:

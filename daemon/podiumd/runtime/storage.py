@@ -23,6 +23,7 @@ from podiumd.core.views import Json
 from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, Refused
+from podiumd.runtime.lockfile import LeaseError, remove_unused
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.storage_places import COPIES, usage
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession
@@ -36,6 +37,13 @@ PAGES_AT_ONCE = 500
 """Pages given back to the disk in one transaction."""
 
 PAUSE_SECONDS = 0.01
+
+LOCKS_KEPT_DAYS = 30
+"""Since a lock file was taken last: nobody has a reason to look at it just now."""
+
+LOCK_BYTES = 4096
+"""What a lock file takes on most disks."""
+
 _TRANSCRIPT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 
 
@@ -66,6 +74,7 @@ class Storage:
             "gone": (self._gone, self._forget_gone),
             "marks": (self._marks, self._forget_marks),
             "copies": (self._copies, self._remove_paths),
+            "locks": (self._old_locks, self._remove_locks),
         }
 
     async def usage(self) -> Json:
@@ -259,6 +268,23 @@ class Storage:
             failpoint("prune.after-marks")
             await trio.sleep(PAUSE_SECONDS)
         return len(found)
+
+    # -- lock files ------------------------------------------------------------------------------
+
+    async def _old_locks(self, named: bool) -> list[Item]:
+        paths = await trio.to_thread.run_sync(
+            self._context.leases.unused, self._since(LOCKS_KEPT_DAYS)
+        )
+        return [Item(str(path), LOCK_BYTES) for path in paths]
+
+    async def _remove_locks(self, found: list[Item]) -> int:
+        count = 0
+        for item in found:
+            with suppress(LeaseError, FileNotFoundError):
+                count += remove_unused(Path(item.name), self._since(LOCKS_KEPT_DAYS))
+            failpoint("prune.after-lock")
+            await trio.lowlevel.checkpoint()
+        return count
 
     # -- the file itself -------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ PARTS = (
     Part("log", "podiumd.log*", "40 MiB"),
 )
 OTHER = Part("other", "*", "small files of the daemon's own")
-LOCKS = Part("locks", "", "4 KB a session and tree; never removed")
+LOCKS = Part("locks", "", "30 days after they were taken last")
 
 
 def usage(state: Path, locks: Path | None, go_on: Callable[[], None] = lambda: None) -> list[Json]:

@@ -62,6 +62,7 @@ FAILPOINTS: dict[str, str] = {
     "notify.after-run": "the person's program was told of an event, no setting says so",
     "notify.before-run": "an event is stored of which the person's program is to be told",
     "outcome.after-parsed": "a step's outcome is stored, no edge taken",
+    "prune.after-lock": "a lock file that was long not taken is removed, others are still to be",
     "prune.after-marks": "marks of sessions that no run has are deleted, others are still to be",
     "prune.after-pages": "some unused pages of facts.db are given back, others are still to be",
     "prune.after-path": "a spool, copy or transcript is removed, others are still to be",
