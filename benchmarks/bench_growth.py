@@ -4,7 +4,8 @@
     python benchmarks/bench_growth.py [--sizes N ...] [--starts-at N] [--only PART] [--json]
 
 History: STATE with so many ended runs, multiplied through the store's own door from a few that a
-real daemon has played. CPU is of the process that does the work, all its threads. Ends with 1
+real daemon has played. One run of 2,000 steps, one conversation of 2,000 messages: walked by a real
+daemon. CPU is of the process that does the work, all its threads. Ends with 1
 where a goal is missed. ``--sizes 100 1000`` is a quick run.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import growth_history
+from benchmarks import growth_history, growth_long
 from benchmarks.growth import HEADER, Growth
 from benchmarks.measure import Result, arguments, run
 
@@ -26,6 +27,8 @@ SIZES = (100, 10_000, 50_000)
 
 PARTS: dict[str, Callable[[argparse.Namespace], list[Growth]]] = {
     "history": growth_history.measure,
+    "run": growth_long.measure_run,
+    "conversation": growth_long.measure_talk,
 }
 """By what grows. A part measures at its own sizes and returns its figures."""
 

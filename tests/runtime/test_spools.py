@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from pathlib import Path
 
+import trio
+
 from podiumd.runtime.spools import MEBIBYTE
+from podiumd.tools.failpoints import VARIABLE
 from tests.runtime.harness import Daemon, Machine, fields_of, running
+
+KILLED = """
+import sys, trio
+from pathlib import Path
+from tests.runtime.test_spools import three_turns
+trio.run(three_turns, Path(sys.argv[1]))
+"""
 
 ROUND = """
 format = 1
@@ -72,3 +85,35 @@ async def test_the_next_daemon_counts_what_an_earlier_one_kept(machine: Machine)
         turn.complete("again")
         await daemon.turn()
         assert [spool.exists() for spool in spools] == [False, True, True]
+
+
+async def three_turns(root: Path) -> None:
+    """Three turns with more output than may stay, in a process that a failpoint kills."""
+    machine = Machine(root)
+    machine.recipe(ROUND, "round")
+    machine.run_spool_megabytes = 2
+    async with running(machine) as daemon:
+        await daemon.start("round")
+        for _ in range(3):
+            await wrote(daemon, MEBIBYTE)
+        await daemon.turn()
+
+
+async def test_a_removal_that_was_killed_is_made_up_for_and_the_run_goes_on(tmp_path: Path) -> None:
+    path = os.pathsep.join(sys.path)
+    result = await trio.run_process(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": path, VARIABLE: "spools.after-note"},
+        check=False,
+    )
+    assert result.returncode == -signal.SIGKILL
+    machine = Machine(tmp_path)
+    assert len(list(machine.state.glob("turns/*/out.jsonl"))) == 3
+    machine.run_spool_megabytes = 2
+    async with running(machine) as daemon:
+        [run] = await daemon.service.list_runs(True, 10)
+        await wrote(daemon, MEBIBYTE)
+        turn = await daemon.turn()
+        assert len(list(machine.state.glob("turns/*/out.jsonl"))) == 2
+        turn.complete()
+        assert (await daemon.ended(run["run_id"]))["step_count"] == 5

@@ -16,6 +16,7 @@ from podiumd.core.state import RunState
 from podiumd.drivers.agent_process import ERRORS, SPOOL
 from podiumd.runtime.context import Context
 from podiumd.runtime.loading import turn_ids
+from podiumd.tools.failpoints import failpoint
 from podiumd.tools.private_file import write_private
 
 MEBIBYTE = 1 << 20
@@ -79,13 +80,12 @@ def _sizes(directories: list[Path]) -> list[tuple[Path, int]]:
 
 
 def _remove(directories: list[Path], setting: str) -> None:
+    note = f"The output of this turn was removed: its run wrote more than {setting} (MiB).\n"
     for directory in directories:
         try:
+            write_private(directory / NOTE, note)
+            failpoint("spools.after-note")
             for name in (SPOOL, ERRORS):
                 (directory / name).unlink(missing_ok=True)
-            note = (
-                f"The output of this turn was removed: its run wrote more than {setting} (MiB).\n"
-            )
-            write_private(directory / NOTE, note)
         except OSError:  # what is left lying costs room, and no run
             continue

@@ -82,6 +82,7 @@ FAILPOINTS: dict[str, str] = {
     "sandbox.after-prepare": "what a command may not leave is written down, the command not begun",
     "sandbox.before-tidy": "a command in the sandbox is over, what it may not leave is there",
     "sandbox.left-stored": "what a command has left for good is stored, its boundary not removed",
+    "spools.after-note": "a note says that a turn's output was removed, which is still there",
     "say.after-stored": "a person's words in a conversation are stored, nothing acted on them",
     "steer.after-write": "a steering message is in the agent's input",
     "steer.before-write": "a steering message is stored, not yet in the agent's input",
