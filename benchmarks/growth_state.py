@@ -81,7 +81,7 @@ class Played(NamedTuple):
     facts: list[StoredFact]
 
 
-def _repository(path: Path) -> Path:
+def make_repository(path: Path) -> Path:
     path.mkdir()
     who = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org"]
     for words in (["init", "--quiet"], [*who, "commit", "--quiet", "--allow-empty", "-m", "First"]):
@@ -121,11 +121,11 @@ def play() -> list[Played]:
         (home / "script.toml").write_text(SCRIPT)
         with real_daemon(home) as daemon:
             for number in range(2):
-                repository = _repository(root / f"shop-{number}")
+                repository = make_repository(root / f"shop-{number}")
                 _play(daemon, "implement-and-review", repository)
         config = f'agents.scripted.script = "{home / "script.toml"}"\n'
         with real_daemon(home, config=config) as daemon:
-            repository = _repository(root / "notes")
+            repository = make_repository(root / "notes")
             daemon.result(
                 "sessions.prompt",
                 text="Say hello.",

@@ -25,13 +25,14 @@ _AT_ONCE: Final = 16
 
 
 class Words(msgspec.Struct):
-    """What the facts tell of some words of a person to a conversation.
+    """What the facts tell of some words of a person to a conversation; ``seq`` is of the words.
 
     ``turn_id`` is the turn that has them, ``steered`` into it while it ran; ``into`` is the one
     that they were meant for. ``waits``: no agent has taken them. ``over``: that turn has ended, or
     the run has; ``end`` is the last end of a turn that had them.
     """
 
+    seq: int
     session_id: str | None
     into: str | None = None
     turn_id: str | None = None
@@ -41,13 +42,16 @@ class Words(msgspec.Struct):
     end: StoredFact | None = None
 
 
-async def find(store: Store, run_id: str, name: str) -> Words | None:
-    """What became of the words with this uuid; ``None`` if no conversation heard them."""
-    heard = await store.last_event(run_id, "message.received", _field("uuid", name))
-    if heard is None:
-        return None
-    found = Words(heard.session_id)
-    seq = heard.seq
+async def find(store: Store, run_id: str, name: str, since: Words | None = None) -> Words | None:
+    """What became of the words with this uuid; ``None`` if no conversation heard them. ``since``:
+    what was found before, so that they need not be looked for again."""
+    if since is None:
+        heard = await store.last_event(run_id, "message.received", _field("uuid", name))
+        if heard is None:
+            return None
+        since = Words(heard.seq, heard.session_id)
+    found = Words(since.seq, since.session_id)
+    seq = found.seq
     while not found.over and (page := await store.events_of(run_id, _TELLING, seq, _AT_ONCE)):
         for row in page:
             if not found.over:

@@ -37,9 +37,10 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Jso
     state = actor.state
     turn_id = _turn_of(name, state)
     if turn_id is None and _has_left(name, state):  # the turn that had them is over already
-        told = await before(actor.context.store, actor, actor.run_id, name)
-        assert told is not None
-        return told
+        store = actor.context.store
+        found = await heard.find(store, actor.run_id, name)
+        assert found is not None
+        return await before(store, actor, actor.run_id, name, found)
     steered = turn_id is not None and name not in _carried(state)
     delivery = "steered" if steered else "phase"
     turn_id = turn_id or talk.carrier(state, name)
@@ -76,11 +77,10 @@ def _turn_of(name: str, state: RunState) -> str | None:
     return state.turn.intent.turn_id if taken else None
 
 
-async def before(store: Store, actor: RunActor | None, run_id: str, name: str) -> Json | None:
-    """Where words went that were said once; ``None`` if no conversation has heard them."""
-    found = await heard.find(store, run_id, name)
-    if found is None:
-        return None
+async def before(
+    store: Store, actor: RunActor | None, run_id: str, name: str, found: heard.Words
+) -> Json:
+    """Where words went that were said once, by what was ``found`` of them."""
     delivery = "steered" if found.steered else "phase"
     if found.turn_id is not None:
         return _told(run_id, found.session_id, name, found.turn_id, delivery)
@@ -92,13 +92,20 @@ async def before(store: Store, actor: RunActor | None, run_id: str, name: str) -
     return _told(run_id, state.session_id, name, talk.carrier(state, name), delivery)
 
 
-async def answered(store: Store, actor: RunActor | None, run_id: str, name: str) -> Json:
+async def answered(
+    store: Store,
+    actor: RunActor | None,
+    run_id: str,
+    name: str,
+    found: heard.Words | None = None,
+) -> Json:
     """The turn that had the words, once it is over; the run's last one if none had them.
+    ``found``: what was found of them before.
 
     Raises ``NotFound`` where the run never heard them.
     """
     while True:
-        found = await heard.find(store, run_id, name)
+        found = await heard.find(store, run_id, name, found)
         if found is None:
             raise NotFound("run", run_id)
         if found.over or actor is None:

@@ -45,11 +45,13 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 class Sent(msgspec.Struct, frozen=True):
     """Where a prompt went (the result of ``sessions.prompt``). ``actor`` is the run of its own,
-    ``None`` where it went into another. ``words``: a conversation heard it, under this uuid."""
+    ``None`` where it went into another. ``words``: a conversation heard it, under this uuid;
+    ``found`` is what is known of them already."""
 
     went: Json
     actor: RunActor | None = None
     words: str | None = None
+    found: heard.Words | None = None
 
 
 class Prompting:
@@ -147,9 +149,11 @@ class Prompting:
         """What a client token has sent before, and where it went."""
         actor = self._runs.get(run_id)
         name = words_uuid(run_id, token)
-        told = await phase_words.before(self._context.store, actor, run_id, name)
-        if told is not None:
-            return Sent(told, None, name)
+        store = self._context.store
+        found = await heard.find(store, run_id, name)
+        if found is not None:
+            told = await phase_words.before(store, actor, run_id, name, found)
+            return Sent(told, None, name, found)
         steered = await self._steered_before(run_id, session_id, name)
         if steered is not None:
             return Sent(steered)
@@ -160,16 +164,17 @@ class Prompting:
     async def outcome(self, sent: Sent) -> Json:
         """What is told to who waits: the turn that the prompt was for, once it is over."""
         if sent.words is not None:
-            return await self.answered(sent.went["run_id"], sent.words)
+            return await self.answered(sent.went["run_id"], sent.words, sent.found)
         return sent.went if sent.actor is None else await ended_turn(sent.actor)
 
-    async def answered(self, run_id: str, words: str) -> Json:
-        """The turn that had these words to a conversation, once it is over.
+    async def answered(self, run_id: str, words: str, found: heard.Words | None = None) -> Json:
+        """The turn that had these words to a conversation, once it is over; ``found`` is what is
+        known of them already.
 
         Raises ``NotFound``.
         """
         actor = self._runs.get(run_id)
-        return await phase_words.answered(self._context.store, actor, run_id, words)
+        return await phase_words.answered(self._context.store, actor, run_id, words, found)
 
     async def past(self, run_id: str, *, wait: bool) -> Json:
         """What a prompt came to that a client token has sent before, and whose run is over."""

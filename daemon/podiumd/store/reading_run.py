@@ -9,6 +9,9 @@ from podiumd.store.reading import FACTS, readable
 from podiumd.store.records import StoredFact
 from podiumd.store.upcast import Upcasters
 
+_NO_SEQ = 1 << 62
+"""Higher than any ``seq``."""
+
 
 def events_of(
     connection: sqlite3.Connection,
@@ -42,9 +45,11 @@ def last_event(
     It is looked for from the end backwards: what is asked for is mostly new. Raises
     ``sqlite3.Error``.
     """
-    before = "" if before_seq is None else "AND seq < ?"
-    query = f"""{FACTS} WHERE run_id = ? {before} AND type = ? AND instr(data, ?) > 0
-        ORDER BY seq DESC"""
-    values = (run_id, *(() if before_seq is None else (before_seq,)), kind, has)
-    with closing(connection.execute(query, values)) as rows:
-        return next(iter(readable(rows, upcasters, 1)), None)
+    query = f"""{FACTS} WHERE run_id = ? AND seq < ? AND type = ? AND instr(data, ?) > 0
+        ORDER BY seq DESC LIMIT 1"""
+    before = _NO_SEQ if before_seq is None else before_seq
+    while (row := connection.execute(query, (run_id, before, kind, has)).fetchone()) is not None:
+        if found := readable([row], upcasters):
+            return found[0]
+        before = int(row[2])
+    return None
