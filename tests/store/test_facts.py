@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from podiumd.store.errors import FactDamaged, FactTooNew, StoreFailed, TokenTaken
 from podiumd.store.facts import open_store
-from podiumd.store.records import StoredFact, TokenRow
+from podiumd.store.records import RunRow, StoredFact, TokenRow
 from tests.examples import examples
 from tests.store.support import AT, a_fact, a_run, value_of
 
@@ -83,6 +83,28 @@ async def test_a_run_s_row_is_replaced_and_keeps_its_place_in_the_list(tmp_path:
         assert [r.run_id for r in await store.runs(limit=1)] == ["b"]
         assert [r.run_id for r in await store.open_runs()] == ["b"]
         assert await store.run("c") is None
+
+
+async def test_a_decision_that_moves_its_run_in_no_list_writes_no_index_of_runs(
+    tmp_path: Path,
+) -> None:
+    """Most are of this kind, and a long run stores thousands of them."""
+    log = tmp_path / "facts.db-wal"
+
+    async def written(run: RunRow) -> int:
+        before = log.stat().st_size
+        await store.append(run, [a_fact()])
+        return log.stat().st_size - before
+
+    async with open_store(tmp_path) as store:
+        await store.append(a_run("other"), [a_fact()])
+        await store.append(a_run(), [a_fact()])
+        stays = [await written(a_run(summary=b"1" * 100)), await written(a_run(summary=b"2" * 100))]
+        moves = await written(a_run(status="waiting", session_id="session-2"))
+        assert stays[0] == stays[1] < moves
+        row = await store.run("run-1")
+        assert row is not None
+        assert (row.status, row.session_id, row.intact) == ("waiting", "session-2", True)
 
 
 async def test_runs_are_found_by_the_beginning_of_their_id(tmp_path: Path) -> None:

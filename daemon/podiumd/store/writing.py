@@ -15,6 +15,10 @@ from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, checksum
 from podiumd.store.schema import NAMED
 
 _INSERT_FACT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# Most decisions change nothing that an index of runs has: they write the row's page alone.
+_UPDATE_RUN = """UPDATE runs SET last_seq = ?, summary = ?, checksum = ? WHERE run_id = ?
+    AND kind IS ? AND status IS ? AND session_id IS ? AND working_directory IS ?
+    AND started_at IS ? AND ended_at IS ?"""
 _UPSERT_RUN = """INSERT INTO runs (run_id, kind, status, session_id, working_directory, started_at,
     ended_at, last_seq, summary, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (run_id) DO UPDATE SET kind = excluded.kind, status = excluded.status,
@@ -87,8 +91,9 @@ class Decision:
             run.ended_at,
             last_seq,
         )
-        row = (*fields, run.summary, checksum(run.summary, *fields))
-        connection.execute(_UPSERT_RUN, row)
+        sealed = (run.summary, checksum(run.summary, *fields))
+        if not connection.execute(_UPDATE_RUN, (last_seq, *sealed, *fields[:-1])).rowcount:
+            connection.execute(_UPSERT_RUN, (*fields, *sealed))
 
     def _put_token(
         self, connection: sqlite3.Connection, method: str, token: str, params_digest: str
