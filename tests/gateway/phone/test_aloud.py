@@ -14,10 +14,11 @@ async def test_a_recipe_is_told_step_by_step(office: Office, gated: str) -> None
     run_id, session = await office.daemon.waiting(gated)
     said = await line.hears("speak")
     assert said["session_id"] == session and said["text"].startswith("A question: Go on?")
+    heard = len(line.of("speak"))
     await office.daemon.answer(run_id, "yes")
     (await office.daemon.turn()).complete()
     await office.daemon.ended(run_id)
-    ended = await line.hears("speak", len(line.of("speak")) + 1)
+    ended = await line.hears("speak", heard + 1)
     assert "Turn complete." in ended["text"]
     kinds = [each["type"] for each in line.sent]
     assert kinds.index("recipe_exited") < len(kinds) - 1 - kinds[::-1].index("speak")
