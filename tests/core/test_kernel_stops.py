@@ -1,4 +1,4 @@
-"""Words for a running turn, and every way to make a run stand still or end."""
+"""Every way to make a run stand still or end."""
 
 from __future__ import annotations
 
@@ -15,77 +15,6 @@ from tests.core.builders import Play, a_check, a_recipe, a_step, review_loop
 def gated() -> Play:
     """A run whose only step waits behind a gate."""
     return Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
-
-
-# Steers.
-
-
-def test_a_steer_goes_to_the_running_turn_and_is_delivered_there() -> None:
-    play = Play(a_recipe()).begin()
-
-    assert play.do(c.Steer, uuid="s1", text="Use tabs.") == ["steer.intended"]
-    assert play.last(f.SteerIntended).turn_id == play.turn.turn_id
-    assert play.do(c.EffectOver, effect="steer:s1", state="queued") == ["effect.ended"]
-    assert play.state.steers[0].queued
-    assert play.do(c.EffectOver, effect="steer:s1", state="delivered") == ["effect.ended"]
-    assert play.state.steers == ()
-    assert play.do(c.EffectOver, effect="steer:s1", state="delivered") == []
-
-
-def test_a_steer_that_the_turn_took_up_is_recorded_with_its_end() -> None:
-    play = Play(review_loop()).begin()
-    for uuid in ("s1", "s2"):
-        play.do(c.Steer, uuid=uuid, text=f"Text {uuid}")
-    play.do(c.EffectOver, effect="steer:s2", state="queued")
-
-    assert play.say("complete", delivered=("s1",))[:2] == ["effect.ended", "turn.ended"]
-    play.begin()
-    assert play.turn.carried == ("s2",)
-    assert "Text s2" in play.turn.prompt and "Text s1" not in play.turn.prompt
-
-
-def test_a_steer_that_comes_too_late_goes_into_the_next_prompt() -> None:
-    play = Play(review_loop()).begin()
-    play.do(c.Steer, uuid="s1", text="Use tabs.")
-    play.do(c.Steer, uuid="s2", text="And spaces.")
-    play.do(c.EffectOver, effect="steer:s1", state="too_late")
-    play.say("complete")
-    play.do(c.Steer, uuid="s3", text="And nothing.")
-
-    assert play.last(f.SteerIntended).turn_id is None
-    play.begin()
-    assert play.turn.carried == ("s1", "s2", "s3")
-    assert play.state.steers == ()
-
-
-def test_steers_that_no_prompt_carried_are_listed_at_the_end() -> None:
-    play = Play(a_recipe()).begin()
-    play.do(c.Steer, uuid="s1", text="Use tabs.")
-    play.do(c.EffectOver, effect="steer:s1", state="queued")
-    play.do(c.Steer, uuid="s2", text="Hurry.")
-    play.say("complete")
-
-    assert play.last(f.RunEnded).undelivered == ("Use tabs.", "Hurry.")
-
-
-def test_a_turn_that_will_come_to_its_own_end_can_still_be_steered() -> None:
-    play = Play(a_recipe()).begin()
-    play.do(c.Pause)
-    play.do(c.Steer, uuid="s1", text="Use tabs.")
-    play.do(c.Interrupt)
-    play.do(c.Steer, uuid="s2", text="Use spaces.")
-
-    assert [fact.turn_id for fact in play.all(f.SteerIntended)] == [play.turn.turn_id, None]
-
-
-def test_a_plain_prompt_carries_nothing_that_was_added() -> None:
-    play = Play()
-    play.do(c.Steer, uuid="s1", text="And be brief.")
-    play.begin()
-
-    assert play.turn.prompt == "Say hello."
-    play.reply("Hello.")
-    assert play.last(f.RunEnded).undelivered == ("And be brief.",)
 
 
 # Pause and resume.

@@ -41,6 +41,10 @@ ALONE = a_recipe(
 )
 """A phase that waits for nobody."""
 
+NO_PHASE = a_recipe({"work": a_step(on={"complete": to("work")})}, Limits(max_total_steps=1))
+SAID_THEN_STEERED = [47, 8, 0, 8, 20207, 0]
+"""What was said to a turn of ``NO_PHASE`` comes once more, as words for a turn."""
+
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Recipe:
@@ -237,6 +241,7 @@ def only_what_the_recipe_says(talk: Talk) -> None:
     on_question=st.sampled_from(["wait", "wait", "wait", "fail"]),
     story=st.lists(st.integers(0, 2**64), min_size=20, max_size=70),
 )
+@example(recipe=NO_PHASE, on_question="wait", story=SAID_THEN_STEERED)
 def test_whatever_happens_in_whatever_order_a_conversation_stays_whole(
     recipe: Recipe, on_question: str, story: list[int]
 ) -> None:

@@ -187,9 +187,13 @@ def checked_answer(state: RunState, command: c.Answer) -> tuple[Question, str]:
 def steer(d: Decision, command: c.Steer) -> None:
     """Words for the running turn; when none is running they wait for the next prompt.
 
+    Words that were heard already, also as a message to a conversation, are not sent again.
+
     Raises:
         CommandRefused: too many wait already.
     """
+    if command.uuid in d.state.heard:
+        return
     require_room(d.state)
     turn = d.state.turn
     turn_id = turn.intent.turn_id if turn is not None and not d.state.stopping else None

@@ -43,7 +43,7 @@ def _refuse_after_end(state: RunState, command: c.AnyCommand) -> None:
     """What people want of a run that is over is refused; what still comes in is dropped."""
     if isinstance(command, c.Answer):
         kernel.checked_answer(state, command)
-    elif isinstance(command, c.Say) and command.uuid in state.heard:
+    elif isinstance(command, (c.Say, c.Steer)) and command.uuid in state.heard:
         return
     elif isinstance(command, _FROM_PEOPLE):
         raise kernel.refused_as_ended(state)
