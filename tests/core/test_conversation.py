@@ -20,9 +20,9 @@ from podiumd.core.conversation import (
     compose,
     least_tokens,
     prompt_tokens,
-    size_of,
 )
 from podiumd.core.loop_state import LoopState
+from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 
 PLENTY = 1_000_000

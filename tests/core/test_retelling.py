@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,24 +14,34 @@ from hypothesis import strategies as st
 from podiumd.core.actions import Action
 from podiumd.core.loop_state import ActionState, CommitNote, LoopState
 from podiumd.core.retelling import (
+    LastLines,
     Seen,
     cut_middle,
     did,
     feedback,
-    lines_within,
+    known_after,
     outdated,
+    readings,
     reply_text,
-    said_before,
+    said_after,
     shortened,
+    stale,
     summary_of,
     working_set,
 )
+from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 
 
-def told(loop: LoopState, **how: object) -> str:
-    assert loop.present is not None
-    return feedback(loop.present, loop, **{"digests": {}, **how})  # type: ignore[arg-type]
+def told(loop: LoopState, digests: Mapping[str, str | None] | None = None, **how: Any) -> str:
+    present = loop.present
+    assert present is not None
+    said = said_after(loop).get(present.number, ())
+    return feedback(present, said, old=stale(readings(present), digests or {}), **how)
+
+
+def known(loop: LoopState) -> dict[str, Seen]:
+    return working_set(chain.from_iterable(map(known_after, loop.rounds)))
 
 
 def test_each_result_has_a_head_in_json_and_its_output_as_it_is() -> None:
@@ -69,7 +82,7 @@ def test_a_refused_commit_goes_back_with_what_the_hook_said() -> None:
 def test_words_of_the_person_are_told_where_they_were_said() -> None:
     loop = turn(("one", ()), words=((0, "at once"), (1, "and now")))
 
-    assert said_before(loop) == ["The person says:\nat once"]
+    assert said_after(loop) == {0: ("at once",), 1: ("and now",)}
     assert told(loop) == "The person says:\nand now"
 
 
@@ -91,7 +104,7 @@ def test_the_working_set_is_what_was_read_or_written_the_latest_last() -> None:
         ("3", (ActionState(action=Action("read_file", {"path": "b.py"})),)),
     )
 
-    assert list(working_set(loop).items()) == [
+    assert list(known(loop).items()) == [
         ("b.py", Seen(digest("b"), whole=True)),
         ("a.py", Seen(digest("c"), whole=False)),
         ("d.py", Seen(digest("d"), whole=True)),
@@ -115,7 +128,7 @@ def test_outdated_is_what_the_model_does_not_know_as_it_is_now() -> None:
         "written.py": digest("9"),
     }
 
-    assert outdated(turn(("1", actions)), now) == ("patched.py", "other.py")
+    assert outdated(known(turn(("1", actions))), now) == ("patched.py", "other.py")
 
 
 def test_lines_of_an_older_version_are_left_out_and_said_so() -> None:
@@ -153,7 +166,7 @@ def test_a_reply_is_summarised_by_what_was_said_and_done() -> None:
     note = CommitNote("refused", None, "no subject")
     loop = turn((text, actions), words=((1, "hurry"),), commit=note)
 
-    assert summary_of(loop.rounds[0], loop) == [
+    assert summary_of(loop.rounds[0], said_after(loop)[1]) == [
         "- you said: I test it.",
         "- run_command make test: failed: exit code 0",
         "- done: ok: exit code 0",
@@ -165,7 +178,7 @@ def test_a_reply_is_summarised_by_what_was_said_and_done() -> None:
 def test_a_reply_that_could_not_be_used_is_summarised_as_such() -> None:
     loop = turn(("```json\n{", ()), fault="not closed")
 
-    assert summary_of(loop.rounds[0], loop) == ["- a reply that could not be used: not closed"]
+    assert summary_of(loop.rounds[0]) == ["- a reply that could not be used: not closed"]
 
 
 def test_a_reply_without_words_and_a_result_without_a_message_make_no_empty_lines() -> None:
@@ -173,7 +186,7 @@ def test_a_reply_without_words_and_a_result_without_a_message_make_no_empty_line
     silent = ended("search", query="q")
     assert silent.result is not None
 
-    assert summary_of(loop.rounds[0], loop) == []
+    assert summary_of(loop.rounds[0]) == []
     assert did(silent).startswith("search q: ok: ")
 
 
@@ -194,11 +207,14 @@ def test_a_cut_text_says_how_much_is_gone(text: str, most: int) -> None:
         assert f"[... {len(text) - most} characters left out to save room ...]" in cut
 
 
-@given(st.lists(st.text("abc", max_size=9), max_size=20), st.integers(0, 100))
+@given(st.lists(st.text("abé", max_size=9), max_size=20), st.integers(0, 100))
 def test_of_many_lines_the_last_stay_and_the_others_are_counted(
     lines: list[str], room: int
 ) -> None:
-    kept = lines_within(lines, room)
+    last = LastLines(lines)
+    kept = last.within(room)
+
+    assert last.size(room) == sum(size_of(line) + 1 for line in kept)
 
     if kept == lines:
         assert sum(len(line) + 1 for line in lines) <= room

@@ -9,21 +9,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from podiumd.core.kept_texts import KeptTexts, Telling
 from podiumd.core.loop_state import LoopState
-from podiumd.core.retelling import (
-    NOTHING,
-    feedback,
-    lines_within,
-    reply_text,
-    said_before,
-    shortened,
-    summary_of,
-)
+from podiumd.core.retelling import NOTHING, LastLines, said_after, shortened, words_of
+from podiumd.core.sizes import size_of, sums
 
 MOST_TOKENS: Final = 160_000
 """No prompt is larger, however much the model takes in: it would cost more than it tells."""
@@ -35,6 +31,9 @@ _A_MESSAGE: Final = 16  # bytes for what stands around its text
 _RECENT: Final = 3  # replies whose outputs are kept longer than earlier turns
 _LEAST_OUTPUT: Final = 400  # characters
 _LEAST_SUMMARY: Final = 2_000
+_GAP: Final = 2  # bytes between the parts of a message
+_SUMMARISED: Final = "Summarised to save room:"
+_NO_OPENING: Final = "[what was looked up for you is left out to save room]"
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -118,34 +117,36 @@ def prompt_tokens(window: int, reply_tokens: int) -> int:
     return max(0, min(int((window - reply_tokens) * 0.95), MOST_TOKENS))
 
 
-def size_of(text: str) -> int:
-    """The bytes of a text."""
-    return len(text.encode("utf-8", "surrogatepass"))
+def compose(material: Material, room: int, texts: KeptTexts | None = None) -> Composed:
+    """The messages of the next request, in at most ``room`` bytes if that can be.
 
-
-def compose(material: Material, room: int) -> Composed:
-    """The messages of the next request, in at most ``room`` bytes if that can be."""
+    ``texts`` are those of the turn's earlier requests.
+    """
+    telling = _Telling(material, (texts or KeptTexts()).of(material.loop, material.digests))
     order = _order(material)
 
     def after(steps: int) -> _Cut:
-        taken = Counter(order[:steps])
+        taken: Counter[str] = Counter()
+        for name, count in order:
+            taken[name] += min(count, steps)
+            steps -= min(count, steps)
         return _Cut(**taken)
 
     def fits(cut: _Cut) -> bool:
-        return _size(_messages(material, cut)) <= room
+        return telling.size(cut) <= room
 
     # Each step makes the prompt smaller, so the least number of steps is found by halving.
     cut = _Cut()
     if not fits(cut):
-        cut = after(bisect_left(range(len(order)), True, key=lambda steps: fits(after(steps))))
+        steps = range(sum(count for _, count in order))
+        cut = after(bisect_left(steps, True, key=lambda number: fits(after(number))))
     if not fits(cut):
         most = max((len(output) for output in _last_outputs(material)), default=0)
         cut = _widest(cut, "output_room", _LEAST_OUTPUT, most, fits)
     if not fits(cut):
-        most = sum(len(line) + 1 for line in _summary(material, cut))
+        most = sum(len(line) + 1 for line in telling.summary(cut))
         cut = _widest(cut, "summary_room", _LEAST_SUMMARY, most, fits)
-    messages = _messages(material, cut)
-    return Composed(messages, _size(messages), _notices(cut), fits(cut))
+    return Composed(telling.messages(cut), telling.size(cut), _notices(cut), fits(cut))
 
 
 class _Cut(msgspec.Struct, frozen=True):
@@ -160,17 +161,17 @@ class _Cut(msgspec.Struct, frozen=True):
     summary_room: int | None = None
 
 
-def _order(material: Material) -> list[str]:
+def _order(material: Material) -> list[tuple[str, int]]:
     """What gives way, one after the other; the last reply and its results stay."""
     older = max(0, len(material.loop.rounds) - 1)
     recent = min(older, _RECENT)
     return [
-        *["outputs"] * (older - recent),
-        *["past"] * len(material.past),
-        *["outputs"] * recent,
-        *["rounds"] * older,
-        *["opening"] * bool(material.opening),
-        *["files"] * len(material.files),
+        ("outputs", older - recent),
+        ("past", len(material.past)),
+        ("outputs", recent),
+        ("rounds", older),
+        ("opening", int(bool(material.opening))),
+        ("files", len(material.files)),
     ]
 
 
@@ -181,53 +182,127 @@ def _widest(cut: _Cut, name: str, least: int, most: int, fits: Callable[[_Cut], 
     return replace(cut, **{name: max(least, most - found)})
 
 
-def _size(messages: Sequence[Message]) -> int:
-    return sum(size_of(message.text) + _A_MESSAGE for message in messages)
+class _Telling:
+    """What can be sent of a material: how large it is with a cut, and its messages.
 
+    A size is a difference of sums, so that a cut is tried without putting its texts together.
+    """
 
-def _messages(material: Material, cut: _Cut) -> tuple[Message, ...]:
-    told = []
-    for turn in material.past[cut.past :]:
-        told.append(Message("user", turn.prompt if turn.prompt.strip() else NOTHING))
-        told.append(Message("assistant", _answer(turn)))
-    told.append(Message("user", _first(material, cut)))
-    rounds = material.loop.rounds
-    for index in range(cut.rounds, len(rounds)):
-        told.append(Message("assistant", reply_text(rounds[index])))
-        back = feedback(
-            rounds[index],
-            material.loop,
-            digests=material.digests,
-            outputs=index >= cut.outputs,
-            room=cut.output_room if index == len(rounds) - 1 else None,
+    def __init__(self, material: Material, rounds: Sequence[Telling]) -> None:
+        self._material = material
+        self._rounds = rounds
+        said = said_after(material.loop).get(0, ())
+        goal = material.goal if material.goal.strip() else NOTHING
+        self._goal = "\n\n".join([goal, *map(words_of, said)])
+        self._goal_size = size_of(self._goal)
+        self._full = sums(one.reply_size + one.full_size + 2 * _A_MESSAGE for one in rounds)
+        self._lines: LastLines | None = None
+        self._past_lines = [_past_summary(turn) for turn in material.past]
+
+    @cached_property
+    def _past(self) -> list[int]:
+        return sums(
+            size_of(_asked(turn)) + size_of(_answer(turn)) + 2 * _A_MESSAGE
+            for turn in self._material.past
         )
-        told.append(Message("user", back))
-    if material.files:
-        told[-1] = Message("user", f"{told[-1].text}\n\n{_files_now(material, cut)}")
-    return tuple(told)
+
+    @cached_property
+    def _brief(self) -> list[int]:
+        older = self._rounds[:-1]
+        return sums(one.reply_size + one.brief_size + 2 * _A_MESSAGE for one in older)
+
+    @cached_property
+    def _past_summaries(self) -> list[int]:
+        return sums(sum(size_of(line) + 1 for line in lines) for lines in self._past_lines)
+
+    @cached_property
+    def _round_summaries(self) -> list[int]:
+        return sums(one.summary_size for one in self._rounds[:-1])
+
+    def size(self, cut: _Cut) -> int:
+        """How large the messages are, in bytes."""
+        size = self._past[-1] - self._past[cut.past] + self._goal_size + _A_MESSAGE
+        summary = self._summary_size(cut)
+        if summary:
+            size += _GAP + size_of(_SUMMARISED) + summary
+        if self._material.opening:
+            size += _GAP + size_of(self._opening(cut))
+        size += self._full[-1] - self._full[max(cut.outputs, cut.rounds)]
+        if cut.outputs > cut.rounds:
+            size += self._brief[cut.outputs] - self._brief[cut.rounds]
+        if cut.output_room is not None and self._rounds:
+            last = self._rounds[-1]
+            size += size_of(last.cut(cut.output_room)) - last.full_size
+        if self._material.files:
+            size += _GAP + size_of(_files_now(self._material, cut))
+        return size
+
+    def messages(self, cut: _Cut) -> tuple[Message, ...]:
+        """The messages. What is not sent in full is not kept so."""
+        told = []
+        for turn in self._material.past[cut.past :]:
+            told += [Message("user", _asked(turn)), Message("assistant", _answer(turn))]
+        told.append(Message("user", self._first(cut)))
+        last = len(self._rounds) - 1
+        for index, one in enumerate(self._rounds):
+            full = index >= max(cut.outputs, cut.rounds)
+            if index >= cut.rounds:
+                back = one.full if full else one.brief
+                if index == last and cut.output_room is not None:
+                    back = one.cut(cut.output_room)
+                told += [Message("assistant", one.reply), Message("user", back)]
+            if not full:
+                one.drop()
+        if self._material.files:
+            shown = _files_now(self._material, cut)
+            told[-1] = Message("user", f"{told[-1].text}\n\n{shown}")
+        return tuple(told)
+
+    def summary(self, cut: _Cut) -> list[str]:
+        """What is only summarised, all of its lines."""
+        past, rounds = self._past_lines[: cut.past], self._rounds[: cut.rounds]
+        return [line for lines in chain(past, (one.summary for one in rounds)) for line in lines]
+
+    def _summary_size(self, cut: _Cut) -> int:
+        """The bytes of the summary with an end of line before each of its lines."""
+        if not (cut.past or cut.rounds):
+            return 0
+        if cut.summary_room is not None:
+            return self._last_lines(cut).size(cut.summary_room)
+        return self._past_summaries[cut.past] + self._round_summaries[cut.rounds]
+
+    def _last_lines(self, cut: _Cut) -> LastLines:
+        """The lines to cut: which they are is settled by the time that they are."""
+        if self._lines is None:
+            self._lines = LastLines(self.summary(cut))
+        return self._lines
+
+    def _first(self, cut: _Cut) -> str:
+        """The prompt, with what was said at once after it, what is only summarised, and the
+        opening."""
+        parts = [self._goal]
+        room = cut.summary_room
+        lines = self.summary(cut) if room is None else self._last_lines(cut).within(room)
+        if lines:
+            parts.append("\n".join([_SUMMARISED, *lines]))
+        if self._material.opening:
+            parts.append(self._opening(cut))
+        return "\n\n".join(parts)
+
+    def _opening(self, cut: _Cut) -> str:
+        return _NO_OPENING if cut.opening else self._material.opening
 
 
-def _first(material: Material, cut: _Cut) -> str:
-    """The prompt, with what was said at once after it, what is only summarised, and the opening."""
-    parts = [material.goal if material.goal.strip() else NOTHING, *said_before(material.loop)]
-    summary = _summary(material, cut)
-    if summary:
-        parts.append("\n".join(["Summarised to save room:", *summary]))
-    if material.opening:
-        gone = "[what was looked up for you is left out to save room]"
-        parts.append(gone if cut.opening else material.opening)
-    return "\n\n".join(parts)
+def _asked(turn: PastTurn) -> str:
+    return turn.prompt if turn.prompt.strip() else NOTHING
 
 
-def _summary(material: Material, cut: _Cut) -> list[str]:
-    lines = []
-    for turn in material.past[: cut.past]:
-        lines.append(f"- earlier the person asked: {shortened(turn.prompt)}")
-        lines += [f"  - {line}" for line in turn.did]
-        lines.append(f"  - you answered: {shortened(turn.answer)}")
-    for round_ in material.loop.rounds[: cut.rounds]:
-        lines += summary_of(round_, material.loop)
-    return lines if cut.summary_room is None else lines_within(lines, cut.summary_room)
+def _past_summary(turn: PastTurn) -> list[str]:
+    return [
+        f"- earlier the person asked: {shortened(turn.prompt)}",
+        *(f"  - {line}" for line in turn.did),
+        f"  - you answered: {shortened(turn.answer)}",
+    ]
 
 
 def _files_now(material: Material, cut: _Cut) -> str:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Final
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import msgspec
 
 from podiumd.core import loop_facts as lf
 from podiumd.core.actions import Action, parse_reply
 from podiumd.core.loop_state import ActionState, LoopState, Round
+from podiumd.core.sizes import size_of, sums
 
 NOTHING: Final = "(nothing)"
 """Stands for an empty reply: no API takes an empty message."""
 
+_NONE_OLD: Final[Mapping[int, str]] = MappingProxyType({})
+_OLDER: Final = "- [{} older lines left out to save room]"
 _SUMMARY_PART: Final = 160
 _WORTH_LEAVING_OUT: Final = 300
 TELLING: Final = (
@@ -36,6 +41,14 @@ class Seen(msgspec.Struct, frozen=True):
     whole: bool
 
 
+class Reading(NamedTuple):
+    """What an action of a reply, by its place, has shown: a file, and which version of it."""
+
+    action: int
+    path: str
+    digest: str
+
+
 def read_version(result: lf.Result) -> tuple[str, str] | None:
     """The path and digest of the file that a result shows; ``None`` for one that shows none."""
     if result.action != "read_file" or not result.success:
@@ -44,32 +57,35 @@ def read_version(result: lf.Result) -> tuple[str, str] | None:
     return (found["path"], found["digest"]) if found else None
 
 
-def working_set(loop: LoopState) -> dict[str, Seen]:
-    """The files that the turn has read or written, the latest last, as the model knows them."""
+def known_after(round_: Round) -> list[tuple[str, Seen]]:
+    """The files that a reply has read or written, the latest last, as the model knows them then."""
+    known = []
+    for done in round_.actions:
+        if done.result is None or not done.result.success:
+            continue
+        read = read_version(done.result)
+        if read is not None:
+            known.append((read[0], Seen(read[1], whole=True)))
+        elif done.intended is not None and done.intended.changes:
+            change = done.intended.changes[0]
+            known.append((change.path, Seen(change.after, done.action.name == "write_file")))
+    return known
+
+
+def working_set(known: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
+    """Each file that a turn has read or written, once, the latest last, as it is known last."""
     files: dict[str, Seen] = {}
-    for round_ in loop.rounds:
-        for done in round_.actions:
-            if done.result is None or not done.result.success:
-                continue
-            read = read_version(done.result)
-            if read is not None:
-                path, seen = read[0], Seen(read[1], whole=True)
-            elif done.intended is not None and done.intended.changes:
-                change = done.intended.changes[0]
-                path, seen = change.path, Seen(change.after, done.action.name == "write_file")
-            else:
-                continue
-            files.pop(path, None)
-            files[path] = seen
+    for path, seen in known:
+        files.pop(path, None)
+        files[path] = seen
     return files
 
 
-def outdated(loop: LoopState, digests: Mapping[str, str | None]) -> tuple[str, ...]:
+def outdated(known: dict[str, Seen], digests: Mapping[str, str | None]) -> tuple[str, ...]:
     """Files of the working set whose present lines the model does not know, the latest first.
 
     ``digests`` are those of the files as they are now, ``None`` for one that is gone.
     """
-    known = working_set(loop)
     return tuple(
         path
         for path, seen in reversed(known.items())
@@ -77,19 +93,38 @@ def outdated(loop: LoopState, digests: Mapping[str, str | None]) -> tuple[str, .
     )
 
 
+def readings(round_: Round) -> tuple[Reading, ...]:
+    """What the results of a reply show of files."""
+    found = []
+    for index, done in enumerate(round_.actions):
+        read = read_version(done.result) if done.result is not None else None
+        if read is not None:
+            found.append(Reading(index, *read))
+    return tuple(found)
+
+
+def stale(shown: Iterable[Reading], digests: Mapping[str, str | None]) -> dict[int, str]:
+    """Which of them show an older version than ``digests`` tell of: the path by the action."""
+    return {
+        reading.action: reading.path
+        for reading in shown
+        if reading.path in digests and digests[reading.path] != reading.digest
+    }
+
+
 def feedback(
     round_: Round,
-    loop: LoopState,
+    said: Sequence[str] = (),
     *,
-    digests: Mapping[str, str | None],
+    old: Mapping[int, str] = _NONE_OLD,
     outputs: bool = True,
     room: int | None = None,
 ) -> str:
-    """What goes back to the model after a reply of it.
+    """What goes back to the model after a reply of it, and what a person ``said`` after that.
 
-    ``digests`` are those of the files as they are now: what shows an older version is left out
-    and said so. Without ``outputs`` long ones are left out, with ``room`` (characters) each is
-    cut to it, in its middle.
+    ``old`` are the results that show an older version of a file (``stale``): they are left out and
+    said so. Without ``outputs`` long ones are left out, with ``room`` (characters) each is cut to
+    it, in its middle.
     """
     parts = []
     if round_.fault is not None:
@@ -98,17 +133,17 @@ def feedback(
             " in the form that is asked for."
         )
     count = len(round_.actions)
-    for number, done in enumerate(round_.actions, 1):
+    for index, done in enumerate(round_.actions):
         if done.result is not None:
-            text = _output(done.result, digests, outputs=outputs, room=room)
-            parts.append(f"Result {number} of {count}:\n{_head(done.result)}{text}")
+            text = _output(done.result, old.get(index), outputs=outputs, room=room)
+            parts.append(f"Result {index + 1} of {count}:\n{_head(done.result)}{text}")
     if round_.commit is not None:
         parts.append(
             f"The commit of your changes was refused: {round_.commit.detail}\nMend what it names,"
             " then say that you are done. Where only the person can mend it, say what they have to"
             " do, without any action: that ends your turn."
         )
-    parts += [words_of(text) for text in _said_after(loop, round_.number)]
+    parts += [words_of(text) for text in said]
     return "\n\n".join(parts) or "Go on."
 
 
@@ -117,9 +152,12 @@ def words_of(text: str) -> str:
     return f"The person says:\n{text}"
 
 
-def said_before(loop: LoopState) -> list[str]:
-    """What a person said before the first reply."""
-    return [words_of(text) for text in _said_after(loop, 0)]
+def said_after(loop: LoopState) -> dict[int, tuple[str, ...]]:
+    """What a person said in the middle of a turn, by the reply that it came after; 0: before."""
+    said: dict[int, tuple[str, ...]] = {}
+    for words in loop.words:
+        said[words.after] = (*said.get(words.after, ()), words.text)
+    return said
 
 
 def reply_text(round_: Round) -> str:
@@ -127,8 +165,8 @@ def reply_text(round_: Round) -> str:
     return round_.text if round_.text.strip() else NOTHING
 
 
-def summary_of(round_: Round, loop: LoopState) -> list[str]:
-    """A reply and what came of it in a few lines."""
+def summary_of(round_: Round, said: Sequence[str] = ()) -> list[str]:
+    """A reply, what came of it and what a person ``said`` after it, in a few lines."""
     lines = []
     if round_.fault is not None:
         lines.append(f"- a reply that could not be used: {shortened(round_.fault)}")
@@ -138,7 +176,6 @@ def summary_of(round_: Round, loop: LoopState) -> list[str]:
     lines += [f"- {did(done)}" for done in round_.actions if done.result is not None]
     if round_.commit is not None:
         lines.append(f"- the commit was refused: {shortened(round_.commit.detail)}")
-    said = _said_after(loop, round_.number)
     return lines + [f"- the person said: {text}" for text in said]
 
 
@@ -167,18 +204,27 @@ def cut_middle(text: str, most: int) -> str:
     return text[:head] + notice + (text[-tail:] if tail else "")
 
 
-def lines_within(lines: Iterable[str], room: int) -> list[str]:
-    """The last lines that fit into ``room`` characters, below one that counts the others."""
-    kept: list[str] = []
-    left_out = 0
-    for line in reversed(list(lines)):
-        room -= len(line) + 1
-        if room >= 0 and not left_out:
-            kept.append(line)
-        else:
-            left_out += 1
-    note = [f"- [{left_out} older lines left out to save room]"] if left_out else []
-    return note + kept[::-1]
+class LastLines:
+    """The last of some lines, as many as fit, below one that counts the others."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._characters = sums(len(line) + 1 for line in reversed(lines))
+        self._bytes = sums(size_of(line) + 1 for line in reversed(lines))
+
+    def within(self, room: int) -> list[str]:
+        """Those that fit into ``room`` characters."""
+        out = self._left_out(room)
+        return [_OLDER.format(out), *self._lines[out:]] if out else list(self._lines)
+
+    def size(self, room: int) -> int:
+        """The bytes of those, with an end of line for each."""
+        out = self._left_out(room)
+        note = len(_OLDER.format(out)) + 1 if out else 0
+        return note + self._bytes[len(self._lines) - out]
+
+    def _left_out(self, room: int) -> int:
+        return len(self._lines) - (bisect_right(self._characters, room) - 1)
 
 
 def _target(action: Action) -> str:
@@ -199,21 +245,14 @@ def _head(result: lf.Result) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-def _output(
-    result: lf.Result, digests: Mapping[str, str | None], *, outputs: bool, room: int | None
-) -> str:
+def _output(result: lf.Result, old: str | None, *, outputs: bool, room: int | None) -> str:
     if not result.output:
         return ""
     text = result.output
-    read = read_version(result)
-    if read is not None and read[0] in digests and digests[read[0]] != read[1]:
-        text = f"[left out: {read[0]} has changed since, these are no longer its lines]"
+    if old is not None:
+        text = f"[left out: {old} has changed since, these are no longer its lines]"
     elif not outputs and len(text) > _WORTH_LEAVING_OUT:
         text = f"[{len(text)} characters left out to save room; do the action again to see them]"
     elif room is not None:
         text = cut_middle(text, room)
     return f"\noutput:\n{text}"
-
-
-def _said_after(loop: LoopState, number: int) -> list[str]:
-    return [words.text for words in loop.words if words.after == number]

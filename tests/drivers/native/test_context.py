@@ -9,6 +9,7 @@ import pytest
 
 from podiumd.core import loop_facts as lf
 from podiumd.core.actions import Action
+from podiumd.core.kept_texts import KeptTexts
 from podiumd.core.loop_state import ActionState, LoopState
 from podiumd.drivers.native.context import next_request
 from podiumd.tools.files import do_plan, plan_patch, read_text
@@ -42,7 +43,9 @@ def patching(workspace: Workspace, path: str) -> ActionState:
 
 
 async def last(workspace: Workspace, loop: LoopState) -> str:
-    composed = await next_request(workspace, goal="Fix it.", loop=loop, room=ROOM)
+    composed = await next_request(
+        workspace, goal="Fix it.", loop=loop, room=ROOM, texts=KeptTexts()
+    )
     assert composed.messages[0].text.startswith("Fix it.")
     return "\n".join(message.text for message in composed.messages[1:])
 

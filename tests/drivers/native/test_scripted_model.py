@@ -22,12 +22,12 @@ async def test_replies_are_told_in_pieces_and_used_once() -> None:
     text = "a reply of more than one piece"
     model = ScriptedModel([ScriptedReply(text), ScriptedReply("two", stop="length")], told)
 
-    first, second, over = [await model.reply("sys", HI) for _ in range(3)]
+    first, second, over = [await model.reply(system, HI) for system in ("a", "b", "c")]
 
     assert (first.text, first.stop, second.stop) == (text, "end", "length")
     assert len(told.events) > 3 and told.text.startswith(text)
     assert "over" in over.text
-    assert model.asked[0] == ("sys", tuple(HI))
+    assert model.asked == ("c", tuple(HI)), "of what it was sent it keeps the last alone"
     assert (first.cost_usd, first.priced) == (0.0, True) and first.usage.output > 0
 
 

@@ -8,9 +8,10 @@ from podiumd.core.conversation import (
     PastTurn,
     least_tokens,
     prompt_tokens,
-    size_of,
 )
+from podiumd.core.kept_texts import KeptTexts
 from podiumd.core.loop_state import LoopState
+from podiumd.core.sizes import size_of
 from podiumd.drivers.native.context import next_request
 from podiumd.drivers.native.model import Model, ModelReply
 from podiumd.drivers.native.retrieval import opening_for
@@ -39,6 +40,7 @@ class Asking:
         self._past = past
         self._opening: str | None = "" if blind else None
         self._gauge = Gauge()
+        self._texts = KeptTexts()
 
     async def compose(self, model: Model, loop: LoopState, window: int | None = None) -> Composed:
         """The messages of the next request; ``window`` (tokens) in place of the model's own."""
@@ -53,6 +55,7 @@ class Asking:
             opening=self._opening,
             past=self._past,
             room=room,
+            texts=self._texts,
         )
 
     def too_large(self, model: Model, composed: Composed) -> str:

@@ -7,8 +7,9 @@ from typing import Final
 import trio
 
 from podiumd.core.conversation import Composed, FileNow, Material, PastTurn, compose
+from podiumd.core.kept_texts import KeptTexts
 from podiumd.core.loop_state import LoopState
-from podiumd.core.retelling import outdated, working_set
+from podiumd.core.retelling import Seen, outdated
 from podiumd.tools.files import read_text
 from podiumd.tools.workspace import Refused, Workspace
 
@@ -25,29 +26,31 @@ async def next_request(
     opening: str = "",
     past: tuple[PastTurn, ...] = (),
     room: int,
+    texts: KeptTexts,
 ) -> Composed:
     """The messages of the next request, in at most ``room`` bytes if that can be.
 
     Files that the turn has read or written are looked at: results that show an older version of
-    one are left out, and the latest such files are shown as they are now.
+    one are left out, and the latest such files are shown as they are now. ``texts`` are those of
+    the turn's earlier requests.
     """
-    digests, files = await trio.to_thread.run_sync(_look, workspace, loop)
+    digests, files = await trio.to_thread.run_sync(_look, workspace, texts.working_set(loop))
     material = Material(
         goal=goal, loop=loop, opening=opening, past=past, digests=digests, files=files
     )
-    return await trio.to_thread.run_sync(compose, material, room)
+    return await trio.to_thread.run_sync(compose, material, room, texts)
 
 
 def _look(
-    workspace: Workspace, loop: LoopState
+    workspace: Workspace, known: dict[str, Seen]
 ) -> tuple[dict[str, str | None], tuple[FileNow, ...]]:
     digests: dict[str, str | None] = {}
-    for path in list(working_set(loop))[-_MOST_LOOKED_AT:]:
+    for path in list(known)[-_MOST_LOOKED_AT:]:
         try:
             digests[path] = workspace.digest(path)
         except Refused:
             digests[path] = None  # a link out, or a device, stands there by now
-    shown = [_now(workspace, path) for path in outdated(loop, digests)[:_MOST_SHOWN]]
+    shown = [_now(workspace, path) for path in outdated(known, digests)[:_MOST_SHOWN]]
     return digests, tuple(reversed(shown))
 
 

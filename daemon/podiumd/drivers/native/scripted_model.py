@@ -56,7 +56,7 @@ class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptedModel:
-    """Plays ``replies``; ``asked`` holds what it was sent, for tests."""
+    """Plays ``replies``; ``asked`` is the last that it was sent, for tests."""
 
     name = "scripted"
     window = 200_000
@@ -66,13 +66,13 @@ class ScriptedModel:
     def __init__(self, replies: Sequence[ScriptedReply], tell: Tell) -> None:
         self._replies = list(replies)
         self._tell = tell
-        self.asked: list[tuple[str, tuple[Message, ...]]] = []
+        self.asked: tuple[str, tuple[Message, ...]] | None = None
 
     async def reply(
         self, system: str, messages: Sequence[Message], *, max_tokens: int | None = None
     ) -> ModelReply:
         """Play the next reply; see ``model.Model.reply``."""
-        self.asked.append((system, tuple(messages)))
+        self.asked = (system, tuple(messages))
         chosen = self._take(messages[-1].text)
         await trio.sleep(chosen.delay_seconds)
         if chosen.error:
