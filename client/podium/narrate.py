@@ -95,13 +95,13 @@ class Narrator:
             "question.opened": self._question_opened,
             "question.closed": self._question_closed,
             "steer.intended": self._steer_intended,
-            "aside.noted": lambda data: self._note("an aside went through this session"),
+            "aside.noted": lambda data: self._note_beside("an aside went through this session"),
             "limit.hit": self._limit_hit,
             "edge.taken": self._edge_taken,
             "progress.stalled": lambda data: self._brief_of(phase_words.stalled(data)),
             "stop.intended": self._stop_intended,
             "run.paused": self._run_paused,
-            "run.resumed": lambda data: self._note("▶ goes on"),
+            "run.resumed": lambda data: self._note_beside("▶ goes on"),
             "run.parked": lambda data: self._note(
                 f"⏸ usage limit: parked until {data.get('until')}"
             ),
@@ -145,6 +145,10 @@ class Narrator:
 
     def _note(self, words: str, colour: str = "dim") -> None:
         self._screen.line("  " + self._style(colour, text.fold(words)))
+
+    def _note_beside(self, words: str, colour: str = "dim") -> None:
+        """Tell what people do, which says nothing of how far the agent's words have come."""
+        self._screen.beside("  " + self._style(colour, text.fold(words)))
 
     def _brief_of(self, told: tuple[str, str] | None) -> None:
         if told is not None:
@@ -196,12 +200,12 @@ class Narrator:
     def _message_received(self, data: Json) -> None:
         # An answer was told as that of its question.
         if data.get("uuid") not in (*self._said, self._answered):
-            self._note(*phase_words.message(data))
+            self._note_beside(*phase_words.message(data))
             self._heard = data.get("uuid")
 
     def _steer_intended(self, data: Json) -> None:
         if self._heard is None or data.get("uuid") != self._heard:
-            self._note(f"↪ told the agent: {self._brief(data.get('text'))}")
+            self._note_beside(f"↪ told the agent: {self._brief(data.get('text'))}")
 
     def _turn_output(self, data: Json) -> None:
         kind = data.get("kind")
@@ -330,7 +334,7 @@ class Narrator:
 
     def _stop_intended(self, data: Json) -> None:
         if data.get("how") == "pause":
-            self._note(f"⏸ {PAUSES}", "yellow")
+            self._note_beside(f"⏸ {PAUSES}", "yellow")
 
     def _run_paused(self, data: Json) -> None:
         run_id = text.short(self._start.get("run_id"))

@@ -59,6 +59,10 @@ class Screen:
     def line(self, words: str = "") -> None:
         """Write whole lines, beginning on a fresh one."""
         self._end_words()
+        self.beside(words)
+
+    def beside(self, words: str) -> None:
+        """Write whole lines while an agent speaks: what is no whole block of it yet comes after."""
         lines = [part for line in words.split("\n") for part in flow.wrapped(line, self.columns)]
         self._put("\n" * (not self._fresh) + "\n".join(lines) + "\n")
 
@@ -100,7 +104,7 @@ class Screen:
 
     def typed(self) -> None:
         """The person ended a line: the terminal's echo has moved on to the next one."""
-        self._fresh = True
+        self._stand("\n")
 
     def status(self, words: str) -> None:
         """Draw the live line, or leave it when a line of words is not finished yet."""
@@ -122,7 +126,12 @@ class Screen:
             text.put_away()
         self._stream.write(words)
         self._stream.flush()
+        self._stand(words)
+
+    def _stand(self, words: str) -> None:
+        """Take note of where the cursor is after these words."""
         self._fresh = words.endswith("\n")
+        text.end_line = None if self._fresh or not self.style.terminal else lambda: self._put("\n")
 
     def _end_words(self) -> None:
         self._show(self._blocks.end())

@@ -364,11 +364,17 @@ def emit_json(value: object) -> None:
 put_away: Callable[[], None] | None = None
 """Takes a live line away that stands on the terminal."""
 
+end_line: Callable[[], None] | None = None
+"""Ends the line that stands on the terminal, a prompt for instance."""
+
 
 def tell(words: str) -> None:
-    """A word to the person on standard error; nothing where that takes none."""
+    """A word to the person on standard error, at a terminal on a line of its own; nothing where
+    that takes none."""
     if put_away is not None:
         put_away()
+    if end_line is not None and is_terminal(sys.stderr):
+        end_line()
     try:
         sys.stderr.write(words + "\n")
         sys.stderr.flush()

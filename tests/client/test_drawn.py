@@ -129,3 +129,27 @@ def test_lines_are_as_wide_as_the_terminal_is_at_that_moment(daemon: FakeDaemon)
     lines = [line for line in terminal.stays.split("\n") if "word" in line]
     assert 100 < len(lines[0]) <= 120
     assert max(map(len, lines[lines.index(next(x for x in lines if "then" in x)) :])) <= 40
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        event(3, "stop.intended", how="pause"),
+        event(3, "run.resumed", why="requested"),
+        event(3, "steer.intended", uuid="s1", text="Use tabs."),
+        event(3, "aside.noted", run_id="other", session_id="s"),
+    ],
+    ids=lambda told: str(told["type"]),
+)
+def test_what_people_do_meanwhile_cuts_no_word_of_the_agent(
+    daemon: FakeDaemon, beside: stories.Json
+) -> None:
+    recipe_daemon(daemon, started(), entered(2))
+    with Terminal(daemon, "run", "fix-it", columns=80) as terminal:
+        daemon.wait_for("runs.events")
+        daemon.publish(said("All sl"), beside, said("ugs are whole."))
+        daemon.publish(turn_ended(4, "All slugs are whole."), ended(5))
+        assert terminal.end() == 0
+    lines = flow.plain(terminal.stays).split("\n")
+    assert lines.count("  All slugs are whole.") == 1
+    assert not [line for line in lines if line.endswith("All sl")]

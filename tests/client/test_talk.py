@@ -69,6 +69,24 @@ def test_a_line_is_asked_for_when_the_phase_waits_and_what_is_typed_goes_to_it(
     assert "you: A rota." not in terminal.screen, "who has typed it has seen it"
 
 
+def test_a_notice_beside_an_open_prompt_has_a_line_of_its_own(daemon: FakeDaemon) -> None:
+    design = Design(daemon, intended(3, "opening"), turn_ended(4, "What is it?"))
+    with Terminal(daemon, "run", "guided-design", NO_COLOR="1") as terminal:
+        terminal.expect("you> ")
+        daemon.stop()
+        terminal.expect("for it ...")
+        daemon.listen()
+        terminal.expect("is back.")
+        terminal.expect("you> ")
+        design.then(run("ended"), message(5, "Bye."), ended(6))
+        terminal.type("Bye.\n")
+
+        assert terminal.end() == 0
+    lines = terminal.stays.split("\n")
+    assert [line for line in lines if line.startswith("you> ")] == ["you> ", "you> Bye."]
+    assert len([line for line in lines if line.startswith("podium: the daemon ")]) == 2
+
+
 def test_a_recipe_without_conversations_is_never_asked_whose_turn_it_is(
     daemon: FakeDaemon,
 ) -> None:
