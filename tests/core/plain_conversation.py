@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 
-from podiumd.core.conversation import Material, Message
+from podiumd.core.conversation import Material
+from podiumd.core.model_message import Message
 from podiumd.core.retelling import (
     NOTHING,
     LastLines,

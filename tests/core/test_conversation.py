@@ -15,13 +15,13 @@ from podiumd.core.conversation import (
     FileNow,
     Gauge,
     Material,
-    Message,
     PastTurn,
     compose,
     least_tokens,
     prompt_tokens,
 )
 from podiumd.core.loop_state import LoopState
+from podiumd.core.model_message import Message
 from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 

@@ -163,3 +163,16 @@ def test_a_reply_is_told_with_what_has_come_of_it_since() -> None:
 
     assert "1\tx = 1" in found.messages[-1].text
     assert list(texts.working_set(later)) == ["a.py"]
+
+
+def test_of_another_turn_nothing_is_kept() -> None:
+    texts = KeptTexts()
+    first = turn(("one", (read("a.py", "a"),)), ("two", (read("b.py", "a"),)))
+    other = turn(("uno", (read("c.py", "a"),)))
+    compose(Material(goal="Fix it.", loop=first), PLENTY, texts)
+
+    material = Material(goal="Fix it.", loop=other, digests={"c.py": digest("b")})
+    found = compose(material, PLENTY, texts)
+
+    assert (found.messages, found.size) == plainly(material, PLENTY)
+    assert list(texts.working_set(other)) == ["c.py"]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from podiumd.core.kept_texts import KeptTexts, Telling
+from podiumd.core.kept_texts import A_MESSAGE, KeptTexts
 from podiumd.core.loop_state import LoopState
+from podiumd.core.model_message import Message
 from podiumd.core.retelling import NOTHING, LastLines, said_after, shortened, words_of
 from podiumd.core.sizes import size_of, sums
 
@@ -27,20 +28,12 @@ MOST_TOKENS: Final = 160_000
 _BYTES_A_TOKEN: Final = 3.2  # of code and English, on the careful side
 _LEAST_BYTES, _MOST_BYTES = 1.0, 8.0  # a token; what a server counts beyond that is not believed
 _TELLING: Final = 4_000  # bytes; in less than that a server's own additions weigh too much
-_A_MESSAGE: Final = 16  # bytes for what stands around its text
 _RECENT: Final = 3  # replies whose outputs are kept longer than earlier turns
 _LEAST_OUTPUT: Final = 400  # characters
 _LEAST_SUMMARY: Final = 2_000
 _GAP: Final = 2  # bytes between the parts of a message
 _SUMMARISED: Final = "Summarised to save room:"
 _NO_OPENING: Final = "[what was looked up for you is left out to save room]"
-
-
-class Message(msgspec.Struct, frozen=True):
-    """One message of a conversation with a model."""
-
-    role: Literal["user", "assistant"]
-    text: str
 
 
 class Gauge(msgspec.Struct, frozen=True):
@@ -122,7 +115,7 @@ def compose(material: Material, room: int, texts: KeptTexts | None = None) -> Co
 
     ``texts`` are those of the turn's earlier requests.
     """
-    telling = _Telling(material, (texts or KeptTexts()).of(material.loop, material.digests))
+    telling = _Telling(material, texts or KeptTexts())
     order = _order(material)
 
     def after(steps: int) -> _Cut:
@@ -188,50 +181,40 @@ class _Telling:
     A size is a difference of sums, so that a cut is tried without putting its texts together.
     """
 
-    def __init__(self, material: Material, rounds: Sequence[Telling]) -> None:
+    def __init__(self, material: Material, texts: KeptTexts) -> None:
         self._material = material
-        self._rounds = rounds
+        texts.look(material.loop, material.digests)
+        self._texts = texts
         said = said_after(material.loop).get(0, ())
         goal = material.goal if material.goal.strip() else NOTHING
         self._goal = "\n\n".join([goal, *map(words_of, said)])
         self._goal_size = size_of(self._goal)
-        self._full = sums(one.reply_size + one.full_size + 2 * _A_MESSAGE for one in rounds)
         self._lines: LastLines | None = None
         self._past_lines = [_past_summary(turn) for turn in material.past]
 
     @cached_property
     def _past(self) -> list[int]:
         return sums(
-            size_of(_asked(turn)) + size_of(_answer(turn)) + 2 * _A_MESSAGE
+            size_of(_asked(turn)) + size_of(_answer(turn)) + 2 * A_MESSAGE
             for turn in self._material.past
         )
-
-    @cached_property
-    def _brief(self) -> list[int]:
-        older = self._rounds[:-1]
-        return sums(one.reply_size + one.brief_size + 2 * _A_MESSAGE for one in older)
 
     @cached_property
     def _past_summaries(self) -> list[int]:
         return sums(sum(size_of(line) + 1 for line in lines) for lines in self._past_lines)
 
-    @cached_property
-    def _round_summaries(self) -> list[int]:
-        return sums(one.summary_size for one in self._rounds[:-1])
-
     def size(self, cut: _Cut) -> int:
         """How large the messages are, in bytes."""
-        size = self._past[-1] - self._past[cut.past] + self._goal_size + _A_MESSAGE
+        size = self._past[-1] - self._past[cut.past] + self._goal_size + A_MESSAGE
         summary = self._summary_size(cut)
         if summary:
             size += _GAP + size_of(_SUMMARISED) + summary
         if self._material.opening:
             size += _GAP + size_of(self._opening(cut))
-        size += self._full[-1] - self._full[max(cut.outputs, cut.rounds)]
-        if cut.outputs > cut.rounds:
-            size += self._brief[cut.outputs] - self._brief[cut.rounds]
-        if cut.output_room is not None and self._rounds:
-            last = self._rounds[-1]
+        size += self._texts.full_size(_full_from(cut))
+        size += self._texts.brief_size(cut.rounds, _full_from(cut))
+        if cut.output_room is not None and self._texts.last is not None:
+            last = self._texts.last
             size += size_of(last.cut(cut.output_room)) - last.full_size
         if self._material.files:
             size += _GAP + size_of(_files_now(self._material, cut))
@@ -239,20 +222,13 @@ class _Telling:
 
     def messages(self, cut: _Cut) -> tuple[Message, ...]:
         """The messages. What is not sent in full is not kept so."""
-        told = []
+        told: list[Message] = []
         for turn in self._material.past[cut.past :]:
             told += [Message("user", _asked(turn)), Message("assistant", _answer(turn))]
         told.append(Message("user", self._first(cut)))
-        last = len(self._rounds) - 1
-        for index, one in enumerate(self._rounds):
-            full = index >= max(cut.outputs, cut.rounds)
-            if index >= cut.rounds:
-                back = one.full if full else one.brief
-                if index == last and cut.output_room is not None:
-                    back = one.cut(cut.output_room)
-                told += [Message("assistant", one.reply), Message("user", back)]
-            if not full:
-                one.drop()
+        told += self._texts.messages(cut.rounds, _full_from(cut))
+        if cut.output_room is not None and self._texts.last is not None:
+            told[-1] = Message("user", self._texts.last.cut(cut.output_room))
         if self._material.files:
             shown = _files_now(self._material, cut)
             told[-1] = Message("user", f"{told[-1].text}\n\n{shown}")
@@ -260,8 +236,8 @@ class _Telling:
 
     def summary(self, cut: _Cut) -> list[str]:
         """What is only summarised, all of its lines."""
-        past, rounds = self._past_lines[: cut.past], self._rounds[: cut.rounds]
-        return [line for lines in chain(past, (one.summary for one in rounds)) for line in lines]
+        past, rounds = self._past_lines[: cut.past], self._texts.summaries(cut.rounds)
+        return list(chain.from_iterable(chain(past, rounds)))
 
     def _summary_size(self, cut: _Cut) -> int:
         """The bytes of the summary with an end of line before each of its lines."""
@@ -269,7 +245,7 @@ class _Telling:
             return 0
         if cut.summary_room is not None:
             return self._last_lines(cut).size(cut.summary_room)
-        return self._past_summaries[cut.past] + self._round_summaries[cut.rounds]
+        return self._past_summaries[cut.past] + self._texts.summary_size(cut.rounds)
 
     def _last_lines(self, cut: _Cut) -> LastLines:
         """The lines to cut: which they are is settled by the time that they are."""
@@ -291,6 +267,11 @@ class _Telling:
 
     def _opening(self, cut: _Cut) -> str:
         return _NO_OPENING if cut.opening else self._material.opening
+
+
+def _full_from(cut: _Cut) -> int:
+    """From which reply on all is told in full."""
+    return max(cut.outputs, cut.rounds)
 
 
 def _asked(turn: PastTurn) -> str:

@@ -72,9 +72,14 @@ def known_after(round_: Round) -> list[tuple[str, Seen]]:
     return known
 
 
-def working_set(known: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
-    """Each file that a turn has read or written, once, the latest last, as it is known last."""
-    files: dict[str, Seen] = {}
+def working_set(
+    known: Iterable[tuple[str, Seen]], before: Mapping[str, Seen] | None = None
+) -> dict[str, Seen]:
+    """Each file that a turn has read or written, once, the latest last, as it is known last.
+
+    ``before`` is the working set that they are added to.
+    """
+    files = dict(before or {})
     for path, seen in known:
         files.pop(path, None)
         files[path] = seen

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from podiumd.config import NativeSettings
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.http_model import Timing
 from podiumd.drivers.native.model import Model, ModelEvent, ReplyText, ReplyThought, Retrying
 from podiumd.drivers.native.opening import open_model

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import trio
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.http_model import Timing
 from podiumd.drivers.native.model import ModelError, Usage
 from tests.drivers.native.models import HI, KEY, Told, opened

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.endpoint import Endpoint
 from podiumd.drivers.native.model import ModelError, Usage
 from podiumd.drivers.native.openai import OpenAIReader

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from podiumd.config import NativeSettings
 from podiumd.core.actions import parse_reply
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.model import ModelError
 from podiumd.drivers.native.opening import open_model
 from podiumd.drivers.native.scripted_model import ScriptedModel, ScriptedReply

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import trio
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.endpoint import Endpoint
 from podiumd.drivers.native.http_body import Body, silent
 from podiumd.drivers.native.model import ModelError, ModelReply, Retrying, Tell

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 
 ReplyEnd = Literal["end", "length", "refused", "other"]
 Kind = Literal["setup", "auth", "refused", "rate", "overloaded", "network", "bad-answer", "context"]

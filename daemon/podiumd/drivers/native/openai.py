@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.endpoint import Endpoint
 from podiumd.drivers.native.model import ModelError, ReplyEnd, ReplyThought, Usage
 from podiumd.drivers.native.reading import Growing, Piece, count, load, member, members, words

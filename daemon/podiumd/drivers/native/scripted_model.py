@@ -26,7 +26,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import trio
 
-from podiumd.core.conversation import Message
+from podiumd.core.model_message import Message
 from podiumd.drivers.native.model import (
     ModelError,
     ModelReply,
