@@ -26,8 +26,12 @@ class Out:
         self.aside = aside
 
     def note(self, words: str, colour: str = "dim") -> None:
-        """A line beside the answer."""
+        """A line after what the answer has come to."""
         self.aside.line("  " + self.aside.style(colour, text.fold(words)))
+
+    def beside(self, words: str, colour: str = "dim") -> None:
+        """A line while the answer goes on."""
+        self.aside.beside("  " + self.aside.style(colour, text.fold(words)))
 
     def words(self, words: str) -> None:
         """The agent's own words. A terminal must not obey them; a program gets them as they are."""
@@ -72,7 +76,7 @@ class TurnView:
         elif kind == "run.parked":
             self._out.note(f"⏸ usage limit: waits until {data.get('until')}", "yellow")
         elif kind == "stop.intended" and data.get("how") == "pause":
-            self._out.note(f"⏸ {PAUSES}", "yellow")
+            self._out.beside(f"⏸ {PAUSES}", "yellow")
         elif kind == "run.paused":
             self._out.note("⏸ paused", "yellow")
         elif kind == "run.ended":

@@ -354,3 +354,18 @@ def test_the_status_names_the_model_that_has_answered_or_is_configured(
         terminal.type("exit\n")
 
         assert terminal.end() == 0
+
+
+def test_that_the_run_will_pause_cuts_no_word_of_the_answer(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    started, turn_over, run_over = turn("All slugs are whole.")
+    Chatty(daemon, [started])
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        daemon.wait_for("runs.events")
+        pause = stories.event(4, "stop.intended", how="pause")
+        daemon.publish(stories.said("All sl"), pause, stories.said("ugs are whole."))
+        daemon.publish({**turn_over, "seq": 5}, {**run_over, "seq": 6})
+        terminal.leave()
+    assert "All slugs are whole." in [line.strip() for line in terminal.stays.split("\n")]
