@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from contextlib import AsyncExitStack, suppress
 
 import pytest
 import trio
 
+from podiumd.rpc.limits import RpcLimits
 from tests.doors.house import House
 from tests.gateway.harness import upgrade
 
 SILENT = b""
 HALF_A_HEAD = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 HALF_A_BODY = b"POST /v1/prompt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
+
+ASKS = """
+format = 1
+id = "asks"
+label = "Ask"
+description = "Ask, then go on"
+initial = "go"
+
+[steps.go]
+gate = "Go on?"
+prompt = "Hello."
+allow = []
+
+[steps.go.on]
+complete = { exit = "done", class = "completed" }
+"""
 
 
 @pytest.mark.parametrize("said", [SILENT, HALF_A_HEAD, HALF_A_BODY, upgrade()])
@@ -44,3 +62,30 @@ async def test_idle_clients_of_the_socket_leave_it_to_the_owner(house: House) ->
             # The client waits where the line of those not yet accepted is full.
             assert (await house.podium.cli("status")).code == 0
             assert await house.podium.rpc("daemon.ping") == {"pong": True}
+
+
+async def test_followers_leave_the_socket_to_the_owner(house: House) -> None:
+    """With as many as may follow, what the owner has to see, say and end is seen, said, ended."""
+    podium = house.podium
+    recipes = podium.machine.podium_home / "recipes"
+    recipes.mkdir(exist_ok=True)
+    (recipes / "asks.toml").write_text(ASKS)
+    run = await podium.rpc(
+        "runs.start", recipe="asks", agent="scripted", working_directory=str(house.project)
+    )
+    subscribe = b'{"jsonrpc":"2.0","id":1,"method":"events.subscribe"}\n'
+    async with AsyncExitStack() as crowd:
+        answers = []
+        for _ in range(RpcLimits().followers + 1):
+            stream = await trio.open_unix_socket(str(podium.machine.socket))
+            await crowd.enter_async_context(stream)
+            await stream.send_all(subscribe)
+            answers.append(await stream.receive_some(65536))
+        assert all(b'"result"' in answer for answer in answers[:-1])
+        assert b"248 connections follow something" in answers[-1]
+        assert (await podium.cli("status")).code == 0
+        questions = await podium.cli("questions", "--json")
+        (question,) = json.loads(questions.out)
+        assert question["run_id"] == run["run_id"]
+        assert (await podium.cli("answer", question["question_id"], "no")).code == 0
+        assert (await podium.cli("down")).code == 0

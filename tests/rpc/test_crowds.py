@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,37 @@ async def test_a_hundred_idle_clients_that_come_again_keep_nobody_out(tmp_path: 
                 assert await owner.result("daemon.ping") == {"pong": True}
             for stream in streams:
                 await stream.aclose()
+
+
+async def test_who_follows_leaves_connections_to_those_who_ask(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, RpcLimits(connections=4, followers=1)) as daemon,
+        daemon.client() as first,
+        daemon.client() as second,
+    ):
+        await first.result("events.subscribe")
+        await first.result("events.subscribe")  # it has its place already
+        for method, params in (
+            ("events.subscribe", {}),
+            ("runs.events", {"run_id": "run-1", "follow": True}),
+            ("sessions.subscribe", {"session_id": "s"}),
+        ):
+            error = (await second.call(method, **params))["error"]
+            assert error["code"] == -32008
+            assert "1 connections follow" in error["message"] and "last 3" in error["message"]
+        assert await second.result("daemon.ping") == {"pong": True}
+        await first.stream.aclose()
+        await wait_until(lambda: daemon.server.connections == 1)
+        assert await second.result("events.subscribe") == {"pos": 0}
+
+
+async def test_as_many_begin_to_follow_at_once_as_may(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, RpcLimits(connections=8, followers=2)) as daemon,
+        AsyncExitStack() as entered,
+    ):
+        clients = [await entered.enter_async_context(daemon.client()) for _ in range(5)]
+        for client in clients:
+            await client.send(request("events.subscribe") + b"\n")
+        answers = [await client.message() for client in clients]
+        assert ["result" in answer for answer in answers].count(True) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from typing import Any
 
 import msgspec
@@ -13,6 +13,9 @@ import trio
 import trio.testing
 
 from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.rpc.adapter import notification
+from podiumd.runtime import events
 from podiumd.runtime.actor import row_of
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
@@ -293,3 +296,49 @@ async def test_a_run_that_is_asked_for_settled_counts_all_that_was_told_of_it(
 async def _let_count(counts: trio.Event) -> None:
     await trio.testing.wait_all_tasks_blocked()
     counts.set()
+
+
+@pytest.mark.parametrize("many", [1, 20])
+async def test_an_event_is_made_and_written_once_whoever_follows(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    made: list[object] = []
+    written: list[object] = []
+    encode, event_data = events._encode, views.event_data
+
+    def data(fact: f.AnyFact) -> Json:
+        made.append(fact)
+        return event_data(fact)
+
+    def write(event: object) -> bytes:
+        written.append(event)
+        return encode(event)
+
+    monkeypatch.setattr(views, "event_data", data)
+    monkeypatch.setattr(events, "_encode", write)
+    async with running(machine) as daemon, AsyncExitStack() as entered:
+        feeds = [
+            await entered.enter_async_context(daemon.service.subscribe(None, None))
+            for _ in range(many)
+        ]
+        run_id = await daemon.start(one)
+        turn = await daemon.turn()
+        turn.says_text("Hello")
+        turn.complete()
+        await daemon.ended(run_id)
+        lines: list[list[bytes]] = [[] for _ in feeds]
+
+        async def follow(feed: AsyncIterator[Json], place: int) -> None:
+            async for event in feed:
+                method = "run.event" if place % 2 else "event"
+                lines[place].append(notification(method, event))
+                if event["type"] == "run.ended":
+                    break
+
+        async with trio.open_nursery() as nursery:
+            for place, feed in enumerate(feeds):
+                nursery.start_soon(follow, aiter(feed), place)
+    facts = [event for event in written if isinstance(event, dict) and "seq" in event]
+    assert len(made) == len(facts) == 8
+    assert len(written) == len(lines[0]) == 9  # with the words
+    assert all(each == lines[place % 2] for place, each in enumerate(lines))

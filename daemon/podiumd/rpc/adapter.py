@@ -32,6 +32,7 @@ from podiumd.core.findings import nearest
 from podiumd.logs import log
 from podiumd.rpc.params import fault_of
 from podiumd.runtime.errors import Overloaded, PodiumError
+from podiumd.runtime.events import Event
 from podiumd.store.errors import StoreFull
 from podiumd.wording import quoted
 
@@ -238,7 +239,12 @@ class Adapter(Generic[Context]):
 
 
 def notification(method: str, params: Any) -> bytes:
-    """A notification's line. Raises TypeError or ValueError for what JSON cannot say."""
+    """A notification's line; an event that many are told is written once for all of them.
+
+    Raises TypeError or ValueError for what JSON cannot say.
+    """
+    if isinstance(params, Event):
+        params = params.written
     return _encode({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeVar
 
@@ -50,12 +50,15 @@ class Connection:
         service: Service,
         info: DaemonInfo,
         limits: RpcLimits,
+        followers: Callable[[], int],
     ) -> None:
+        """``followers`` tells how many connections of the server have feeds."""
         self._socket = sock
         self._adapter = adapter
         self._service = service
         self._info = info
         self._limits = limits
+        self._followers = followers
         self._splitter = LineSplitter(limits.line_bytes)
         self._outbox = Outbox(sock, limits.outbox_bytes)
         self._feeds: dict[trio.CancelScope, tuple[str, str]] = {}
@@ -80,6 +83,11 @@ class Connection:
         if any(events & select.POLLHUP for _, events in look.poll(0)):
             self._serving.cancel()
         return self._serving.cancel_called
+
+    @property
+    def follows(self) -> bool:
+        """Whether it has a feed, or is about to."""
+        return bool(self._feeds)
 
     @property
     def idle(self) -> bool:
@@ -242,7 +250,11 @@ class Connection:
         """See ``FeedHost``."""
         if len(self._feeds) >= self._limits.feeds:
             raise _too_much("feeds")
-        subscription: S = await self._tasks.start(self._feed, source, method, answered)
+        if not self.follows and self._followers() >= self._limits.followers:
+            raise Overloaded(_too_many_follow(self._limits))
+        scope = trio.CancelScope()
+        self._feeds[scope] = (method, "")  # counted from now on
+        subscription: S = await self._tasks.start(self._feed, scope, source, method, answered)
         return subscription
 
     def close_feed(self, method: str, about: str) -> None:
@@ -253,14 +265,14 @@ class Connection:
 
     async def _feed(
         self,
+        scope: trio.CancelScope,
         source: AbstractAsyncContextManager[S],
         method: str,
         answered: trio.Event,
         *,
         task_status: trio.TaskStatus[S],
     ) -> None:
-        with trio.CancelScope() as scope:
-            self._feeds[scope] = (method, "")
+        with scope:
             try:
                 async with source as subscription:
                     if subscription.about:
@@ -278,7 +290,8 @@ class Connection:
         events = aiter(subscription)
         try:
             async for event in events:
-                self._outbox.put(notification(method, event))
+                self._outbox.add(notification(method, event))
+                self._outbox.wake()  # what else has happened goes with it
                 if self._outbox.full:
                     with trio.fail_after(self._limits.slow_seconds):
                         await self._outbox.room()
@@ -297,3 +310,11 @@ class Connection:
 
 def _too_much(what: str) -> Overloaded:
     return Overloaded(f"This connection has too many {what}; try again when some have ended.")
+
+
+def _too_many_follow(limits: RpcLimits) -> str:
+    kept = limits.connections - limits.followers
+    return (
+        f"{limits.followers} connections follow something, which is as many as may: the last "
+        f"{kept} are kept for who asks and answers. Try again when one of them has ended."
+    )

@@ -10,6 +10,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         connections: at once; a person's shells, scripts and phones are far fewer.
+        followers: connections that may have feeds; the others are kept for who asks and answers.
         line_bytes: of one request line; beyond it the connection ends.
         batch_entries: requests in one batch; more would hold up everybody else.
         batch_bytes: of answers that one batch may gather; its further requests are refused.
@@ -22,6 +23,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     connections: int = 256
+    followers: int = 248
     line_bytes: int = 16 * 1024 * 1024
     batch_entries: int = 1000
     batch_bytes: int = 16 * 1024 * 1024

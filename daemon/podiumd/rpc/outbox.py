@@ -65,9 +65,10 @@ class Outbox:
             if not self._pending:
                 self._asleep = True
                 await self._filled.park()
-                continue
-            await trio.lowlevel.wait_writable(self._socket)
-            del self._pending[: self._send(self._pending)]
+            else:  # the socket took no more
+                await trio.lowlevel.wait_writable(self._socket)
+            if self._pending:
+                del self._pending[: self._send(self._pending)]
             self._drained.unpark_all()
 
     def _send(self, data: bytes | bytearray) -> int:

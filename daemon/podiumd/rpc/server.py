@@ -94,10 +94,13 @@ class RpcServer:
             sock.setblocking(False)
             if self._admit(sock):
                 connection = Connection(
-                    sock, self._adapter, self._service, self._info, self._limits
+                    sock, self._adapter, self._service, self._info, self._limits, self._followers
                 )
                 self._connections.add(connection)
                 nursery.start_soon(self._supervise, connection, sock)
+
+    def _followers(self) -> int:
+        return sum(connection.follows for connection in self._connections)
 
     def _admit(self, sock: socket.socket) -> bool:
         """Let this user in while there is room; others get one sentence and a closed door."""

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import trio
 
+from podiumd.runtime.events import Event, Heard
 from podiumd.runtime.recent import OUTPUT, Recent
 from podiumd.store.records import StoredFact
 
@@ -28,9 +29,13 @@ class Output(msgspec.Struct, frozen=True):
     before this one may have told it."""
 
     run_id: str
-    event: Json
+    event: Event
     number: int = 0
     again: bool = False
+
+    @property
+    def type(self) -> str:
+        return str(self.event["type"])
 
 
 class Follower:
@@ -39,15 +44,15 @@ class Follower:
     ``lagged``: it is to go on from the store. ``missed``: something transient may have been lost.
     """
 
-    def __init__(self, wants: Callable[[StoredFact | Output], bool]) -> None:
+    def __init__(self, wants: Callable[[Heard | Output], bool]) -> None:
         self.wants = wants
-        self.queue: deque[StoredFact | Output] = deque()
+        self.queue: deque[Heard | Output] = deque()
         self.lagged = False
         self.missed = False
         self.closed = False
         self._wake = trio.Event()
 
-    def put(self, item: StoredFact | Output) -> None:
+    def put(self, item: Heard | Output) -> None:
         if not self.wants(item):
             return
         if len(self.queue) >= QUEUE_EVENTS:
@@ -85,18 +90,19 @@ class Bus:
         """Called by the store when facts are durable, in the order of ``pos``."""
         for fact in stored:
             self.recent.stored(fact.run_id, fact.seq, last=fact.type == "run.ended")
+            heard = Heard(fact)
             for follower in self._followers:
-                follower.put(fact)
+                follower.put(heard)
 
     def publish_transient(self, run_id: str, event: Json, *, again: bool = False) -> None:
         kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
         number = self.recent.keep(run_id, event, again=again).number if kept else 0
-        item = Output(run_id, event, number, again)
+        item = Output(run_id, Event(event), number, again)
         for follower in self._followers:
             follower.put(item)
 
     @contextmanager
-    def follow(self, wants: Callable[[StoredFact | Output], bool]) -> Iterator[Follower]:
+    def follow(self, wants: Callable[[Heard | Output], bool]) -> Iterator[Follower]:
         follower = Follower(wants)
         self._followers.add(follower)
         try:

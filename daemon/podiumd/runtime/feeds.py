@@ -15,10 +15,8 @@ from typing import Any, Self
 
 import trio
 
-from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.runtime.bus import Follower, Output
-from podiumd.runtime.loading import summary
+from podiumd.runtime.events import Heard
 from podiumd.runtime.recent import Recent
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
@@ -29,23 +27,8 @@ Json = dict[str, Any]
 PAGE = 256
 """Facts read from the store at a time."""
 
-
-async def to_event(store: Store, stored: StoredFact) -> Json:
-    """The public ``event`` of a stored fact."""
-    fact = f.decode(bytes(stored.data))
-    data = views.event_data(fact)
-    if isinstance(fact, f.RunEnded):
-        row = await store.run(stored.run_id)
-        data["run"] = await summary(store, row) if row is not None else None
-    return {
-        "seq": stored.seq,
-        "pos": stored.pos,
-        "type": stored.type,
-        "at": stored.at,
-        "run_id": stored.run_id,
-        "session_id": stored.session_id,
-        "data": data,
-    }
+_EVENTS_TOGETHER = 64
+"""Told without a pause; then the others have their turn."""
 
 
 async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[StoredFact]:
@@ -83,6 +66,7 @@ class Feed(ABC):
         self._follower = follower
         self._at = start
         self._page: deque[StoredFact] = deque()
+        self._since_pause = 0
         self._over = False
         follower.lagged |= behind  # what is stored already comes first
 
@@ -92,9 +76,12 @@ class Feed(ABC):
     async def __anext__(self) -> Json:
         event = None
         while event is None:
-            await trio.lowlevel.checkpoint()
+            if self._over or self._since_pause >= _EVENTS_TOGETHER:
+                self._since_pause = 0
+                await trio.lowlevel.checkpoint()
             if self._over:
                 raise StopAsyncIteration
+            self._since_pause += 1
             event = await self._advance()
         return event
 
@@ -104,7 +91,7 @@ class Feed(ABC):
         if self._snapshots:
             return self._snapshots.popleft()
         if self._page:
-            return self._earlier(self._page[0]) or await self._tell(self._page.popleft())
+            return self._earlier(self._page[0]) or await self._tell(Heard(self._page.popleft()))
         if follower.lagged:
             follower.lagged = False
             follower.queue.clear()
@@ -123,7 +110,7 @@ class Feed(ABC):
             item = follower.queue.popleft()
             if isinstance(item, Output):
                 return item.event if self._is_new(item) else None
-            if self._cursor(item) > self._at:
+            if self._cursor(item.fact) > self._at:
                 return await self._tell(item)
         elif (event := self._earlier(None)) is not None:
             return event
@@ -131,14 +118,15 @@ class Feed(ABC):
             self._over = True
         else:
             await follower.wait()
+            self._since_pause = 0
         return None
 
-    async def _tell(self, stored: StoredFact) -> Json:
-        self._at = self._cursor(stored)
-        self._over = self._is_last(stored)
-        return await to_event(self._store, stored)
+    async def _tell(self, heard: Heard) -> Json:
+        self._at = self._cursor(heard.fact)
+        self._over = self._is_last(heard.fact)
+        return await heard.event(self._store)
 
-    def _earlier(self, item: StoredFact | Output | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Heard | Output | None) -> Json | None:
         """What was told before this item (``None``: before now) and is told here first."""
         return None
 
@@ -185,9 +173,10 @@ class RunFeed(Feed):
         self._again = again
         self._due: deque[Json] = deque()
 
-    def _earlier(self, item: StoredFact | Output | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Heard | Output | None) -> Json | None:
         if not self._due:
-            before = item.seq if isinstance(item, StoredFact) else None
+            fact = item.fact if isinstance(item, Heard) else item
+            before = fact.seq if isinstance(fact, StoredFact) else None
             below = item.number if isinstance(item, Output) else None
             pieces = self._recent.pieces(self._run_id, self._told, before, below=below)
             self._due.extend(one.event for one in pieces if self._again or not one.again)

@@ -11,9 +11,9 @@ from podiumd.runtime import snapshots
 from podiumd.runtime.api import Json, Told
 from podiumd.runtime.bus import Output
 from podiumd.runtime.context import Context
-from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page, to_event
+from podiumd.runtime.events import Heard, to_event
+from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page
 from podiumd.runtime.runs import Runs
-from podiumd.store.records import StoredFact
 
 
 class Following:
@@ -27,7 +27,7 @@ class Following:
         """A page of a run's stored events, and the next ``after_seq``. Raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         page = await run_page(self._context.store, run_id, after_seq, limit)
-        events = [await to_event(self._context.store, stored) for stored in page]
+        events: list[Json] = [await to_event(self._context.store, stored) for stored in page]
         return events, page[-1].seq if page else after_seq
 
     async def told(self, run_id: str, after_seq: int, limit: int) -> Told:
@@ -52,7 +52,7 @@ class Following:
         run_id = await self._runs.resolve(run_id)
         bus, again = self._context.bus, told is not None
 
-        def wants(item: StoredFact | Output) -> bool:
+        def wants(item: Heard | Output) -> bool:
             return item.run_id == run_id and (again or not _was_told(item))
 
         with bus.follow(wants) as follower:
@@ -70,9 +70,8 @@ class Following:
         def wanted(kind: str) -> bool:
             return types is None or kind in types
 
-        def wants(item: StoredFact | Output) -> bool:
-            kind = item.type if isinstance(item, StoredFact) else item.event["type"]
-            return wanted(kind) and not _was_told(item)
+        def wants(item: Heard | Output) -> bool:
+            return wanted(item.type) and not _was_told(item)
 
         with self._context.bus.follow(wants) as follower:
             start = await self._context.store.last_pos() if after is None else after
@@ -92,6 +91,6 @@ class Following:
         return snapshots.present(live, self._context.clock.now())
 
 
-def _was_told(item: StoredFact | Output) -> bool:
+def _was_told(item: Heard | Output) -> bool:
     """Whether a daemon before this one may have told it already."""
     return isinstance(item, Output) and item.again

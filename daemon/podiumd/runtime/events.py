@@ -1,0 +1,80 @@
+"""The public ``event``: made once for all who follow, and written once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import trio
+
+from podiumd.core import facts as f
+from podiumd.core import views
+from podiumd.runtime.loading import summary
+from podiumd.store.facts import Store
+from podiumd.store.records import StoredFact
+
+Json = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Event(dict[str, Any]):
+    """An event that many are told: nobody changes it."""
+
+    __slots__ = ("_written",)
+    _written: msgspec.Raw
+
+    @property
+    def written(self) -> msgspec.Raw:
+        """The event as JSON. Raises TypeError or ValueError for what JSON cannot say."""
+        try:
+            return self._written
+        except AttributeError:
+            self._written = msgspec.Raw(_encode(self))
+            return self._written
+
+
+class Heard:
+    """A stored fact in the queues of those who follow, and its event once somebody asks."""
+
+    __slots__ = ("_event", "_making", "fact", "run_id", "type")
+
+    def __init__(self, fact: StoredFact) -> None:
+        self.fact = fact
+        self.run_id = fact.run_id
+        self.type = fact.type
+        self._event: Event | None = None
+        self._making: trio.Lock | None = None
+
+    async def event(self, store: Store) -> Event:
+        """The public event: the same for all."""
+        if self._event is not None:
+            return self._event
+        fact = f.decode(bytes(self.fact.data))
+        if not isinstance(fact, f.RunEnded):
+            self._event = _event(self.fact, views.event_data(fact))
+            return self._event
+        self._making = self._making or trio.Lock()
+        async with self._making:  # the others wait for the first, who reads the run
+            if self._event is None:
+                row = await store.run(self.fact.run_id)
+                run = await summary(store, row) if row is not None else None
+                self._event = _event(self.fact, views.event_data(fact) | {"run": run})
+        return self._event
+
+
+async def to_event(store: Store, stored: StoredFact) -> Event:
+    """The public ``event`` of a stored fact that one alone is told."""
+    return await Heard(stored).event(store)
+
+
+def _event(stored: StoredFact, data: Json) -> Event:
+    return Event(
+        seq=stored.seq,
+        pos=stored.pos,
+        type=stored.type,
+        at=stored.at,
+        run_id=stored.run_id,
+        session_id=stored.session_id,
+        data=data,
+    )
