@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.sessions import bulk, follower, table
+from podiumd.sessions import bulk, follower, sweep_pause, table
 from tests.sessions import support
 from tests.sessions.service import Home, bytes_path, complaints, seqs
 from tests.sessions.support import line, lines, session_id
@@ -22,7 +22,7 @@ from tests.sessions.support import line, lines, session_id
 async def test_without_watches_a_sweep_finds_what_changed(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(follower, "FOLLOWED_SECONDS", 1000.0)
     home.write(line(1))
     async with home.running() as service, service.following() as feed:
@@ -36,7 +36,7 @@ async def test_without_watches_a_sweep_finds_what_changed(
 async def test_what_is_followed_is_looked_at_though_no_event_comes(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower, "UNWATCHED_SWEEP_SECONDS", 1000.0)
+    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 1000.0)
     monkeypatch.setattr(follower, "FOLLOWED_SECONDS", 0.01)
     home.write(line(1))
     async with home.running() as service, service.following() as feed:

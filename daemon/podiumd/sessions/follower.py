@@ -6,8 +6,9 @@ start, now and then, and whenever the watch may have missed something. Each byte
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from time import process_time
 
 import trio
 from msgspec.structs import replace
@@ -29,17 +30,12 @@ from podiumd.sessions.holds import Holds
 from podiumd.sessions.logs import Logs
 from podiumd.sessions.news import News
 from podiumd.sessions.scan import Changed
+from podiumd.sessions.sweep_pause import pause_after
 from podiumd.sessions.table import Row
 from podiumd.sessions.tree import Found, Root
 from podiumd.sessions.update import Problem, Unreadable, Update, update
 from podiumd.sessions.watch import Changes, TreeWatch
 from podiumd.store.errors import DATABASE_ERRORS, StoreError
-
-SWEEP_SECONDS = 60.0
-"""Between two looks at the whole tree, while everything is watched."""
-
-UNWATCHED_SWEEP_SECONDS = 2.0
-"""Between two looks while something is not watched."""
 
 FOLLOWED_SECONDS = 5.0
 """Between two looks at the transcripts that somebody follows: the watch may lose an event."""
@@ -71,6 +67,7 @@ class Follower:
         self._complaints = complaints
         self._sweeping = trio.Lock()
         self._complete = True
+        self._cost = 0.0
         self._swept = trio.current_time()
         self.ready = trio.Event()
         """Set when the first sweep is over: the index knows every session as it was then.
@@ -104,11 +101,14 @@ class Follower:
         self._turned.set()
         self._turned = trio.Event()
 
+    @property
+    def _pause(self) -> float:
+        return pause_after(self._cost, complete=self._complete)
+
     async def _look_now_and_then(self) -> None:
         """What the watch cannot promise: ask for sweeps, look at what is followed."""
         while True:
-            pause = SWEEP_SECONDS if self._complete else UNWATCHED_SWEEP_SECONDS
-            due = max(0.0, self._swept + pause - trio.current_time())
+            due = max(0.0, self._swept + self._pause - trio.current_time())
             followed = self._logs.followed
             if followed:
                 await trio.sleep(min(due, FOLLOWED_SECONDS))
@@ -118,7 +118,7 @@ class Follower:
                 self.someone_follows = trio.Event()
                 with trio.move_on_after(due):
                     await self.someone_follows.wait()
-            if trio.current_time() >= self._swept + pause:
+            if trio.current_time() >= self._swept + self._pause:
                 self._swept = trio.current_time()
                 self._watch.want_sweep()
 
@@ -242,23 +242,27 @@ class Follower:
         # the second is for what changed before it was armed.
         watched = self.ready.is_set()
         async with self._sweeping:
+            self._cost = 0.0
             try:
                 if watched:
                     # Who waited for the first look goes first: arming keeps all threads waiting.
                     await trio.lowlevel.checkpoint()
-                    await trio.to_thread.run_sync(self._watch.arm)
+                    with self._costing():
+                        await trio.to_thread.run_sync(self._watch.arm)
                 directories = await self._look_at_all()
                 if watched:
                     complete = self._watch.complete
-                    self._complete = await trio.to_thread.run_sync(complete, directories)
+                    with self._costing():
+                        self._complete = await trio.to_thread.run_sync(complete, directories)
             finally:
                 self._swept = trio.current_time()
 
     async def _look_at_all(self) -> Collection[int]:
         """Bring the index up to date; returns all directories, as ``TreeWatch.complete`` wants."""
-        known = await self._index.ask_aside(table.known)
         async with bulk_reader(self._formats) as reader:
-            found, changes = await self._compare(known, reader)
+            with self._costing():
+                known = await self._index.ask_aside(table.known)
+                found, changes = await self._compare(known, reader)
             for path, problem in found.problems:
                 await self._complaints.tell(path, problem)
             if changes.companions or changes.companions_gone:
@@ -353,6 +357,15 @@ class Follower:
         self.news.tell(*(row.session_id for row in lost))
         for row in lost:
             log("Session file is gone", session_id=row.session_id, path=row.path)
+
+    @contextmanager
+    def _costing(self) -> Iterator[None]:
+        """Count the CPU of what each sweep does, however little there is to read."""
+        began = process_time()
+        try:
+            yield
+        finally:
+            self._cost += process_time() - began
 
     # -- helpers -----------------------------------------------------------------------------
 
