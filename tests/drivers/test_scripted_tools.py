@@ -87,7 +87,7 @@ async def test_what_comes_of_a_call_must_be_what_was_expected(
 
 
 async def test_a_turn_cut_off_in_its_calls_is_played_again_and_makes_the_same(bench: Rig) -> None:
-    scripted = driver({"text": "So.", "tools": [SAVES, MOVES]})
+    line = {"text": "So.", "tools": [SAVES, MOVES]}
     request = bench.request()
 
     async def react(turn: Turn, event: TurnEvent) -> None:
@@ -96,13 +96,13 @@ async def test_a_turn_cut_off_in_its_calls_is_played_again_and_makes_the_same(be
         elif isinstance(event, ToolCalled):
             await turn.leave()
 
-    _, events = await play(scripted, request, react)
+    _, events = await play(driver(line), request, react)
     settled = await driver().settle(bench.pending(request, None))
     assert (settled.state, settled.report) == ("absent", None)
 
     for path in Path(request.directory).iterdir():  # an earlier try that left nothing
         path.unlink()
-    turn, again = await play(scripted, request, replying(True, "done"))
+    turn, again = await play(driver(line), request, replying(True, "done"))  # the next daemon's
 
     assert turn.report.kind == "done"
     assert [e for e in events if isinstance(e, ToolCalled)] == [

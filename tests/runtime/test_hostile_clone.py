@@ -242,7 +242,7 @@ async def test_a_parameter_stays_one_argument_and_is_never_read_again(
     """In a check, in a step that is a command, and by way of a call in such a step."""
     script = "import json, sys; json.dump(sys.argv[1:], open('arguments', 'w'))"
     argv = json.dumps([sys.executable, "-c", script, "{{value}}", "a{{value}}b{{secret}}", "end"])
-    given = '[params.value]\ntype = "string"\n'
+    given = '[params.value]\ntype = "string"\ndefault = "none"\n'  # else it may not be empty
     top = given + '[params.secret]\ntype = "string"\ndefault = "s"'
     machine.one_step("checked", top=top, step=f"checks = [{{ run = {argv} }}]")
     machine.recipe(COMMAND.format(top=top, argv=argv), "commanded")
