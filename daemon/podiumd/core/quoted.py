@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from html import unescape
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from podiumd.core.enclosed import Span, Within, code_spans, elements, marked, paragraphs
 from podiumd.core.lenient_json import Found
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MOST_CHARACTERS: Final = 100_000
 
 _MOST_WRAPPERS: Final = 2
 _SENTENCE: Final = 1000
-"""Characters of a line, on each side of an object, in which it may be put between marks."""
+"""Characters of a line, on each side of an object, that are read for what stands beside it."""
 
 # What fences that present an answer are called; any other names what is quoted: diff, console.
 _PRESENTING: Final = frozenset(
@@ -34,12 +35,11 @@ _WORD: Final = re.compile(r"\w")
 _LINE: Final = re.compile(r"\r\n?|\n")
 _ITEM: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+")
 # Without such a line a text is one paragraph after the other.
-_BLOCK: Final = re.compile(r"(?:^|[\r\n])(?:[ \t]*[-*+>`~<\[\d]|\t| {4})")
-_TAG: Final = re.compile(r"<(?:(/?)([a-zA-Z][a-zA-Z0-9-]*+)[^<>]{0,1000}>|(!--)|)|(--)>")
-_TICKS: Final = re.compile(r"`++")
-_MARKS: Final = ("“”", "„“", "«»", "»«", "\u2018\u2019", "\u2039\u203a")
-
-_Span = tuple[int, int]
+_BLOCK: Final = re.compile(r"(?:^|[\r\n])(?:[ \t]*[-*+>`~<\[\d#=_]|\t| {4})")
+# How a line of a diff, of a terminal or of a table begins; an arrow is none.
+_COPIED: Final = re.compile(r"[ \t]*(?:\+|-(?![->])|[$%][ \t]|\|)")
+# The line of a table below its heads.
+_RULE: Final = re.compile(r"^[ \t]*+(?=[^\r\n]*-)(?=[^\r\n]*\|)[ \t|:-]++\r?$", re.MULTILINE)
 
 
 class _Leaf(NamedTuple):
@@ -70,30 +70,52 @@ def without_quotations(text: str, found: Sequence[Found]) -> list[Found]:
     """
     if not found:
         return []
-    own = _in_own_blocks(text, found)
-    html, code = _Within(_elements(text)), _Within(_code_spans(text))
+    lines = [0, *(end.end() for end in _LINE.finditer(text))]
+    own, blocks, written = _in_own_blocks(text, found, lines)
+    if not own:
+        return []
+    spans = list(code_spans(written, blocks, found))
+    html = Within(elements(text, blocks, Within(spans), found))
+    spans += marked(written, blocks, found)
+    marks = Within(spans)
+    far = Within(span for span in spans if bisect_right(lines, span[0]) < _line(lines, span[1]))
+    tables = Within(block for block in blocks if _RULE.search(text, *block))
     return [
         each
         for each in own
-        if not html.holds(each) and (_alone(text, each) or not _in_marks(text, each, code))
+        if not html.holds(each.start)
+        and not (far if _alone(text, each) else marks).holds(each.start)
+        and not _copied(text, each, lines, tables)
+        and not _in_apostrophes(text, each)
     ]
 
 
-def _in_own_blocks(text: str, found: Sequence[Found]) -> list[Found]:
-    """Return the objects that stand in paragraphs of nobody else's, or are presented."""
+def _line(lines: Sequence[int], end: int) -> int:
+    """Return the line, from one, of what ends at ``end``."""
+    return bisect_right(lines, end - 1)
+
+
+def _in_own_blocks(
+    text: str, found: Sequence[Found], lines: Sequence[int]
+) -> tuple[list[Found], list[Span], str]:
+    """Return the objects that stand in paragraphs of nobody else's, or are presented; the
+    paragraphs; and the text without the fence around it."""
     if _BLOCK.search(text) is None:
-        return list(found)
+        return list(found), paragraphs(text), text
     if len(text) > MOST_CHARACTERS:
-        return []
-    lines = [0, *(end.end() for end in _LINE.finditer(text))]
+        return [], [], text
     written = text
     for _ in range(_MOST_WRAPPERS + 1):
         leaves = _leaves(written)
         wrapper = next((leaf for leaf in leaves if _wraps(text, lines, leaf)), None)
         if wrapper is None:
-            return _believed(text, found, lines, leaves)
+            edges = [*lines, len(text)]
+            blocks = [
+                (edges[leaf.first], edges[leaf.end]) for leaf in leaves if leaf.kind == "inline"
+            ]
+            return _believed(text, found, lines, leaves), blocks, written
         written = _unwrapped(written, lines, wrapper)
-    return []
+    return [], [], text
 
 
 def _believed(
@@ -167,49 +189,6 @@ def _says_more(text: str, inside: Sequence[Found], start: int, end: int) -> bool
     return any(_WORD.search(text, one, two) for one, two in zip(ends, starts, strict=True))
 
 
-def _elements(text: str) -> Iterator[_Span]:
-    """Return what HTML elements and comments enclose, the tags too."""
-    opened: dict[str, list[int]] = {}
-    for tag in _TAG.finditer(text):
-        closing, name, comment, ended = tag.groups()
-        if comment or (name and not closing):
-            opened.setdefault((name or comment).lower(), []).append(tag.start())
-        elif (name or ended) and (starts := opened.get((name or "!--").lower())):
-            yield starts.pop(), tag.end()
-
-
-def _code_spans(text: str) -> Iterator[_Span]:
-    """Return what runs of as many backticks enclose, within a line."""
-    for line, after in pairwise([0, *(end.end() for end in _LINE.finditer(text)), len(text)]):
-        runs = [run.span() for run in _TICKS.finditer(text, line, after)]
-        nexts: dict[int, int] = {}
-        closes: list[int | None] = [None] * len(runs)
-        for at in range(len(runs) - 1, -1, -1):
-            size = runs[at][1] - runs[at][0]
-            closes[at], nexts[size] = nexts.get(size), at
-        at = 0
-        while at < len(runs):
-            close = closes[at]
-            if close is not None:
-                yield runs[at][0], runs[close][1]
-            at = at + 1 if close is None else close + 1
-
-
-class _Within:
-    """Spans, asked in the order of a text what lies in one of them."""
-
-    def __init__(self, spans: Iterator[_Span]) -> None:
-        self._outer: list[_Span] = []
-        for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-            if not self._outer or self._outer[-1][1] < end:
-                self._outer.append((start, end))
-        self._starts = [start for start, _ in self._outer]
-
-    def holds(self, each: Found) -> bool:
-        at = bisect_right(self._starts, each.start) - 1
-        return at >= 0 and each.start < self._outer[at][1]
-
-
 def _around(text: str, each: Found) -> tuple[str, str]:
     """Return what stands on the object's lines before and after it, without a list's marks."""
     before = text[max(each.start - _SENTENCE, 0) : each.start]
@@ -220,17 +199,23 @@ def _around(text: str, each: Found) -> tuple[str, str]:
 
 
 def _alone(text: str, each: Found) -> bool:
-    return not any(_WORD.search(side) for side in _around(text, each))
+    sides = _around(text, each)
+    return not any(_WORD.search(side) or len(side) >= _SENTENCE for side in sides)
 
 
-def _in_marks(text: str, each: Found, code: _Within) -> bool:
-    """Whether an object among other words of its line stands in code or in quotation marks."""
+def _copied(text: str, each: Found, lines: Sequence[int], tables: Within) -> bool:
+    """Whether an object stands in a line of a diff, of a terminal or of a table."""
+    start = lines[bisect_right(lines, each.start) - 1]
+    end = min(start + _SENTENCE, each.start)
+    item = _ITEM.match(text, start, end)
+    if _COPIED.match(text, item.end() if item else start, end):
+        return True
     before, after = _around(text, each)
-    if code.holds(each) or (before.count('"') % 2 and '"' in after):
+    if before.rstrip(" \t*_").endswith("|") or after.lstrip(" \t*_").startswith("|"):
         return True
-    if before.rstrip("*_")[-1:] == "'" == after.lstrip("*_")[:1]:
-        return True
-    return any(
-        before.rfind(opening) > before.rfind(closing) and closing in after
-        for opening, closing in _MARKS
-    )
+    return tables.holds(each.start) and "|" in before + after
+
+
+def _in_apostrophes(text: str, each: Found) -> bool:
+    before, after = (unescape(side) for side in _around(text, each))
+    return not _alone(text, each) and (before.rstrip("*_")[-1:] == "'" == after.lstrip("*_")[:1])
