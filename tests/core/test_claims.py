@@ -218,15 +218,15 @@ def test_a_pause_holds_while_a_claim_waits_to_be_looked_at() -> None:
 
 
 def test_the_public_event_names_paths_and_neither_digests_nor_tips() -> None:
-    fact = tf.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40]))
+    fact = tf.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40], ignored=[".env"]))
 
     look = event_data(fact)["look"]
-    assert look["uncommitted"] == ["new.py", "old.py"] and "tips" not in look
+    assert look["uncommitted"] == ["new.py", "old.py"] and not {"tips", "ignored"} & {*look}
 
 
 def test_a_look_of_an_older_release_knows_of_no_other_tips() -> None:
     look = msgspec.json.decode(b'{"head":"a","uncommitted":{"a.py":"1"}}', type=TreeLook)
-    assert look.tips == []
+    assert look.tips == [] and look.ignored is None
 
 
 def test_a_simulation_can_have_a_claim_be_untrue_and_believes_the_next() -> None:

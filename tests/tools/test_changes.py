@@ -185,3 +185,49 @@ async def test_a_directory_that_became_a_link_shows_nothing_from_where_it_leads(
         "new/deep/key": FileChange("new/deep/key", digest("mine\n"), None, None),
     }
     assert watched.originals.get(digest("[secret]\n")) is None
+
+
+async def test_what_git_ignored_before_is_not_made_by_a_command_that_has_git_see_it(
+    watched: Watched,
+) -> None:
+    """Nor is what lies in an ignored directory, nor what a repository inside the tree held."""
+    (watched.root / ".env.log").write_text("a secret\n")
+    (watched.root / "kept").mkdir()
+    (watched.root / "kept/notes.txt").write_text("private\n")
+    (watched.root / ".git/info").mkdir(exist_ok=True)
+    (watched.root / ".git/info/exclude").write_text("kept/\n")
+    make_repository(watched.root / "theirs")
+    (watched.root / "theirs/file.txt").write_text("theirs\n")
+
+    seen, more = await watched.run(
+        ": > .gitignore; : > .git/info/exclude; rm -rf theirs/.git; echo x >> .env.log; "
+        "mkdir made; echo n > made/new.log; mv clean.txt moved.txt"
+    )
+
+    assert sorted(seen) == [".gitignore", "clean.txt", "made/new.log", "moved.txt"]
+    assert more == 0
+    assert sorted(watched.watch.uncovered) == [".env.log", "kept/notes.txt", "theirs/file.txt"]
+    await watched.run("true")
+    assert watched.watch.uncovered == []
+
+
+async def test_below_an_ignored_directory_nothing_becomes_a_command_s(watched: Watched) -> None:
+    root = watched.root / "x.log"
+    root.mkdir()
+    (root / "theirs.txt").write_text("x\n")
+    watched.root = root
+    watched.watch = TreeWatch(root, watched.originals)
+
+    assert await watched.run(": > ../.gitignore") == ({}, 0)
+    assert watched.watch.uncovered == ["theirs.txt"]
+
+
+async def test_more_files_than_are_looked_at_are_none_that_a_command_has_made(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 2)
+    (watched.root / "old.txt").write_text("was there\n")
+
+    seen, _ = await watched.run("rm mine.txt")
+
+    assert list(seen) == ["mine.txt"]

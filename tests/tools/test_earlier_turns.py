@@ -9,6 +9,7 @@ import pytest
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.earlier_turns import Earlier, with_earlier
 from podiumd.tools.git import GitError
+from podiumd.tools.passed_over import passed_over
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -108,3 +109,26 @@ async def test_outside_of_a_repository_there_is_nothing(tmp_path: Path, turn: Tu
     watch = TreeWatch(tmp_path, turn.originals)
 
     assert await with_earlier(watch, (), Earlier("", frozenset())) == ()
+
+
+async def test_what_git_ignored_when_the_run_began_stays_a_person_s(turn: Turn) -> None:
+    """Whoever has changed the rules since; what was committed all the same is changed as ever."""
+    turn.write(".gitignore", ".env\nkept/\n")
+    turn.write("kept/committed.py", "x\n")
+    turn.git("add", "-f", ".gitignore", "kept")
+    turn.git("commit", "-q", "-m", "ignoring")
+    turn.first = turn.git("rev-parse", "HEAD")
+    turn.write(".env", "a secret\n")
+    turn.write("kept/notes.txt", "private\n")
+    turn.write("logs/a.txt", "private\n")
+    (turn.top / ".git/info").mkdir(exist_ok=True)
+    turn.write(".git/info/exclude", "logs/\n")
+    there = await passed_over(str(turn.top))
+    assert there == [".env", "kept/notes.txt", "logs/"]
+
+    turn.write(".gitignore", "")
+    turn.write(".git/info/exclude", "")
+    turn.write("kept/committed.py", "earlier\n")
+    turn.write("new.py", "earlier\n")
+
+    assert await commit_all(turn, *there) == "M .gitignore\nM kept/committed.py\nA new.py"

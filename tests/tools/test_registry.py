@@ -12,7 +12,7 @@ from podiumd.core.actions import NAMES, Action
 from podiumd.core.loop_facts import FileChange, Result
 from podiumd.tools.git_waits import WAITS
 from podiumd.tools.originals import Originals
-from podiumd.tools.registry import UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
+from podiumd.tools.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
 from podiumd.tools.sandbox import Enclosed, Policy, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
 from tests.tools.fresh_turn import fresh_turn
@@ -69,6 +69,21 @@ def test_every_action_of_the_contract_is_described(box: Toolbox) -> None:
     assert described["write_file"]["parameters"]["required"] == ["path", "content"]
     assert described["write_file"]["parameters"]["additionalProperties"] is False
     assert all(one["description"] for one in described.values())
+
+
+async def test_what_git_ignored_before_a_command_is_said_not_to_be_its_work(
+    box: Toolbox, tmp_path: Path
+) -> None:
+    repo = tmp_path / "home/repo"
+    (repo / ".gitignore").write_text("*.log\n")
+    for number in range(7):
+        (repo / f"{number}.log").write_text("private\n")
+
+    done = await do(box, "run_command", command=": > .gitignore")
+
+    assert [change.path for change in done.changes] == [".gitignore"]
+    named = "0.log, 1.log, 2.log, 3.log, 4.log and 2 more"
+    assert done.result.message.endswith(UNCOVERED.format(named))
 
 
 async def test_it_is_said_where_what_a_command_changed_is_not_known(

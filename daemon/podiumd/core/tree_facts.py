@@ -24,7 +24,8 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pointed to then, and ``head`` did not have: to check one out is no commit. ``uncommitted`` are
     the paths that differ from ``head``, from the tree's top, each with a digest of its content
     and, after a blank, one of its size and time (see ``claims.same_content``); ``more`` are those
-    that were not looked at. ``problem`` says why nobody could look.
+    that were not looked at. ``ignored`` is what git passed over when the run began, a directory
+    for all below it; ``None`` where that is not known. ``problem`` says why nobody could look.
     """
 
     repository: bool = True
@@ -33,6 +34,7 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tips: list[str] = []
     uncommitted: dict[str, str] = {}
     more: int = 0
+    ignored: list[str] | None = None
     problem: str = ""
 
 

@@ -163,6 +163,7 @@ def event_data(fact: f.AnyFact) -> Json:
     elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
         data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
         data["look"].pop("tips", None)
+        data["look"].pop("ignored", None)
     elif isinstance(fact, lf.ReplyReceived):
         data["actions"] = [action.name for action in fact.actions]  # the text has them whole
         speaking = Speaking()

@@ -102,7 +102,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
     ``commits``: an agent that makes commits itself may commit what this turn has changed, and with
     ``foreign`` what earlier turns of its run have left: all but those paths, from the tree's top,
-    which were uncommitted when the run began.
+    which were uncommitted or ignored when the run began.
     ``served`` are the tools that Podium serves in this turn (``changing``: other turns of the
     session are served others), and ``hooks`` where it wants to be
     asked; with a ``tools_server`` the agent is to reach these tools by that, not through the

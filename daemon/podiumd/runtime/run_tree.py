@@ -10,6 +10,7 @@ from podiumd.core.facts import TreeLook
 from podiumd.core.state import RunState
 from podiumd.runtime.catalogue import shown
 from podiumd.tools import git
+from podiumd.tools.passed_over import passed_over
 
 LOOK_SECONDS: Final = 10.0
 """How long a look that nothing depends on may hold up the beginning or the end of a run."""
@@ -18,7 +19,8 @@ LOOK_SECONDS: Final = 10.0
 async def tree_look(state: RunState) -> TreeLook:
     """Look at the working tree. Raises ``GitError``."""
     where = state.start.working_directory
-    if await git.top_level(where) is None:
+    top = await git.top_level(where)
+    if top is None:
         return TreeLook(repository=False)
     head = await git.head(where)
     commits, tips = 0, list[str]()
@@ -28,7 +30,12 @@ async def tree_look(state: RunState) -> TreeLook:
         commits = await git.commits_since(where, head, state.base.head, state.base.tips)
     digests, more = await git.uncommitted(where)
     uncommitted = {shown(path): digest for path, digest in digests.items()}
-    return TreeLook(head=head, commits=commits, tips=tips, uncommitted=uncommitted, more=more)
+    ignored = None
+    if state.base is None and state.recipe is not None:  # a lone turn has none before it
+        ignored = [shown(path) for path in await passed_over(top)]
+    return TreeLook(
+        head=head, commits=commits, tips=tips, uncommitted=uncommitted, more=more, ignored=ignored
+    )
 
 
 async def look_in_time(state: RunState) -> TreeLook:

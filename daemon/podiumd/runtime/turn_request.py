@@ -92,11 +92,12 @@ def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.Too
 
 
 def _foreign(state: RunState) -> tuple[str, ...] | None:
-    """What was uncommitted when the run of a recipe began; ``None`` where that is not known."""
+    """What was uncommitted or ignored when the run of a recipe began; ``None`` where that is not
+    known."""
     base = state.base
     if state.recipe is None or base is None or base.problem or base.more or not base.repository:
         return None
-    return tuple(base.uncommitted)
+    return None if base.ignored is None else (*base.uncommitted, *base.ignored)
 
 
 def _schema(state: RunState) -> dict[str, object] | None:

@@ -1,6 +1,8 @@
 """What a command has changed in a working tree, by looking before and after it.
 
-Seen are the files that git does not ignore. Looking costs one ``git status`` and the reading of
+Seen are the files that git does not ignore. One that git passed over before (``passed_over``) is
+none that the command has made, also where nothing ignores it any more.
+Looking costs one ``git status`` and the reading of
 files that differ from the last commit; those that have not changed since they were last read are
 not read again. Outside git nothing is seen. What a person changes while the command runs cannot be
 told from what it changes.
@@ -24,6 +26,7 @@ from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import Confines
 from podiumd.tools.honest_index import honest_index
 from podiumd.tools.originals import Originals
+from podiumd.tools.passed_over import LISTED, covers, path_passed_over
 
 MOST_CHANGES = 500
 """Files that one command is said to have changed; it is told that there were more."""
@@ -33,7 +36,7 @@ MOST_KEPT_BYTES, LARGEST_KEPT = 64 * 1024 * 1024, 16 * 1024 * 1024
 LINK_MODE, PLAIN_MODE, PROGRAM_MODE = "120000", "100644", "100755"
 """What git calls a symbolic link, whose content is what it says; a file; one to be executed."""
 _STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
-           "--ignore-submodules=all", "--", ".")  # fmt: skip
+           "--ignore-submodules=all", LISTED, "--", ".")  # fmt: skip
 
 
 _Stamp = tuple[int, ...]
@@ -51,11 +54,13 @@ _ABSENT = Seen(None, None)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The files that differ from the commit ``head``."""
+    """The files that differ from the commit ``head``; ``unseen``, from the tree's top, is what is
+    there too and was not looked at (see ``passed_over``)."""
 
     head: str
     prefix: str
     dirty: dict[str, Seen]
+    unseen: frozenset[str] = frozenset()
 
 
 class TreeWatch:
@@ -73,6 +78,8 @@ class TreeWatch:
         self._hides_nothing: _Stamp | None = None
         self.trouble = ""
         """Why git could not look at its repository the last time; empty where it could."""
+        self.uncovered: list[str] = []
+        """What git passed over before the last command and no longer does: not the command's."""
 
     @property
     def _git(self) -> GitCall:
@@ -94,10 +101,13 @@ class TreeWatch:
             self.trouble = f"{error}"
             return None
         head = next((one[13:].decode() for one in listing if one.startswith(b"# branch.oid ")), "")
-        names = [os.fsdecode(name) for name in map(_path_of, listing) if name][:MOST_FILES]
-        inside = [name.removeprefix(self._prefix) for name in names if not name.endswith("/")]
+        names = [os.fsdecode(name) for name in map(_path_of, listing) if name]
+        files = [name for name in names if not name.endswith("/")]
+        inside = [name.removeprefix(self._prefix) for name in files[:MOST_FILES]]
         dirty = await trio.to_thread.run_sync(self._digests, inside)
-        return Snapshot("" if head == "(initial)" else head, self._prefix, dirty)
+        passed = (os.fsdecode(name) for name in map(path_passed_over, listing) if name)
+        unseen = frozenset((*passed, *files[MOST_FILES:]))
+        return Snapshot("" if head == "(initial)" else head, self._prefix, dirty, unseen)
 
     async def _status(self) -> bytes:
         """What git says of the tree, whatever the index hides. An index that has not been written
@@ -112,6 +122,7 @@ class TreeWatch:
 
     async def between(self, before: Snapshot | None) -> tuple[tuple[FileChange, ...], int]:
         """What has changed since, and how many files more than are named."""
+        self.uncovered = []
         after = await self.snapshot() if before is not None else None
         if before is None or after is None:
             return (), 0
@@ -137,6 +148,10 @@ class TreeWatch:
         was = dict(before.dirty)
         for start in range(0, min(len(clean), most), _AT_ONCE):
             was |= await self._committed(before, clean[start : min(start + _AT_ONCE, most)])
+        there = [name for name in now if name not in was]
+        there = [name for name in there if covers(before.unseen, before.prefix + name)]
+        self.uncovered = [name for name in there if _is_text(name)]
+        was |= {name: now[name] for name in there}
         return [
             FileChange(
                 path=name,

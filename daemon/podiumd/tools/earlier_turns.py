@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.changes import TreeWatch
+from podiumd.tools.passed_over import covers
 
 
 class Earlier(NamedTuple):
     """``since`` is where HEAD was when the turn began, ``foreign`` what was uncommitted when its
-    run began, by paths from the tree's top: a person's."""
+    run began or passed over by git (see ``passed_over``), by paths from the tree's top: a
+    person's."""
 
     since: str
     foreign: frozenset[str]
@@ -32,7 +34,8 @@ async def with_earlier(
     before = []
     for change in found:
         first = own.get(change.path)
-        if prefix + change.path in earlier.foreign:
+        path = prefix + change.path
+        if path in earlier.foreign or (change.before is None and covers(earlier.foreign, path)):
             continue
         if first is None:
             before.append(change)

@@ -46,6 +46,11 @@ NOT_ASKED = (
 
 UNSEEN = "what it changed is not known, and is in no commit of this turn: {}"
 """What is said of a command where git could not look at the tree; why not stands in it."""
+UNCOVERED = (
+    "git ignored these before the command and no longer does; they do not count as its work and "
+    "are in no commit of this turn: {}"
+)
+_MOST_NAMED = 5
 
 
 class Toolbox:
@@ -259,6 +264,8 @@ class Toolbox:
         unseen = unseen or self._watch.trouble
         if unseen:
             notice = "; ".join(filter(None, (notice, UNSEEN.format(unseen))))
+        if self._watch.uncovered:
+            notice = "; ".join(filter(None, (notice, _uncovered(self._watch.uncovered))))
         return Done(_of_command(action, done, notice, more), changes)
 
     async def _done(self, given: args.Done) -> Plan:
@@ -300,6 +307,12 @@ class Toolbox:
 
 def _failed(tool: Tool, message: str) -> Result:
     return Result(action=tool.name, success=False, message=message, critical=tool.critical)
+
+
+def _uncovered(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    named = ", ".join(names[:_MOST_NAMED])
+    return UNCOVERED.format(f"{named} and {more} more" if more > 0 else named)
 
 
 def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Result:
