@@ -13,6 +13,27 @@ UNKNOWN = "\0"
 """Stands for each character that was streamed before the follower came and is kept nowhere."""
 
 
+class Pieces:
+    """Words that arrive in pieces, joined only where they are read as a whole."""
+
+    def __init__(self, words: str = "") -> None:
+        self._pieces = [words] if words else []
+        self.length = len(words)
+
+    def append(self, words: str) -> None:
+        if words:
+            self._pieces.append(words)
+            self.length += len(words)
+
+    def ends_line(self) -> bool:
+        return bool(self._pieces) and self._pieces[-1].endswith("\n")
+
+    def whole(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+
 class Words:
     """What was streamed, turn by turn.
 
@@ -22,8 +43,8 @@ class Words:
     """
 
     def __init__(self) -> None:
-        self._streamed: dict[str, dict[tuple[str, str], str]] = {}
-        self._arrived: dict[str, str] = {}
+        self._streamed: dict[str, dict[tuple[str, str], Pieces]] = {}
+        self._arrived: dict[str, Pieces] = {}
         self._holed: set[str] = set()
         self._message = self._part = ""
 
@@ -37,35 +58,37 @@ class Words:
         """Take a delta of text and return what of it to write: a new message begins a paragraph,
         and so does what takes the place of other words."""
         turn, message, part = (str(data.get(name, "")) for name in ("turn_id", "uuid", "part"))
-        arrived, had = self._arrived.get(turn, ""), self._had(data)
-        if arrived and data.get("at", 0) > len(had):
+        arrived, had = self._arrived.setdefault(turn, Pieces()), self._had(data)
+        if arrived.length and data.get("at", 0) > had.length:
             self._holed.add(turn)  # what the reply or the turn says at its end has the middle
             return ""
         new, replaced = self._take(data)
         if not new:
             return ""
         begins = replaced or message != self._message
-        joined = part != self._part and not arrived.endswith("\n")
-        apart = "\n\n" if arrived and (begins or joined) else ""
+        joined = part != self._part and not arrived.ends_line()
+        apart = "\n\n" if arrived.length and (begins or joined) else ""
         self._message, self._part = message, part
-        self._arrived[turn] = arrived.removesuffix(replaced) + apart + new
+        if replaced:
+            arrived = self._arrived[turn] = Pieces(arrived.whole().removesuffix(replaced))
+        arrived.append(apart + new)
         return apart + new
 
     def reply(self, data: Json) -> str:
         """Take a whole reply of a model, and return what of it was not streamed here."""
         turn, said = str(data.get("turn_id")), str(data.get("said") or "")
         place = {"turn_id": turn, "part": data.get("number"), "kind": "text"}
-        arrived, shown = self._arrived.get(turn, ""), self._had(place)
+        arrived, shown = self._arrived.setdefault(turn, Pieces()), self._had(place).whole()
         whole = bool(shown) and turn not in self._holed
         self._holed.discard(turn)
         if whole or not said.strip():
             return ""
         follows = bool(shown) and said.startswith(shown)
         words = said.removeprefix(shown) if follows else unsaid(said, shown)
-        if words and arrived and not follows and not arrived.endswith("\n"):
+        if words and arrived.length and not follows and not arrived.ends_line():
             words = f"\n\n{words}"
-        self._streamed[turn][_key(place)] = said
-        self._arrived[turn] = arrived + words
+        self._streamed[turn][_key(place)] = Pieces(said)
+        arrived.append(words)
         self._part = str(data.get("number"))
         return words
 
@@ -73,7 +96,7 @@ class Words:
         """What a ``turn.ended`` says that was not streamed here, and whether it was said before
         something that was."""
         final, turn = str(data.get("text") or ""), str(data.get("turn_id"))
-        arrived = self._arrived.pop(turn, "")
+        arrived = self._arrived.pop(turn, Pieces()).whole()
         self._streamed.pop(turn, None)
         self._holed.discard(turn)
         words = unsaid(final, arrived)
@@ -85,23 +108,24 @@ class Words:
             words = f"\n\n{final}"
         return words, late
 
-    def _had(self, data: Json) -> str:
+    def _had(self, data: Json) -> Pieces:
         """What was streamed of this kind in this part."""
-        return self._streamed.setdefault(str(data.get("turn_id")), {}).get(_key(data), "")
+        parts = self._streamed.setdefault(str(data.get("turn_id")), {})
+        return parts.setdefault(_key(data), Pieces())
 
     def _take(self, data: Json) -> tuple[str, str]:
         """Take a piece: what of it is to be told, and what was told that it takes the place of."""
         delta, had = str(data.get("delta", "")), self._had(data)
-        at = data.get("at", len(had))
-        had = had.ljust(at, UNKNOWN)
-        told = had[at : at + len(delta)]
-        before, new, replaced = had, delta[len(told) :], ""
+        at = data.get("at", had.length)
+        had.append(UNKNOWN * (at - had.length))
+        told = had.whole()[at : at + len(delta)] if at < had.length else ""
         if any(one not in (other, UNKNOWN) for one, other in zip(told, delta, strict=False)):
-            before, replaced = had[:at], had.lstrip(UNKNOWN)
-            new = before.lstrip(UNKNOWN) + delta
-        streamed = self._streamed[str(data.get("turn_id"))]
-        streamed[_key(data)] = before + (delta if replaced else new)
-        return new, replaced
+            before, replaced = had.whole()[:at], had.whole().lstrip(UNKNOWN)
+            self._streamed[str(data.get("turn_id"))][_key(data)] = Pieces(before + delta)
+            return before.lstrip(UNKNOWN) + delta, replaced
+        new = delta[len(told) :]
+        had.append(new)
+        return new, ""
 
 
 def _key(data: Json) -> tuple[str, str]:

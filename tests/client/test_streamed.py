@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.streamed import Words, unsaid
+from podium.streamed import Pieces, Words, unsaid
 
 
 def test_words_streamed_whole_are_not_told_again() -> None:
@@ -168,6 +168,23 @@ def test_who_came_in_mid_turn_and_sees_it_again_is_told_the_beginning_once() -> 
     assert tell(words, TURN[4]) == "Done."
     assert tell(words, TURN[0], TURN[1], TURN[4]) == ""
     assert words.missing(FINAL) == ("I need a shell.\n\n", True)
+
+
+def test_words_that_follow_one_another_are_joined_once_at_their_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words, whole, joined = Words(), Pieces.whole, list[int]()
+
+    def counted(pieces: Pieces) -> str:
+        joined.append(len(found := whole(pieces)))
+        return found
+
+    monkeypatch.setattr(Pieces, "whole", counted)
+    told = tell(words, *(piece("word ", at=5 * at) for at in range(1000)))
+
+    assert told == "word " * 1000 and joined == []
+    assert words.missing({"turn_id": "t", "text": told}) == ("", False)
+    assert joined == [5000]
 
 
 @given(st.text("ab \n"), st.text("ab \n"), st.text("ab \n"))
