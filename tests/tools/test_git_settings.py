@@ -9,7 +9,7 @@ import pytest
 from podiumd.tools import git
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_settings import kept_from, named_programs, runs_nothing, within
+from podiumd.tools.git_settings import cut_short, kept_from, named_programs, runs_nothing, within
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -172,3 +172,24 @@ def test_no_look_goes_into_submodules(name: str) -> None:
     assert within([name, "-z"]) == [name, "--ignore-submodules=dirty", "-z"]
     assert within([name, "--ignore-submodules=all"]) == [name, "--ignore-submodules=all"]
     assert within(["ls-files", "-z"]) == ["ls-files", "-z"]
+
+
+@pytest.mark.parametrize("name", ["x.Clean", "x.", "x.cl ean", "", "x.clean.1"])
+async def test_a_name_with_a_nul_byte_arms_nothing_and_is_refused(
+    repository: Path, tmp_path: Path, name: str
+) -> None:
+    """Git lists it up to there; written down again it would be the name of a program."""
+    canary = tmp_path / "canary"
+    run_git(repository, "config", "include.path", "../.gitconfig")
+    text = f'[filter "{name}\0"]\n\tfoo = "touch {canary}; cat"\n'
+    (repository / ".gitconfig").write_text(text)
+    (repository / "a.x").write_text("changed\n")
+
+    for call in (git.dirty, git.uncommitted):
+        with pytest.raises(GitError, match="NUL byte"):
+            await call(f"{repository}")
+    assert not canary.exists()
+
+
+def test_names_as_git_says_them_are_whole() -> None:
+    assert cut_short(b"core.bare\nfalse\0filter.A b\xff.clean\nx\0a-1.b2\0\0") is None

@@ -116,3 +116,15 @@ async def test_a_commit_takes_what_the_turn_hid(options: list[str], tmp_path: Pa
     assert (await turn.commit()).files == (("a.py", "modified"),)
     assert turn.git("show", "HEAD:a.py") == (TEN + "more\n").strip()
     assert await git.dirty(turn.top) == []
+
+
+async def test_what_stands_in_for_a_commit_hides_nothing(repo: Path) -> None:
+    """A replace ref and a graft are read by everybody's git but ours: a push sends the real one."""
+    head = run_git(repo, "rev-parse", "HEAD").strip()
+    (repo / "gone.txt").write_text("staged, and no part of the commit\n")
+    run_git(repo, "add", "gone.txt")
+    tree = run_git(repo, "write-tree").strip()
+    other = run_git(repo, "commit-tree", tree, "-m", "instead").strip()
+    run_git(repo, "replace", head, other)
+    assert run_git(repo, "status", "--porcelain") == ""
+    assert await git.dirty(repo) == ["gone.txt"]

@@ -19,6 +19,7 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_settings import (
     SETTINGS,
     Confine,
+    cut_short,
     git_environment,
     kept_from,
     named_programs,
@@ -122,10 +123,7 @@ async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Look
         said = listed.stderr or NO_TREE
         yield Result(["git", "-C", path, *arguments], 128, b"", said)
         return
-    named = named_programs(listed.stdout)
-    odd = next((key for key in named if "=" in key), None)
-    if odd is not None:
-        raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
+    named = _named(path, listed.stdout)
     wrote = writes(arguments)
     pinned = None if wrote else PINS.shared(repository, listed.stdout)
     if pinned is None:
@@ -165,7 +163,21 @@ def _kept(
 
 async def programs_named_in(path: str) -> dict[str, str]:
     """The settings of the repository around ``path`` that name programs, with what they name."""
-    return named_programs(await settings_of_repository(path))
+    return _named(path, await settings_of_repository(path))
+
+
+def _named(path: str, listing: bytes) -> dict[str, str]:
+    cut = cut_short(listing)
+    if cut is not None:
+        raise GitError(
+            f"'{path}' has a setting whose name holds a NUL byte, after {cut!r}: no git of "
+            "Podium's reads it; take it out of the repository's settings or of what they include"
+        )
+    named = named_programs(listing)
+    odd = next((key for key in named if "=" in key), None)
+    if odd is not None:
+        raise GitError(f"'{path}' has a setting that cannot be overruled: {odd!r}; rename it")
+    return named
 
 
 async def settings_of_repository(path: str) -> bytes:

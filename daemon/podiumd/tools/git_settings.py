@@ -8,6 +8,7 @@ the system, runs as ever. docs/security.md has the list of all through which git
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -36,6 +37,8 @@ _VARIABLES: Final = {
     "GIT_PAGER": "cat",
     "GIT_ASKPASS": "",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is told as it is, whatever stands in for it
+    "GIT_GRAFT_FILE": os.devnull,
     "GIT_ALLOW_PROTOCOL": "",  # none: nothing of ours fetches
     "LC_ALL": "C",
 }
@@ -62,6 +65,8 @@ _PROGRAM: Final = re.compile(
     r"|sendemail\..*cmd|tar\..*\.command|imap\.tunnel",
     re.DOTALL,
 )
+# As git says each name: section and variable in small letters.
+_NAME: Final = re.compile(r"[a-z0-9-]+\.(.*\.)?[a-z][a-z0-9-]*", re.DOTALL)
 _REFUSED: Final = (
     "echo 'Podium runs nothing outside of the sandbox that a repository names in its own settings "
     "({}); what your own settings name (git config --global) runs' >&2; exit 1"
@@ -132,6 +137,16 @@ def named_programs(listing: bytes) -> dict[str, str]:
         if value.strip() and names_program(key):
             found[key] = value
     return found
+
+
+def cut_short(listing: bytes) -> str | None:
+    """The first name in such a listing that is none in full: git ends it at a NUL byte, and what
+    the setting is really called is not known."""
+    keys = (
+        entry.decode("utf-8", "surrogateescape").partition("\n")[0]
+        for entry in listing.split(b"\0")
+    )
+    return next((key for key in keys if key and not _NAME.fullmatch(key)), None)
 
 
 def names_program(key: str) -> bool:
