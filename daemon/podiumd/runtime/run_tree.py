@@ -31,7 +31,7 @@ async def tree_look(state: RunState) -> TreeLook:
     digests, more = await git.uncommitted(where)
     uncommitted = {shown(path): digest for path, digest in digests.items()}
     ignored = None
-    if state.base is None and state.recipe is not None:  # a lone turn has none before it
+    if state.recipe is not None and not state.step_count:  # anew where the first step is redone
         ignored = [shown(path) for path in await passed_over(top)]
     return TreeLook(
         head=head, commits=commits, tips=tips, uncommitted=uncommitted, more=more, ignored=ignored
