@@ -176,7 +176,9 @@ async def test_an_interrupt_stops_a_command_and_reports_what_was_not_delivered(b
 
 async def test_what_a_command_left_running_is_ended_and_reported(bench: Rig) -> None:
     request = bench.request()
-    code = "exec 1>&- 2>&-; setsid sleep 995 & exit 0"
+    # It has its name when the command ends: in the middle of an exec a process has none.
+    left = "setsid sh -c 'echo >ready; sleep 995; :' &"
+    code = f"exec 1>&- 2>&-; mkfifo ready; {left} read ready <ready; exit 0"
     scripted = driver({"run": [["sh", "-c", code]]})
     with trio.fail_after(HANG_SECONDS):
         turn, _ = await play(scripted, request)

@@ -38,7 +38,7 @@ _VARIABLES: Final = {
     "GIT_ASKPASS": "",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is told as it is, whatever stands in for it
-    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",  # of one that is there git says that it is old
     "GIT_ALLOW_PROTOCOL": "",  # none: nothing of ours fetches
     "LC_ALL": "C",
 }
