@@ -64,8 +64,9 @@ async def test_a_hundred_files_take_as_many_gits_as_one(
     assert turn.git("status", "--porcelain") == ""
     assert many[0] <= one[0] + 2, "two ask whether a file stands where the folder is to be"
     assert one[0] <= 40
-    # Fewer where settings that were looked at for the first commit are still known for the second.
-    assert many[1] <= one[1] <= 6
+    # Fewer where settings that were looked at for the first commit are still known for the second;
+    # one of them is the look that a hook which settings name asks for before the branch moves.
+    assert many[1] <= one[1] <= 7
 
 
 async def test_paths_that_fit_on_no_command_line_are_asked_for_in_parts(

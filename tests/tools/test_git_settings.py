@@ -52,6 +52,10 @@ def test_a_filter_is_left_out_to_look_and_refused_to_write_or_confined() -> None
     assert all(settings[2].endswith("exit 1") for settings in (looking, writing, inside))
 
 
+def test_a_hook_that_settings_name_is_disabled_and_ends_no_command() -> None:
+    assert kept_from({"hook.a b.command": "evil"}, ["update-ref"]) == ["hook.a b.enabled=false"]
+
+
 @pytest.mark.parametrize(
     ("command", "nothing"),
     [
@@ -62,19 +66,24 @@ def test_a_filter_is_left_out_to_look_and_refused_to_write_or_confined() -> None
         ("cat-file --filters x", False),
         ("ls-files --others", True),
         ("ls-files --modified", False),
-        ("update-index --index-info", True),
+        ("update-index --index-info", False),
         ("update-index --refresh", False),
         ("status", False),
         ("diff-tree -r a b", True),
         ("diff-tree -r -p a b", False),
-        ("worktree add --quiet --no-checkout -- a b", True),
+        ("worktree add --quiet --no-checkout -- a b", False),
         ("worktree add --quiet -- a b", False),
-        ("worktree remove --force -- a", True),
+        ("worktree remove --force -- a", False),
         ("worktree remove -- a", False),
         ("worktree unlock -- a", True),
         ("worktree move a b", False),
-        ("branch --delete a", True),
+        ("branch --delete a", False),
         ("branch a", False),
+        ("symbolic-ref --quiet HEAD", True),
+        ("symbolic-ref HEAD refs/heads/a", False),
+        ("update-ref HEAD a", False),
+        ("read-tree a", False),
+        ("write-tree", False),
         ("whatever-comes", False),
     ],
 )

@@ -21,6 +21,7 @@ from podiumd.tools.git_settings import (
     Confine,
     cut_short,
     git_environment,
+    keeps_place,
     kept_from,
     named_programs,
     names_filter,
@@ -124,6 +125,9 @@ async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Look
         yield Result(["git", "-C", path, *arguments], 128, b"", said)
         return
     named = _named(path, listed.stdout)
+    if keeps_place(arguments):
+        yield _Looked(named, {})
+        return
     wrote = writes(arguments)
     pinned = None if wrote else PINS.shared(repository, listed.stdout)
     if pinned is None:

@@ -45,15 +45,17 @@ _VARIABLES: Final = {
 # These run no program by any setting; all others are given what keeps them from it.
 _RUN_NOTHING: Final = frozenset(
     ("check-attr", "check-ignore", "config", "for-each-ref", "ls-tree", "merge-base",
-     "merge-file", "mktree", "read-tree", "rev-list", "rev-parse", "show-ref", "symbolic-ref",
-     "update-ref", "var", "write-tree")
+     "merge-file", "mktree", "rev-list", "rev-parse", "show-ref", "var")
 )  # fmt: skip
-_CARE_OF_WORKTREES: Final = frozenset(("add", "remove", "unlock"))
+# From 2.54 on git runs the hooks that settings name (hook.NAME.event) when refs or an index are
+# written too. Those that write an index alone make nothing where worktrees share it.
+_WRITE_INDEX: Final = frozenset(("read-tree", "update-index", "write-tree"))
 # These look and write nothing. A file that a filter would change back passes for another there.
 _LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
 _INTO_SUBMODULES: Final = frozenset(("diff", "diff-files", "diff-index", "status"))
 _WITHIN: Final = "--ignore-submodules=dirty"
 # A name may be empty: git takes [filter ""], and the attribute filter= asks for it.
+_HOOK: Final = re.compile(r"(hook\..*)\.command", re.DOTALL)
 _FILTER: Final = re.compile(r"(filter\..*)\.(clean|smudge|process)", re.DOTALL)
 _PROGRAM: Final = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|editor|pager|alternaterefscommand)"
@@ -107,17 +109,22 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
         return not {"-p", "-u", "--patch"} & set(options)
     if name == "ls-files":
         return "--modified" not in options
-    if name == "worktree":  # a checkout would, or a look whether all is committed
-        without = {"add": "--no-checkout", "remove": "--force"}.get(options[0], options[0])
-        return without in options and options[0] in _CARE_OF_WORKTREES
-    if name == "branch":
-        return "--delete" in options
-    return name in _RUN_NOTHING or (name == "update-index" and "--index-info" in options)
+    if name == "worktree":
+        return options[0] == "unlock"
+    if name == "symbolic-ref":  # which only looks where it is given one name
+        return len([option for option in options if not option.startswith("-")]) == 1
+    return name in _RUN_NOTHING
 
 
 def writes(arguments: Sequence[str]) -> bool:
     """Whether a command of git may write more than its index."""
-    return arguments[0] not in _LOOK
+    return arguments[0] not in _LOOK | _WRITE_INDEX
+
+
+def keeps_place(arguments: Sequence[str]) -> bool:
+    """Whether a command of git writes down where what worktrees share lies: it must be told the
+    truth, and gets its settings from there."""
+    return list(arguments[:2]) == ["worktree", "add"]
 
 
 def within(arguments: Sequence[str]) -> list[str]:
@@ -169,7 +176,10 @@ def kept_from(
     """
     settings = []
     for key, value in named.items():
-        of_filter = _FILTER.fullmatch(key)
+        of_hook, of_filter = _HOOK.fullmatch(key), _FILTER.fullmatch(key)
+        if of_hook is not None:  # one that is refused would end the command too
+            settings.append(f"{of_hook[1]}.enabled=false")
+            continue
         refusing = _REFUSED.format(re.sub(r"[^\w.-]", "?", key))
         if of_filter is None:
             settings.append(f"{key}={refusing}")

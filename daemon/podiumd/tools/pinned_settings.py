@@ -32,7 +32,8 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 # They lead git to other settings, or are told apart from them.
 _LEFT_OUT: Final = re.compile(
-    r"include\..*|includeif\..*|extensions\.worktreeconfig|core\.(worktree|hookspath)", re.DOTALL
+    r"include\..*|includeif\..*|hook\..*|extensions\.worktreeconfig|core\.(worktree|hookspath)",
+    re.DOTALL,
 )
 _OWN: Final = frozenset(("config", "config.worktree", "commondir", "gitdir", "hooks"))
 _ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
