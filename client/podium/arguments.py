@@ -137,11 +137,11 @@ class _Words:
         option = words[0].partition("=")[0]
         hint = ""
         if option.startswith("-") and known:
-            from difflib import get_close_matches
+            from podium.nearest import nearest
 
-            near = get_close_matches(option, known, n=1)
+            near = nearest(option, known)
             taken = ", ".join(known) if len(known) <= _LISTED else ""
-            hint = f"; the nearest is {near[0]}" if near else f"; it takes {taken}" if taken else ""
+            hint = f"; the nearest is {near}" if near else f"; it takes {taken}" if taken else ""
         self._complain(f"does not take {refused}{hint}")
 
     def _complain(self, what: str, fix: str = "") -> NoReturn:

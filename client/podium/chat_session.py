@@ -65,11 +65,11 @@ class Session:
         }
         agents = sorted({key.split(".")[1] for key in self._configured if key[:7] == "agents."})
         if agents and self.agent and self.agent not in agents:
-            from difflib import get_close_matches
+            from podium.nearest import nearest
 
-            near = get_close_matches(self.agent, agents, n=1)
-            nearest = f"the nearest is '{near[0]}'; " if near else ""
-            known = f"{nearest}there are: {', '.join(agents)}"
+            near = nearest(self.agent, agents)
+            hint = f"the nearest is '{near}'; " if near else ""
+            known = f"{hint}there are: {', '.join(agents)}"
             raise Failure(f"There is no agent '{text.fold(self.agent)}'; {known}.", USAGE)
         if self.id is None:
             return

@@ -9,7 +9,7 @@ from podium import text
 from podium.activity import Activity, brief, result_lines
 from podium.errors import ERROR
 from podium.follow import exit_code
-from podium.narrate import ANSWERED_BY, PAUSES, TAIL_LINES, end_words, mark
+from podium.narrate import ANSWERED_BY, PAUSES, TAIL_LINES, closed_words, end_words, mark
 from podium.question import answer_words
 from podium.screen import Screen
 from podium.streamed import Words
@@ -151,7 +151,7 @@ class TurnView:
             return  # whoever typed it knows
         by = ANSWERED_BY.get(who, f" by {who}")
         said = (
-            f"answered{by}: {answer_words(answer)}" if answer else f"question {data.get('closed')}"
+            f"answered{by}: {answer_words(answer)}" if answer else f"question {closed_words(data)}"
         )
         self._out.note(f"? {said}")
 

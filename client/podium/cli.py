@@ -85,10 +85,10 @@ def _below(path: tuple[str, ...]) -> list[str]:
 
 
 def _no_command(path: tuple[str, ...], word: str, below: list[str]) -> Failure:
-    from difflib import get_close_matches
+    from podium.nearest import nearest
 
     named = " ".join([*path, text.fold(word, 40)])
-    near = get_close_matches(word, below, n=1)
-    nearest = f"the nearest is '{' '.join([*path, *near])}', and " if near else ""
+    near = nearest(word, below)
+    hint = f"the nearest is '{' '.join([*path, near])}', and " if near else ""
     more = " ".join(["podium", *path, "--help", *([] if path else [ALL])])
-    return Failure(f"There is no command '{named}': {nearest}'{more}' lists them all.", USAGE)
+    return Failure(f"There is no command '{named}': {hint}'{more}' lists them all.", USAGE)

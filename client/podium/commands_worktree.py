@@ -57,7 +57,7 @@ def _state(row: Json) -> str:
     if row.get("problem"):
         return "?"
     if row.get("merged"):
-        return "merged"
+        return "nothing to merge"  # it is merged, or there never was a commit
     commits = int(row.get("commits") or 0)
     return f"{text.counted(commits, 'commit')} to merge" if commits else "ended"
 

@@ -32,6 +32,8 @@ NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
 
 PAUSES = "will pause at the end of its turn, command or check"
 
+CLOSED_AS = {"expired": "closed, for its run has ended", "superseded": "withdrawn"}
+"""What became of a question that nobody answered, by the daemon's word for it."""
 ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
 
 
@@ -315,7 +317,7 @@ class Narrator:
         answer = data.get("answer")
         by = ANSWERED_BY.get(str(data.get("by")), f" by {data.get('by')}")
         said = (
-            f"answered{by}: {answer_words(answer)}" if answer else f"question {data.get('closed')}"
+            f"answered{by}: {answer_words(answer)}" if answer else f"question {closed_words(data)}"
         )
         self._note(f"? {said}")
         self._answered = data.get("question_id")
@@ -380,3 +382,8 @@ def end_words(run: Json) -> str:
     if run.get("kind") == "prompt":
         said = said.replace("Recipe ", "Turn ", 1)
     return f"{said} ({text.fold(ended.get('reason'))})"
+
+
+def closed_words(question: Json) -> str:
+    """What became of a question that has no answer."""
+    return text.fold(CLOSED_AS.get(str(question.get("closed")), question.get("closed")))

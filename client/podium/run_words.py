@@ -9,7 +9,7 @@ from podium import text
 from podium.beginnings import again_command, again_label
 from podium.diff_words import left_words, worktree_notes
 from podium.history import History
-from podium.narrate import ANSWERED_BY, PAUSES
+from podium.narrate import ANSWERED_BY, PAUSES, closed_words
 from podium.phase import say_command, waits_for_words
 from podium.question import answer_words, choices_of
 from podium.views import home_relative, status_words
@@ -50,8 +50,11 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
 
 
 def _ended_as(end: Json) -> str:
-    """The class of an end, with its category where that is another word."""
+    """The class of an end, with its category where that is another word. Of a run that somebody
+    cancelled nothing was completed, which is how its category is called."""
     kind, category = str(end.get("class") or ""), str(end.get("category") or "")
+    if kind == "cancelled":
+        return kind
     return kind if kind == category or not kind else f"{kind} (category {category})"
 
 
@@ -81,7 +84,7 @@ def answered(question: Json, until: float) -> str:
     if not question.get("closed"):
         return f"open{took.replace('after', 'for')}"
     if question.get("answer") is None:
-        return f"{text.fold(question['closed'])}{took}"
+        return f"{closed_words(question)}{took}"
     given = answer_words(question["answer"])
     label = dict(choices_of(question)).get(given)
     meaning = f" ({text.fold(label)})" if label and label.casefold() != given.casefold() else ""

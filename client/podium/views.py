@@ -44,6 +44,14 @@ def status(storage: bool = False, json: bool = False) -> int:
     return 0
 
 
+def _voice(voice: Json) -> str:
+    """Whether speech can be read, by which model; and what says how to have it where it cannot."""
+    state, model = str(voice.get("state") or ""), str(voice.get("model") or "")
+    if state in ("not-installed", "no-model"):
+        return f"{state.replace('-', ' ')} ('podium voice status')"
+    return f"{state} ({model})" if model else state
+
+
 def _status_lines(answer: Json) -> list[tuple[str, str]]:
     started = text.epoch(answer.get("started_at"))
     gateway = answer.get("gateway") or {}
@@ -68,7 +76,7 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
         ("active runs", str(answer.get("runs_active", ""))),
         ("active prompts", str(answer.get("prompts_active", ""))),
         ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
-        ("voice", " ".join(str(voice[key]) for key in ("state", "model") if voice.get(key))),
+        ("voice", _voice(voice)),
         (
             "recipes",
             "on" if orchestration.get("enabled", True) else "off ('podium orchestration on')",

@@ -21,12 +21,15 @@ That was the scripted agent. With a real one, in a repository of your own:
 
     podium up
     cd your/repository
-    podium chat             talk with Podium's own agent: a model's key is enough, or a local model
+    podium chat       talk with Podium's own agent: it needs a model's key or a local model
     podium run {recipe}
 
-The recipe needs Claude Code (`claude`) on your PATH, logged in; with `--agent native` it does not.
-`podium recipe show {recipe}` shows what will happen, `podium --help` everything else. The demo's
-repository stays for you to look at:
+The recipe needs Claude Code (`claude`) on your PATH, logged in; with `--agent native`
+it does not. This shows what will happen, `podium --help` everything else:
+
+    podium recipe show {recipe}
+
+The demo's repository stays for you to look at:
 
     git -C {repository} log --stat
 """
@@ -53,7 +56,7 @@ def main() -> int:
         shutil.rmtree(scratch / "home", ignore_errors=True)
     print("\nThe commits that it made:")
     sys.stdout.flush()
-    _git(repository, environment, "log", "--oneline", "--stat")
+    _git(repository, environment, "--no-pager", "log", "--oneline", "--stat")
     made = int(_git_output(repository, environment, "rev-list", "--count", "HEAD"))
     if status == 0 and made < 2:
         print("podium demo: the recipe ended well, but there is no commit.", file=sys.stderr)

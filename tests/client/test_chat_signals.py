@@ -123,7 +123,7 @@ def test_ctrl_c_at_a_question_interrupts_the_turn(daemon: FakeDaemon, tmp_path: 
         terminal.say("go")
         terminal.expect("y/n > ")
         terminal.type("\x03")
-        terminal.expect("question superseded")
+        terminal.expect("question withdrawn")
         terminal.expect("user-requested")
         terminal.leave()
     assert daemon.params_of("questions.answer") == []

@@ -166,7 +166,7 @@ def test_as_data_a_visit_says_its_sums_beside_what_they_are_of() -> None:
         ({"answer": "yes"}, "answered yes on this machine, after 12 s"),
         ({"answer": "yes", "by": "phone"}, "answered yes by phone, after 12 s"),
         ({"answer": "no", "note": "later"}, "answered no on this machine, after 12 s: later"),
-        ({"answer": None, "closed": "superseded"}, "superseded, after 12 s"),
+        ({"answer": None, "closed": "superseded"}, "withdrawn, after 12 s"),
     ],
 )
 def test_a_question_says_who_answered_what_and_when(closed: dict[str, Any], words: str) -> None:

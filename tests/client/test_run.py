@@ -256,7 +256,7 @@ def test_a_question_that_fails_the_run_is_not_offered_for_an_answer(daemon: Fake
     out, _ = finish(client)
 
     assert "answer with" not in told + out
-    assert "? question expired" in out
+    assert "? question closed, for its run has ended" in out
     assert out.splitlines()[-1].endswith(" --on-question fail")
 
 

@@ -98,6 +98,7 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
         ("completed", "completed"),
         ("needs-user", "needs-user (category completed)"),
         ("guardrail", "guardrail"),
+        ("cancelled", "cancelled"),
     ],
 )
 def test_a_run_that_ended_says_its_class_and_a_category_of_another_name(

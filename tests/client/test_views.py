@@ -56,6 +56,24 @@ def test_status_tells_everything_in_one_round_trip(daemon: FakeDaemon) -> None:
     assert daemon.calls == [("daemon.status", {})]
 
 
+@pytest.mark.parametrize(
+    ("voice", "said"),
+    [
+        ({"state": "not-installed", "model": "base"}, "not installed ('podium voice status')"),
+        ({"state": "no-model", "model": "base"}, "no model ('podium voice status')"),
+        ({"state": "ready", "model": "base"}, "ready (base)"),
+    ],
+)
+def test_status_says_in_words_whether_speech_can_be_read(
+    daemon: FakeDaemon, voice: dict[str, str], said: str
+) -> None:
+    daemon.answers["daemon.status"] = {**STATUS, "voice": voice}
+
+    lines = told(podium(daemon, "status").stdout)
+
+    assert {name.strip(): words.strip() for name, words in lines.items()}["voice"] == said
+
+
 def test_status_tells_of_another_version_with_the_command_that_helps(daemon: FakeDaemon) -> None:
     daemon.answers["daemon.status"] = {**STATUS, "version": "0.0.9"}
 

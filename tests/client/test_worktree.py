@@ -43,7 +43,7 @@ def test_each_worktree_is_a_line(daemon: FakeDaemon) -> None:
     lines = podium(daemon, "worktree", "list").stdout.splitlines()
     assert lines[0].split() == ["RUN", "RECIPE", "STATUS", "AGE", "SIZE", "UNCOMMITTED", "BRANCH"]
     assert "2 commits to merge" in lines[1] and "1.2 MB" in lines[1] and "5 files" in lines[1]
-    assert "merged" in lines[2] and " 12 B " in lines[2] and " - " in lines[2]
+    assert "nothing to merge" in lines[2] and " 12 B " in lines[2] and " - " in lines[2]
     assert "running" in lines[3] and " ? " in lines[3]
     assert "podium/pots-1a2b3c4d" in lines[4] and " ended " in lines[4]
     assert "⚠ ~/pots: a merge of podium/pots-1a2b3c4d stands there unfinished" in lines

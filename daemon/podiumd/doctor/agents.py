@@ -49,7 +49,11 @@ def claude(subject: Subject) -> list[Check]:
             )
             return [_missing(subject, message, fix)]
         message = f"'{command}' is no program on PATH"
-        fix = "install Claude Code, or set agents.claude.command in the configuration"
+        fix = (
+            "install Claude Code, or set agents.claude.command in the configuration; or use "
+            "Podium's own agent ('--agent native'), which needs no more than a model's key in "
+            "ANTHROPIC_API_KEY, or a local model: see docs/native.md"
+        )
         return [_missing(subject, message, fix)]
     said, fault, login = _of_claude(subject, program, theirs)
     if fault:
