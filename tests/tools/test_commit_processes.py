@@ -1,4 +1,4 @@
-"""How many gits a commit takes does not depend on how many files it has."""
+"""The gits of a commit: how many there are, and what one means that fails after its work."""
 
 from __future__ import annotations
 
@@ -105,3 +105,24 @@ async def test_a_place_whose_name_has_two_lines_keeps_contents_as_well(tmp_path:
     turn.change("b.py", "changed\n")
     assert (await turn.commit()).state == "committed"
     assert turn.shown("b.py") == "changed"
+
+
+async def test_a_branch_that_moved_is_committed_though_the_git_that_moved_it_failed(
+    turn: Turn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\n"
+        f"'{shutil.which('git')}' \"$@\" || exit\n"
+        'case " $* " in *" update-ref -m "*) exit 1;; esac\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    turn.change("a.py", TEN + "more\n")
+
+    done = await turn.commit()
+
+    assert done.state == "committed"
+    assert turn.shown("a.py") == TEN.strip() + "\nmore"
+    assert turn.git("status", "--porcelain") == ""

@@ -329,3 +329,14 @@ def test_no_more_listings_are_remembered_than_have_room(
         listings.keep(one, listings.stamp(one), b"core.bare\nfalse\0")
 
     assert (listings.get(found), listings.get(other)) == (None, b"core.bare\nfalse\0")
+
+
+async def test_a_repository_with_more_in_it_than_is_linked_is_one_nevertheless(
+    repository: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_git(repository, "pack-refs", "--all")
+    (repository / "a.txt").write_text("two\n")
+    monkeypatch.setattr(pinned_settings, "MOST_ENTRIES", 1)
+
+    assert await git.dirty(repository) == ["a.txt"]
+    assert await git.head(repository) == run_git(repository, "rev-parse", "HEAD")

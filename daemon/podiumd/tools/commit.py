@@ -322,7 +322,10 @@ class _Maker:
             "update-ref", "-m", f"commit: {subject}", "HEAD", sha, head or ""
         )
         if moved.returncode != 0:
-            if await looking.head(self._git.top) != head:
+            now = await looking.head(self._git.top)
+            if now == sha:  # it had moved, and git failed at what came after
+                return
+            if now != head:
                 raise _Moved
             said = moved.stderr.decode("utf-8", "replace").strip()
             raise GitError(f"the branch could not be moved: {said}")

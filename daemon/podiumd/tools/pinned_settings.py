@@ -23,6 +23,11 @@ from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 MOST_ENTRIES: Final = 1000
 """Of the directory that worktrees share; git itself makes a few dozen."""
+_NEEDED: Final = (
+    "HEAD", "index", "info", "logs", "modules", "objects", "packed-refs", "refs", "shallow",
+    "worktrees",
+)  # fmt: skip
+"""What git reads there by name, and would miss among more than those."""
 
 MOST_LISTINGS: Final = 64
 MOST_SHARED: Final = 16
@@ -262,6 +267,8 @@ def _entries(directory: str) -> frozenset[str]:
     """What is linked of a directory that worktrees share."""
     with os.scandir(directory) as entries:
         names = {one.name for one in islice(entries, MOST_ENTRIES)}
+    if len(names) == MOST_ENTRIES:
+        names.update(name for name in _NEEDED if os.path.lexists(f"{directory}/{name}"))
     return frozenset(name for name in names - _OWN if not name.endswith(".lock"))
 
 
