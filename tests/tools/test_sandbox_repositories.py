@@ -191,6 +191,10 @@ async def test_a_repository_that_a_command_makes_within_the_tree_runs_nothing(
     assert "A  sub" in status and not canary.exists()
     [aside] = (inside.project / "sub").glob("git-set-aside-*")
     assert (aside / "config").exists() and not (aside / "HEAD").exists()
+    # Whoever made it, and not the command, has it again.
+    (aside / "HEAD.set-aside").rename(aside / "HEAD")
+    aside.rename(aside.with_name(".git"))
+    assert run_git(inside.project / "sub", "log", "--format=%s") == "x"
     assert run_git(inside.project / "good", "log", "--format=%s") == "x"
     assert run_git(inside.project / "wt", "symbolic-ref", "HEAD") == "refs/heads/w"
 

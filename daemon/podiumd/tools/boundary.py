@@ -46,6 +46,8 @@ _TOLD = 10
 
 SET_ASIDE: Final = "git-set-aside"
 """How the names begin that a ``.git`` gets which may not stay."""
+HEAD_ASIDE: Final = "HEAD.set-aside"
+"""The name that its ``HEAD`` gets: a person who made it meanwhile can take both back."""
 
 
 class Tidied(NamedTuple):
@@ -146,13 +148,24 @@ def _is_harmless(git: Path, repositories: list[Path]) -> bool:
 def _is_disarmed(path: Path) -> bool:
     """Take from a repository what makes it one; whether that is gone. A ``.git`` goes by another
     name then: git takes one that is none for a fault, of the tree around it too."""
-    if path.name == "HEAD" or not stat.S_ISDIR(status_of(f"{path}").st_mode):
+    if path.name == "HEAD":
+        return _is_headless(path)
+    if not stat.S_ISDIR(status_of(f"{path}").st_mode):
         return is_removed(f"{path}")
-    without_head = is_removed(f"{path / 'HEAD'}")
+    without_head = _is_headless(path / "HEAD")
     with suppress(OSError):
         make_writable(f"{path.parent}")
         path.rename(tempfile.mkdtemp(prefix=f"{SET_ASIDE}-", dir=path.parent))
     return without_head and is_gone(f"{path}")
+
+
+def _is_headless(head: Path) -> bool:
+    """Take a ``HEAD`` from its name: a file gets another, all else goes. Whether it is gone."""
+    with suppress(OSError):
+        if stat.S_ISREG(status_of(f"{head}").st_mode):
+            make_writable(f"{head.parent}")
+            head.rename(head.with_name(HEAD_ASIDE))
+    return is_removed(f"{head}")
 
 
 class Placeholders:

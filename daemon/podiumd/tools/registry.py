@@ -17,7 +17,7 @@ from podiumd.core import action_args as args
 from podiumd.core.actions import Action
 from podiumd.core.loop_facts import FileChange, Result
 from podiumd.tools import files
-from podiumd.tools.boundary import LEFT
+from podiumd.tools.boundary import HEAD_ASIDE, LEFT, SET_ASIDE
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.commit_identity import unknown_committer
@@ -329,7 +329,10 @@ def _of_command(action: str, done: ShellResult, notice: str, more: int) -> Resul
         parts.append(f"what it had left running was ended: {', '.join(done.stopped[:5])}")
     if done.tidied.removed:
         removed = ", ".join(done.tidied.removed)
-        parts.append(f"removed, for git would be led astray by it: {removed}")
+        words = f"removed, for git would be led astray by it: {removed}"
+        if any(one.endswith(("/.git", "/HEAD")) for one in done.tidied.removed):
+            words += f" (what is below has its HEAD as {HEAD_ASIDE}, a .git as {SET_ASIDE}-...)"
+        parts.append(words)
     if done.tidied.changed:
         changed = ", ".join(done.tidied.changed[:5])
         parts.append(f"settings or hooks that the sandbox does not keep were changed: {changed}")
