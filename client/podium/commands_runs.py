@@ -138,7 +138,9 @@ def control(verb: str, run_id: str, json: bool) -> int:
     if verb == "pause" and run.get("stop") == "pause":
         text.emit(f"{which} {PAUSES}.\n")
         return 0
-    text.emit(f"{DONE[verb]} {which}: now {text.fold(run.get('status'))}.\n")
+    status = text.fold(run.get("status"))
+    now = "" if (verb, status) == ("cancel", "ended") else f": now {status}"
+    text.emit(f"{DONE[verb]} {which}{now}.\n")
     if said := left_words(run):
         text.emit(f"{said}\n")
     return 0

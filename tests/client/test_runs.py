@@ -227,6 +227,14 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
     assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == "paused"
 
 
+def test_a_run_that_was_cancelled_and_has_ended_is_cancelled(busy: FakeDaemon) -> None:
+    busy.answers["runs.cancel"] = ended_run(status="ended")
+
+    assert podium(busy, "cancel", RUN_ID).stdout.startswith(
+        f"Cancelled fix-it {RUN_ID[:8]}, step fix.\n"
+    )
+
+
 def test_a_pause_that_waits_for_the_end_of_the_turn_says_so(busy: FakeDaemon) -> None:
     busy.answers["runs.pause"] = ended_run(status="running", stop="pause")
 
