@@ -9,8 +9,8 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.runtime.errors import AgentUnavailable, Busy, InvalidParameter, NotFound
-from tests.runtime.fake_agent import done
-from tests.runtime.harness import Machine, running
+from tests.runtime.fake_agent import FakeTurn, done
+from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -81,6 +81,38 @@ async def test_a_session_has_one_user_and_the_second_is_told_who(
         with pytest.raises(Busy):
             await daemon.start(one, working_directory=other, session_id=session)
         await daemon.start(one, working_directory=other)  # what the refused start held is free
+
+
+async def end_told(daemon: Daemon, turn: FakeTurn) -> None:
+    """Complete a turn that ends its run, and return in the moment in which the end is told."""
+    end = (turn.request.run_id, "run.ended")
+    with daemon.bus.follow(lambda told: (told.run_id, told.type) == end) as follower:
+        turn.complete()
+        await follower.wait()
+
+
+async def test_who_is_told_the_end_of_a_run_can_have_its_session_at_once(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        went = await daemon.prompt()
+        first = await daemon.turn()
+        await end_told(daemon, first)
+        await daemon.prompt("And now?", session_id=went["session_id"])
+        second = await daemon.turn()
+        assert (second.prompt, second.request.session_id) == ("And now?", went["session_id"])
+        await end_told(daemon, second)
+        await daemon.start(one, session_id=went["session_id"])
+        assert (await daemon.turn()).request.session_id == went["session_id"]
+
+
+async def test_who_is_told_the_end_of_a_recipe_can_have_its_checkout_at_once(
+    machine: Machine, one: str
+) -> None:
+    async with running(machine) as daemon:
+        for _ in range(3):
+            await daemon.start(one)
+            await end_told(daemon, await daemon.turn())
 
 
 async def test_prompts_that_are_queued_run_in_their_order(machine: Machine, one: str) -> None:

@@ -202,6 +202,23 @@ async def test_a_tree_that_a_run_holds_is_neither_merged_into_nor_removed(
         assert "has not ended" in await refused(daemon, "merge", second)
 
 
+async def test_who_is_told_the_end_of_a_run_can_merge_and_remove_its_worktree_at_once(
+    machine: Machine, one: str, repository: Path
+) -> None:
+    async with running(machine) as daemon:
+        for what in ("merge", "remove"):
+            run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
+            turn = await daemon.turn()
+            where = Path(turn.request.working_directory)
+            (where / f"{what}.txt").write_text("new")
+            commit(where, "Add it")
+            with daemon.bus.follow(lambda told: told.type == "run.ended") as follower:
+                turn.complete()
+                await follower.wait()
+            force = {} if what == "merge" else {"force": True}
+            await getattr(daemon.service.worktrees, what)(run_id, **force)
+
+
 async def test_what_would_be_lost_is_named_and_goes_only_on_the_word(
     machine: Machine, one: str, repository: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import uuid
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 import trio
@@ -82,7 +83,8 @@ class Prompting:
         script = await brought_script(request.script, plan.agent)
         run_id = str(uuid.uuid4())
         try:
-            return await self._send(request, plan, script, run_id, token)
+            send = partial(self._send, request, plan, script, run_id, token)
+            return await self._runs.when_free(send)
         except BaseException:
             self._desk.give_back(run_id)
             raise

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -18,7 +19,7 @@ from podiumd.runtime.actor import RunActor, store_facts
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.effects import Effects
-from podiumd.runtime.errors import NotFound
+from podiumd.runtime.errors import Busy, NotFound
 from podiumd.runtime.loading import load, summary, turn_ids
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.queueing import Queue
@@ -29,6 +30,8 @@ from podiumd.tools import git
 from podiumd.tools.disk import is_full
 
 LEAVE_SECONDS = 5.0
+
+_Got = TypeVar("_Got")
 
 
 class Runs:
@@ -63,6 +66,30 @@ class Runs:
     def get(self, run_id: str) -> RunActor | None:
         """The actor of a run that is alive."""
         return self._actors.get(run_id)
+
+    async def let_end(self, run_id: str) -> bool:
+        """Wait until a run that has ended is gone, with all that it held; false at once for one
+        that goes on. Its end is told a moment before: who asks for the same then is not refused.
+        """
+        actor = self._actors.get(run_id)
+        if actor is not None and (await actor.settled()).exit is None:
+            return False
+        while actor is not None and self._actors.get(run_id) is actor:
+            await actor.changed()
+        return True
+
+    async def when_free(self, take: Callable[[], Awaitable[_Got]]) -> _Got:
+        """Take what a run may hold, once more after each that has ended and still held it.
+
+        Raises ``Busy``: one that goes on has it, or none of ours.
+        """
+        while True:
+            try:
+                return await take()
+            except Busy as refused:
+                name = refused.data["holder"].get("id")
+                if name not in self._actors or not await self.let_end(name):
+                    raise
 
     async def resolve(self, run_id: str) -> str:
         """The full id for an id or a unique beginning of one.

@@ -192,7 +192,7 @@ class DaemonService:
                 session_id = await self._sessions.resolve(request.session_id)
                 request = replace(request, session_id=session_id)
             with full_disk_refused():
-                start = await self._starter.prepare(request)
+                start = await self._runs.when_free(lambda: self._starter.prepare(request))
             try:
                 actor = await self._runs.start(start, used.token)
             except BaseException:

@@ -79,7 +79,7 @@ class WorktreeCare:
         """
         async with self._one:
             run_id, plan = await self._of_run(run_id)
-            self._hold(plan.repository, run_id)
+            await self._hold(plan.repository, run_id)
             try:
                 return await self._merge(run_id, plan)
             except NotMerged as error:
@@ -114,8 +114,8 @@ class WorktreeCare:
         """
         async with self._one:
             run_id, plan = await self._of_run(run_id)
-            self._require_empty(plan)
-            self._hold(plan.directory, run_id)
+            await self._require_empty(plan)
+            await self._hold(plan.directory, run_id)
             try:
                 lost = await self._lost(run_id, plan, force)
                 commit = await commit_of(GitCall(plan.repository), f"refs/heads/{plan.branch}")
@@ -187,10 +187,10 @@ class WorktreeCare:
     async def _of_run(self, run_id: str) -> tuple[str, Worktree]:
         """The worktree of a run that has ended."""
         run_id = await self._runs.resolve(run_id)
-        row = await self._context.store.run(run_id)
-        if self._runs.get(run_id) is not None:
+        if not await self._runs.let_end(run_id):
             words = f"Run {run_id[:8]} has not ended, and works in its worktree: cancel it first."
             raise Refused(words)
+        row = await self._context.store.run(run_id)
         view: Json = msgspec.json.decode(row.summary) if row is not None and row.intact else {}
         if view.get("worktree") is None:
             words = f"Run {run_id[:8]} has no worktree: it was not started with '--worktree'."
@@ -201,16 +201,20 @@ class WorktreeCare:
             raise NotFound("worktree", run_id, words)
         return run_id, plan
 
-    def _hold(self, tree: str, run_id: str) -> None:
-        holder = self._desk.take_tree(tree, run_id)
-        if holder is not None:
-            raise busy(holder, working_directory=tree)
+    async def _hold(self, tree: str, run_id: str) -> None:
+        async def take() -> None:
+            holder = self._desk.take_tree(tree, run_id)
+            if holder is not None:
+                raise busy(holder, working_directory=tree)
 
-    def _require_empty(self, plan: Worktree) -> None:
+        await self._runs.when_free(take)
+
+    async def _require_empty(self, plan: Worktree) -> None:
         """Whoever works in it holds a session, though not the tree."""
         for actor in self._runs.live:
             where = Path(actor.state.start.working_directory)
-            if where.is_relative_to(plan.directory):
+            inside = where.is_relative_to(plan.directory)
+            if inside and not await self._runs.let_end(actor.run_id):
                 raise Refused(f"'{plan.directory}' is in use by run {actor.run_id[:8]}.")
 
     async def _lost(self, run_id: str, plan: Worktree, force: bool) -> str | None:
