@@ -14,6 +14,7 @@ from tests.core import walks
 from tests.core.builders import a_command, a_recipe, a_step, leave, review_loop, to
 from tests.core.random_recipes import draw
 from tests.core.walks import MOODS, Broken, Tally, campaign, hold_simulation, hold_to, walk
+from tests.long import sampled
 
 WORST = MOODS[-1]
 
@@ -22,11 +23,13 @@ def bounded() -> Recipe:
     return review_loop(Limits(max_step_visits=2, max_retries=1))
 
 
-def test_three_hundred_random_recipes_that_check_clean_end_within_their_worst_case() -> None:
-    tally = campaign(seed=2, count=300)
+@pytest.mark.parametrize("count", sampled([60, 300]))
+def test_random_recipes_that_check_clean_end_within_their_worst_case(count: int) -> None:
+    tally = campaign(seed=2, count=count)
 
-    assert tally.clean == 300
-    assert tally.with_calls > 50 and tally.with_cycles > 150 and tally.at_the_bound > 20
+    assert tally.clean == count
+    assert tally.with_calls > count / 6 and tally.with_cycles > count / 2
+    assert tally.at_the_bound > count / 15
     assert {"completed", "guardrail", "needs-user", "error", "checks-failed"} <= set(tally.ends)
     assert {"unbounded-cycle", "trapped-cycle", "no-exit", "unreachable-step"} <= set(tally.errors)
 
