@@ -16,12 +16,26 @@ from podiumd.core.lenient_json import Found
 
 Span = tuple[int, int]
 
+# As CommonMark has them, where a value may hold any mark; else whatever looks like a tag.
+_ATTRIBUTES: Final = (
+    r"(?:\s++[a-zA-Z_:][\w.:-]*+(?:\s*+=\s*+"
+    r"(?:[^\s\"'=<>`]++|'[^']{0,1000}+'|\"[^\"]{0,1000}+\"))?+){0,100}+\s*+/?"
+)
 _TAG: Final = re.compile(
-    r"<(?:(/?)([a-zA-Z][a-zA-Z0-9-]*+)[^<>]{0,1000}>|(!--|\?|!\[CDATA\[)|)|(--|\?|\]\])>"
+    rf"<(?:(/?)([a-zA-Z][a-zA-Z0-9-]*+)(?:{_ATTRIBUTES}|[^<>]{{0,1000}})>"
+    r"|(!--|\?|!\[CDATA\[)|)|(--|\?|\]\])>"
 )
 _ENDS: Final = {"--": "!--", "?": "?", "]]": "![cdata["}
 # Elements that enclose nothing.
 _VOID: Final = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+# What begins such an element, or no element at all, encloses what follows even where nothing ends
+# it. Any other name without an end is a type or a placeholder: Vec<String>, <path>.
+_QUOTING: Final = re.compile(
+    "!--|[?]|!\\[cdata\\["
+    "|aside|blockquote|caption|cite|code|del|details|dialog|fig(?:caption|ure)|iframe|kbd|listing|math"
+    "|no(?:embed|frames|script)|output|plaintext|pre|q|s|samp|script|strike|style|summary|svg|table"
+    "|tbody|td|template|textarea|tfoot|th|thead|title|tr|tt|var|xmp"
+)
 _TICKS: Final = re.compile(r"`++")
 # What CommonMark reads before a code span that begins in it.
 _OPENING: Final = re.compile(r"(\\[\\`]|<[a-zA-Z/!?][^<>]{0,1000}>)|`++")
@@ -90,8 +104,8 @@ def elements(
 ) -> Iterator[Span]:
     """Return what HTML elements, comments and instructions enclose, the tags too.
 
-    What is never closed, in a block and neither in code nor in an object, encloses the rest of
-    its block.
+    What quotes and is never closed, in a block and neither in code nor in an object, encloses
+    the rest of its block.
     """
     tags = list(_TAG.finditer(text))
     yield from _closed(tags, {})
@@ -100,7 +114,8 @@ def elements(
     plain = [one for one in tags if not (code.holds(one.start()) or objects.holds(one.start()))]
     yield from _closed(plain, opened)
     firsts = [start for start, _ in blocks]
-    for start in chain.from_iterable(opened.values()):
+    quoting = (starts for known, starts in opened.items() if _QUOTING.fullmatch(known))
+    for start in chain.from_iterable(quoting):
         at = bisect_right(firsts, start) - 1
         if at >= 0 and start < blocks[at][1]:
             yield start, blocks[at][1]
