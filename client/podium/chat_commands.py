@@ -58,3 +58,9 @@ def help_text(*, person: bool, recipe: bool, agent: str | None) -> str:
     modes = f": {', '.join(MODES)}" if agent in (None, "native") else ""
     steer = "; the recipe's agent gets it at once" if recipe else ""
     return HELP.format(keys=KEYS if person else "", steer=steer, modes=modes)
+
+
+def goes_on(line: str) -> bool:
+    """Whether a typed line goes on with the next: it ends in a backslash that is not itself marked
+    by one."""
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from podium import chat_history, text
+from podium.chat_commands import goes_on
 from podium.chat_keys import Draft
 from podium.chat_session import Session
 from podium.chat_terminal import Terminal
@@ -75,7 +76,7 @@ class Lines:
         parts: list[str] = []
         while (line := self._line(MORE if parts else self.prompt, draft)) is not None:
             draft = ""
-            if not text.goes_on(line):
+            if not goes_on(line):
                 return "\n".join([*parts, line])
             parts.append(line[:-1])
         return "\n".join(parts) if parts else None

@@ -42,17 +42,17 @@ def _reload(json: bool) -> int:
         text.emit_json(answer)
         return OK
     changed = [text.fold(key) for key in answer.get("changed") or []]
-    now = f"In force now: {', '.join(changed)}.\n" if changed else "Nothing has changed.\n"
+    now = f"In force now: {', '.join(changed)}." if changed else "Nothing has changed."
     waiting = answer.get("pending") or []
     if waiting:
-        now = now if changed else ""
-        now += "".join(f"{_waits(one)}\n" for one in waiting) + _restart(answer)
-    text.emit(now)
+        told = [*([now] if changed else []), *map(_waits, waiting), _restart(answer)]
+        now = "\n".join(told)
+    text.say(now)
     return OK
 
 
 def _restart(answer: Json) -> str:
-    return f"Restart with '{text.fold(answer.get('restart') or 'podium down && podium up')}'.\n"
+    return f"Restart with '{text.fold(answer.get('restart') or 'podium down && podium up')}'."
 
 
 def _waits(one: Json) -> str:
@@ -78,7 +78,7 @@ def _running(json: bool) -> int:
     for words in answer.get("warnings") or []:
         text.tell(f"podium: {text.fold(words)}")
     for one in answer.get("pending") or []:
-        text.tell(f"podium: {_waits(one)} {_restart(answer).rstrip()}")
+        text.tell(f"podium: {_waits(one)} {_restart(answer)}")
     return OK
 
 

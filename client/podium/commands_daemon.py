@@ -93,7 +93,7 @@ def _begun(status: Json, config: str | None, json: bool) -> int:
         from podium import commands_doctor
 
         if said := commands_doctor.unready(config):
-            text.emit(f"{text.fold(said)}\n")
+            text.say(text.fold(said))
     return code
 
 
@@ -126,9 +126,10 @@ def _report(status: Json, how: str, json: bool) -> int:
         return OK
     socket = text.fold(status.get("socket"))
     how += " as a service" if status.get("service") else ""
-    said = f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.\n"
+    text.say(f"Podium is {how}: pid {text.fold(status.get('pid'))}, socket {socket}.")
     gateway = status.get("gateway") or {}
-    text.emit(said + _reach(gateway))
+    if reach := _reach(gateway):
+        text.say(reach)
     if gateway.get("warning"):
         from podium.commands_gateway import warn
 
@@ -139,7 +140,7 @@ def _report(status: Json, how: str, json: bool) -> int:
 def _reach(gateway: Json) -> str:
     """How a phone can reach the daemon; nothing where it is not meant to."""
     if gateway.get("problem"):
-        return f"No phone can reach it: {text.fold(gateway['problem'])}\n"
+        return f"No phone can reach it: {text.fold(gateway['problem'])}"
     if not gateway.get("enabled") or not gateway.get("url"):
         return ""
     from podium.commands_gateway import is_local
@@ -148,9 +149,9 @@ def _reach(gateway: Json) -> str:
     if is_local(url):
         return (
             f"The gateway for phones listens at {url}, on this machine only: "
-            "'podium pair' gives a phone a key and says how it can get here.\n"
+            "'podium pair' gives a phone a key and says how it can get here."
         )
-    return f"A phone reaches it at {url}: 'podium pair' gives it a key.\n"
+    return f"A phone reaches it at {url}: 'podium pair' gives it a key."
 
 
 def _start(options: list[str]) -> tuple[Json, bool]:
@@ -244,8 +245,8 @@ def down(json: bool) -> int:
     except ConnectionLost:
         pass  # it may be gone before its answer: what counts is that it goes
     again = (
-        "Its service manager does not answer here, so it may start the daemon again: "
-        "'podium service uninstall' where it does ends that.\n"
+        "\nIts service manager does not answer here, so it may start the daemon again: "
+        "'podium service uninstall' where it does ends that."
     )
     return _wait_until_gone(gone, json, again if status.get("service") else "")
 
@@ -258,14 +259,14 @@ def _down_without_socket(json: bool) -> int:
         if json:
             text.emit_json({"stopped": False, "pid": None})
         else:
-            text.emit("The daemon was not running.\n")
+            text.say("The daemon was not running.")
         return OK
     gone.terminate()
     return _wait_until_gone(
         gone,
         json,
-        f"Nothing answered at {paths.socket_path()}, so it was stopped by a signal: "
-        "agents at work go on, and 'podium up' takes their runs up again.\n",
+        f"\nNothing answered at {paths.socket_path()}, so it was stopped by a signal: "
+        "agents at work go on, and 'podium up' takes their runs up again.",
     )
 
 
@@ -278,7 +279,7 @@ def _wait_until_gone(gone: _Exit, json: bool, how: str) -> int:
     if json:
         text.emit_json({"stopped": True, "pid": gone.pid})
     else:
-        text.emit(f"Podium has stopped (pid {gone.pid}).\n{how}")
+        text.say(f"Podium has stopped (pid {gone.pid}).{how}")
     return OK
 
 

@@ -95,7 +95,7 @@ def _tell(told: Json, saved: str | None) -> None:
         ),
         f"To take the key back: podium devices revoke {_argument(device)}",
     ]
-    text.emit("\n\n".join(said) + "\n")
+    text.say("\n\n".join(said))
     if told.get("warning"):
         warn(str(told["warning"]))
 
@@ -167,7 +167,7 @@ def devices(json: bool) -> int:
     if json:
         text.emit_json(answer)
     elif not answer:
-        text.emit("No paired devices: 'podium pair' gives a phone a key.\n")
+        text.say("No paired devices: 'podium pair' gives a phone a key.")
     else:
         headings = ("PAIRED", "SEEN", "DEVICE")
         text.emit(text.table(headings, map(_row, answer), text.columns()))
@@ -185,5 +185,5 @@ def revoke(device: str, json: bool) -> int:
     if json:
         text.emit_json({"revoked": device})
     else:
-        text.emit(f"The key of '{text.fold(device)}' is taken back; its connections are cut.\n")
+        text.say(f"The key of '{text.fold(device)}' is taken back; its connections are cut.")
     return OK

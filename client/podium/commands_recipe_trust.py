@@ -58,7 +58,7 @@ def _agree(directory: str, digests: dict[str, str], words: str, json: bool) -> i
     if json:
         text.emit_json(answer)
     elif words:
-        text.emit(f"{words}\n")
+        text.say(words)
     return OK
 
 

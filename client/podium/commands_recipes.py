@@ -22,7 +22,7 @@ def list_recipes(cwd: str | None, json: bool) -> int:
     if json:
         text.emit_json(answer)
     elif not answer:
-        text.emit("No recipes (if they are off: 'podium orchestration on').\n")
+        text.say("No recipes (if they are off: 'podium orchestration on').")
     else:
         headings = ("RECIPE", "LABEL", "SOURCE", "DESCRIPTION")
         text.emit(text.table(headings, map(_row, answer), text.columns()))
@@ -106,7 +106,7 @@ def outcome(name: str, step: str, file: str, cwd: str | None, json: bool) -> int
         described = f": {text.fold(answer['description'])}" if answer.get("description") else ""
         repaired = ", repaired" if answer.get("repaired") else ""
         source = f"{text.fold(answer.get('source'))}{repaired}"
-        text.emit(f"{text.fold(answer.get('outcome'))}{described} ({source})\n")
+        text.say(f"{text.fold(answer.get('outcome'))}{described} ({source})")
     else:
         message = stopped(text.fold(answer.get("message")))
         text.tell(f"podium: {text.fold(answer.get('error'))}: {message}")
@@ -137,9 +137,9 @@ def orchestration(state: str | None, json: bool) -> int:
     if json:
         text.emit_json(answer)
     elif state == "on":
-        text.emit("Recipes are on.\n")
+        text.say("Recipes are on.")
     else:
-        text.emit("Recipes are off; active runs finish their turn and end.\n")
+        text.say("Recipes are off; active runs finish their turn and end.")
     return OK
 
 
@@ -147,9 +147,9 @@ def _switch(found: Json, json: bool) -> int:
     if json:
         text.emit_json(found)
     elif found.get("enabled", True):
-        text.emit("Recipes are on ('podium orchestration off' switches them off).\n")
+        text.say("Recipes are on ('podium orchestration off' switches them off).")
     else:
-        text.emit("Recipes are off ('podium orchestration on' switches them on).\n")
+        text.say("Recipes are off ('podium orchestration on' switches them on).")
     return OK
 
 

@@ -136,13 +136,13 @@ def control(verb: str, run_id: str, json: bool) -> int:
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     which = f"{what} {text.short(run.get('run_id'))}{step}"
     if verb == "pause" and run.get("stop") == "pause":
-        text.emit(f"{which} {PAUSES}.\n")
+        text.say(f"{which} {PAUSES}.")
         return 0
     status = text.fold(run.get("status"))
     now = "" if (verb, status) == ("cancel", "ended") else f": now {status}"
-    text.emit(f"{DONE[verb]} {which}{now}.\n")
+    text.say(f"{DONE[verb]} {which}{now}.")
     if said := left_words(run):
-        text.emit(f"{said}\n")
+        text.say(said)
     return 0
 
 
@@ -173,9 +173,9 @@ def steer(run_id: str, words: str, json: bool) -> int:
     if json:
         text.emit_json(answer)
     elif answer.get("state") == "too_late":
-        text.emit("The turn was over: the message goes into the next prompt.\n")
+        text.say("The turn was over: the message goes into the next prompt.")
     else:
-        text.emit("The agent has the message.\n")
+        text.say("The agent has the message.")
     return 0
 
 
@@ -191,7 +191,7 @@ def answer(question_id: str, value: str | None, note: str | None, json: bool) ->
     if json:
         text.emit_json(question)
     else:
-        text.emit(f"Answered: {text.fold(question.get('answer') or value)}.\n")
+        text.say(f"Answered: {text.fold(question.get('answer') or value)}.")
     return 0
 
 
@@ -229,5 +229,6 @@ def _show_question(beginning: str, json: bool) -> int:
     choices = choices_of(question)
     if choices and not asks:
         said += "\n" + text.table(("ANSWER", "MEANING"), choices, text.columns())
-    text.emit(f"{said}\nAnswer with: {answer_command(question)}\n")
+    text.emit(f"{said}\n")
+    text.say(f"Answer with: {answer_command(question)}")
     return 0

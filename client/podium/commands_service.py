@@ -60,9 +60,9 @@ def stop(json: bool) -> int:
     if json:
         text.emit_json({"stopped": True})
     else:
-        text.emit(
+        text.say(
             "Podium has stopped. It is a service: it starts again at the next login, or by "
-            "'podium up'; 'podium service uninstall' takes it away.\n"
+            "'podium up'; 'podium service uninstall' takes it away."
         )
     return OK
 

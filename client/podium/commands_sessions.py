@@ -9,6 +9,7 @@ from itertools import pairwise
 from podium import text
 from podium.connection import call
 from podium.errors import USAGE, Failure
+from podium.nearest import common
 from podium.views import holder_words, home_relative
 
 TYPE_CHECKING = False
@@ -42,11 +43,11 @@ def sessions(project: str | None, limit: str | None, forget: str | None, json: b
     if json:
         text.emit_json({"sessions": rows, "total": total})
     elif not rows:
-        text.emit(
-            "No sessions yet.\n"
+        text.say(
+            "No sessions yet."
             if directory is None
             else f"No sessions in {text.fold(home_relative(directory))}: "
-            "'podium sessions' lists those of all directories.\n"
+            "'podium sessions' lists those of all directories."
         )
     else:
         text.emit(_table(rows, text.columns()) + _rest(len(rows), total, project))
@@ -128,7 +129,7 @@ def distinct(identifiers: Iterable[str]) -> list[str]:
     ordered = sorted(given)
     long: dict[str, int] = dict.fromkeys(ordered, ID_CHARACTERS)
     for one, other in pairwise(ordered):
-        alike = text.common(one, other)
+        alike = common(one, other)
         long[one] = max(long[one], alike + 1)
         long[other] = max(long[other], alike + 1)
     return [one[: long[one]] for one in given]
@@ -156,5 +157,5 @@ def _forget(beginning: str, json: bool) -> int:
         text.emit_json({"forgotten": session_id})
     else:
         name = f" ('{text.fold(row['name'], 60)}')" if row.get("name") else ""
-        text.emit(f"Session {text.fold(session_id)}{name} is forgotten.\n")
+        text.say(f"Session {text.fold(session_id)}{name} is forgotten.")
     return 0

@@ -37,7 +37,7 @@ def storage(json: bool) -> int:
     place = text.fold(home_relative(told["state"]))
     text.emit(f"{place}\n" + text.table(("PART", "SIZE", "BOUNDED BY"), rows, text.columns()))
     if told["unused"]:
-        text.emit(f"{size(told['unused'])} of facts.db are not in use: 'podium prune --vacuum'.\n")
+        text.say(f"{size(told['unused'])} of facts.db are not in use: 'podium prune --vacuum'.")
     return 0
 
 
@@ -54,12 +54,12 @@ def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> in
     done = "would go" if dry_run else "removed"
     for one in told["parts"]:
         room = f", {size(one['bytes'])}" if one["bytes"] else ""
-        text.emit(f"{one['count']} {WORDS.get(one['part'], one['part'])} {done}{room}\n")
+        text.say(f"{one['count']} {WORDS.get(one['part'], one['part'])} {done}{room}")
     if told["vacuumed"] is not None:
         given = "could be given back" if dry_run else "given back"
-        text.emit(f"{size(told['vacuumed'])} of facts.db {given}\n")
+        text.say(f"{size(told['vacuumed'])} of facts.db {given}")
     if not told["parts"] and not told["vacuumed"]:
-        text.emit("Nothing to remove: all that is there is kept or in use.\n")
+        text.say("Nothing to remove: all that is there is kept or in use.")
     if worktrees:
         _tell_worktrees(worktrees)
     return 0
@@ -67,7 +67,7 @@ def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> in
 
 def _tell_worktrees(worktrees: list[Json]) -> None:
     """Those are people's work: they go by their own command alone."""
-    text.emit("\nWorktrees stay until you say so ('podium worktree remove RUN'):\n")
+    text.say("\nWorktrees stay until you say so ('podium worktree remove RUN'):")
     rows = [
         (
             text.short(one.get("run_id")) if one.get("run_id") else "-",

@@ -26,7 +26,7 @@ def transcribe(
     if json:
         text.emit_json(answer)
     elif answer.get("text"):
-        text.emit(f"{text.clean(answer['text'])}\n")
+        text.say(f"{text.clean(answer['text'])}")
     else:
         text.tell("podium: nobody speaks in it.")
     return OK
@@ -113,7 +113,7 @@ def listen(
         text.tell(f"podium: {text.fold(command.get('read_back') or command.get('command'))}")
         return OK
     if not send:
-        text.emit(f"{text.clean(said)}\n")
+        text.say(f"{text.clean(said)}")
         return OK
     from podium.commands_start import prompt
 
@@ -202,9 +202,9 @@ def status(json: bool) -> int:
     state = str(answer.get("state"))
     told = [f"voice: {STATES.get(state, text.fold(state))}"]
     told += [text.fold(answer[name]) for name in ("engine", "model") if answer.get(name)]
-    text.emit(", ".join(told) + "\n")
+    text.say(", ".join(told))
     if answer.get("problem"):
-        text.emit(f"{text.fold(answer['problem'])}\n")
+        text.say(f"{text.fold(answer['problem'])}")
     return OK
 
 
@@ -217,7 +217,7 @@ def models(json: bool) -> int:
     headings = ("MODEL", "", "SIZE", "LANGUAGES", "FROM")
     text.emit(text.table(headings, map(_model, answer), text.columns()))
     if any(row.get("configured") for row in answer):
-        text.emit("\n* is the one in use: voice.model in the configuration.\n")
+        text.say("\n* is the one in use: voice.model in the configuration.")
     return OK
 
 
@@ -250,7 +250,7 @@ def install(model: str | None, json: bool) -> int:
     else:
         where = answer.get("path")
         place = f" in {text.fold(where)}" if where else ""
-        text.emit(f"{text.fold(answer.get('name') or model)} is installed{place}.\n")
+        text.say(f"{text.fold(answer.get('name') or model)} is installed{place}.")
     return OK
 
 
@@ -274,7 +274,7 @@ def vocabulary(session: str | None, cwd: str | None, json: bool) -> int:
         return OK
     terms = answer.get("terms") or []
     if not terms:
-        text.emit("No terms: there is nothing here to name.\n")
+        text.say("No terms: there is nothing here to name.")
         return OK
     rows = [(str(one.get("term")), str(one.get("source"))) for one in terms]
     text.emit(text.table(("TERM", "FROM"), rows, text.columns()))

@@ -22,7 +22,7 @@ def listing(json: bool) -> int:
         text.emit_json(rows)
         return 0
     if not rows:
-        text.emit("No worktrees: 'podium run RECIPE --worktree' makes one.\n")
+        text.say("No worktrees: 'podium run RECIPE --worktree' makes one.")
         return 0
     known = [row for row in rows if row.get("run_id")]
     if known:
@@ -30,11 +30,11 @@ def listing(json: bool) -> int:
     for row in rows:
         if row.get("problem"):
             place = text.fold(home_relative(row.get("directory")))
-            text.emit(f"⚠ {place}: {text.fold(row['problem'])}\n")
+            text.say(f"⚠ {place}: {text.fold(row['problem'])}")
         if row.get("merging"):
             place = text.fold(home_relative(row.get("repository")))
             branch = text.fold(row.get("branch"))
-            text.emit(f"⚠ {place}: a merge of {branch} stands there unfinished\n")
+            text.say(f"⚠ {place}: a merge of {branch} stands there unfinished")
     return 0
 
 
@@ -87,14 +87,14 @@ def merge(run_id: str, json: bool) -> int:
         return 0
     branch, into = text.fold(told.get("branch")), text.fold(told.get("into"))
     if not told.get("merged"):
-        text.emit(f"Nothing to do: {into} has all of {branch} already.\n")
+        text.say(f"Nothing to do: {into} has all of {branch} already.")
     else:
         commit = text.fold(told.get("commit"))[:12]
         place = text.fold(home_relative(told.get("repository")))
-        text.emit(f"Merged {branch} into {into} of {place}: {commit}.\n")
+        text.say(f"Merged {branch} into {into} of {place}: {commit}.")
     if (told.get("left") or {}).get("paths"):
-        text.emit(f"Not committed, and so not merged: {some(told['left'])}.\n")
-    text.emit(f"The worktree stays: 'podium worktree remove {text.fold(run_id)}' removes it.\n")
+        text.say(f"Not committed, and so not merged: {some(told['left'])}.")
+    text.say(f"The worktree stays: 'podium worktree remove {text.fold(run_id)}' removes it.")
     return 0
 
 
@@ -105,13 +105,13 @@ def remove(run_id: str, force: bool, json: bool) -> int:
         text.emit_json(told)
         return 0
     branch = text.fold(told.get("branch"))
-    text.emit(f"Removed {text.fold(home_relative(told.get('directory')))}.\n")
+    text.say(f"Removed {text.fold(home_relative(told.get('directory')))}.")
     if told.get("branch_kept"):
-        text.emit(f"The branch {branch} stays: it is checked out elsewhere, or has moved.\n")
+        text.say(f"The branch {branch} stays: it is checked out elsewhere, or has moved.")
     if told.get("lost"):
         commit = text.fold(told.get("commit"))
-        text.emit(
+        text.say(
             f"Lost: {text.fold(told['lost'])}. While git keeps its commits, "
-            f"'git branch {branch} {commit}' brings them back.\n"
+            f"'git branch {branch} {commit}' brings them back."
         )
     return 0

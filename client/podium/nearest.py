@@ -1,4 +1,4 @@
-"""Finds the known word that somebody most likely meant."""
+"""Finds the known word that somebody most likely meant, and what two words have in common."""
 
 from __future__ import annotations
 
@@ -14,3 +14,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=_ALIKE)), None)
+
+
+def common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

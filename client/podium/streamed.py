@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import text
+from podium.nearest import common
 
 Json = dict[str, Any]
 
@@ -142,8 +142,8 @@ def unsaid(final: str, shown: str) -> str:
     said, whole = "".join(shown.split()), "".join(final.split())
     if whole in said:
         return ""
-    begun = text.common(whole, said)
-    ended = text.common(whole[begun:][::-1], said[begun:][::-1])
+    begun = common(whole, said)
+    ended = common(whole[begun:][::-1], said[begun:][::-1])
     if not said or begun + ended < len(said):
         return final
     letters = [at for at, letter in enumerate(final) if not letter.isspace()]

@@ -12,7 +12,7 @@ from typing import Any
 
 from podium import text
 from podium.ask import Asker
-from podium.chat_commands import leaves
+from podium.chat_commands import goes_on, leaves
 from podium.connection import Connection
 from podium.errors import ALREADY_ENDED, Refusal
 from podium.follow import certain
@@ -64,7 +64,7 @@ class Talker(Asker):
             if not more:
                 break
         self._message += lines
-        if lines and text.goes_on(self._message[-1]):
+        if lines and goes_on(self._message[-1]):
             self._message[-1] = self._message[-1][:-1]
             self._screen.write(self._screen.style("yellow", MORE))
         elif lines:

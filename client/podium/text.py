@@ -291,12 +291,6 @@ def money(dollars: object) -> str:
     return f"${dollars:.2f}" if dollars >= 0.1 or dollars == 0 else f"${dollars:.4f}"
 
 
-def common(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
-
-
 def counted(number: int, noun: str) -> str:
     """``1 step``, ``2 steps``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -354,6 +348,21 @@ def emit(words: str) -> None:
     sys.stdout.flush()
 
 
+def say(words: str) -> None:
+    """Write sentences to standard output, at a terminal broken between words; the last without
+    its end of line."""
+    emit(_broken(words, columns()) + "\n")
+
+
+def _broken(words: str, width: int) -> str:
+    """Clean lines, each in lines of ``width`` cells (0: any) that stand as far in as it does."""
+    return "\n".join(
+        part
+        for line in words.split("\n")
+        for part in wrapped(line, width, hang=len(line) - len(line.lstrip(" ")))
+    )
+
+
 def emit_json(value: object) -> None:
     """One JSON document, on a line of its own."""
     from podium import wire
@@ -369,14 +378,14 @@ end_line: Callable[[], None] | None = None
 
 
 def tell(words: str) -> None:
-    """A word to the person on standard error, at a terminal on a line of its own; nothing where
-    that takes none."""
+    """A word to the person on standard error, at a terminal on lines of its own, broken between
+    words; nothing where that takes none."""
     if put_away is not None:
         put_away()
     if end_line is not None and is_terminal(sys.stderr):
         end_line()
     try:
-        sys.stderr.write(words + "\n")
+        sys.stderr.write(_broken(words, columns(sys.stderr)) + "\n")
         sys.stderr.flush()
     except OSError:
         let_go(2)
@@ -388,9 +397,3 @@ def let_go(descriptor: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
-
-
-def goes_on(line: str) -> bool:
-    """Whether a typed line goes on with the next: it ends in a backslash that is not itself marked
-    by one."""
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1

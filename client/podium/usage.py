@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 
 from podium import __version__, text
@@ -10,10 +9,11 @@ from podium.arguments import name_of
 from podium.commands import COMMANDS, FIRST_DAY, GROUPS
 from podium.commands_table import Argument, Command
 
-EXIT_CODES = """\
-Exit codes: 0 done, 1 error, 2 usage, 3 stopped by a limit, 4 a person is needed, 5 the session
-or working tree is held, 6 the daemon is not running, 130 cancelled, or following ended.
-"""
+EXIT_CODES = (
+    "Exit codes: 0 done, 1 error, 2 usage, 3 stopped by a limit, 4 a person is needed, 5 the "
+    "session or working tree is held, 6 the daemon is not running, 130 cancelled, or following "
+    "ended."
+)
 
 _WIDEST, _NARROWEST = 100, 40
 _MEANING_AT = 24
@@ -26,9 +26,12 @@ def overview() -> str:
     """The help of ``podium`` itself: what the first day needs."""
     first = [next(one for one in COMMANDS if one.path == path) for path in FIRST_DAY]
     return (
-        f"{_begin()} The first day:\n\n{_listed(first)}\n"
-        "'podium --help --all' lists every command, 'podium COMMAND --help' tells more about "
-        f"one.\n\n{EXIT_CODES}"
+        f"{_begin(' The first day:')}\n{_listed(first)}\n"
+        + _folded(
+            "'podium --help --all' lists every command, "
+            "'podium COMMAND --help' tells more about one."
+        )
+        + f"\n{_folded(EXIT_CODES)}"
     )
 
 
@@ -39,20 +42,29 @@ def everything() -> str:
         for name, commands in GROUPS
     ]
     return (
-        f"{_begin()}\n\n{''.join(groups)}'podium --version' prints the version, "
-        f"'podium COMMAND --help' tells more about a command.\n\n{EXIT_CODES}"
+        f"{_begin()}\n{''.join(groups)}"
+        + _folded(
+            "'podium --version' prints the version, "
+            "'podium COMMAND --help' tells more about a command."
+        )
+        + f"\n{_folded(EXIT_CODES)}"
     )
 
 
-def _begin() -> str:
-    return (
-        f"usage: podium COMMAND ...\n\nPodium {__version__} conducts coding agents on this machine."
-    )
+def _begin(more: str = "") -> str:
+    said = f"Podium {__version__} conducts coding agents on this machine.{more}"
+    return f"usage: podium COMMAND ...\n\n{_folded(said)}"
 
 
 def _listed(commands: list[Command]) -> str:
-    width = max(len(" ".join(command.path)) for command in commands)
-    return "".join(f"  {' '.join(one.path):<{width}}  {one.summary}\n" for one in commands)
+    """A line a command; only at a terminal is one broken, for a pipe may look for its words."""
+    column = max(len(" ".join(command.path)) for command in commands) + 4
+    width, lines = min(text.columns(), _WIDEST), []
+    for one in commands:
+        name = f"  {' '.join(one.path)}"
+        first, *more = text.wrapped(" " * column + one.summary, width, column)
+        lines += [f"{name}{first[len(name) :]}", *more]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def of_command(command: Command) -> str:
@@ -60,7 +72,7 @@ def of_command(command: Command) -> str:
     below = [one for one in COMMANDS if one.path[:-1] == command.path]
     placed = [one for one in command.arguments if not one.is_option]
     options = [one for one in command.arguments if one.is_option]
-    parts = [_usage(command, placed, options, below), _folded(command.description, "")]
+    parts = [_usage(command, placed, options, below), _folded(command.description)]
     if below:
         rows = ((one.path[-1], one.summary) for one in below)
         parts.append(f"commands:\n{_meanings(rows)}")
@@ -105,22 +117,20 @@ def _named(option: Argument) -> str:
 
 
 def _meanings(rows: Iterable[tuple[str, str]]) -> str:
-    lines = []
+    lines, column = [], min(_MEANING_AT, _width() // 2)
     for name, meaning in rows:
         first = f"  {name}"
-        indent = " " * _MEANING_AT
-        folded = _folded(meaning, indent)
-        if len(first) + 2 > _MEANING_AT:
+        folded = _folded(meaning, " " * column)
+        if len(first) + 2 > column:
             lines.append(f"{first}\n{folded}")
         else:
-            lines.append(f"{first:<{_MEANING_AT}}{folded[_MEANING_AT:]}")
+            lines.append(f"{first:<{column}}{folded[column:]}")
     return "".join(lines)
 
 
-def _folded(words: str, indent: str) -> str:
-    lines = textwrap.wrap(
-        words, _width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+def _folded(words: str, indent: str = "") -> str:
+    """A paragraph in lines that end between words; a command in quotes stays in one piece."""
+    lines = text.wrapped(indent + words, _width(), len(indent))
     return "".join(f"{line}\n" for line in lines)
 
 

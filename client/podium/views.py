@@ -119,7 +119,7 @@ def runs(
     elif not answer:
         none = "No active runs ('podium runs --all' shows ended ones)."
         older = f"No run began before {before}."
-        text.emit(f"{older if before else 'No runs yet.' if listed else none}\n")
+        text.say(f"{older if before else 'No runs yet.' if listed else none}")
     else:
         text.emit(text.table(RUN_HEADINGS, map(run_row, answer), text.columns()))
         if listed and len(answer) == wanted:
@@ -207,7 +207,7 @@ def questions(json: bool) -> int:
         return 0
     talks = waiting_talks(call("daemon.status"))
     if not (answer or talks):
-        text.emit("No open questions.\n")
+        text.say("No open questions.")
     if answer:
         headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS")
         width = text.columns()
@@ -215,7 +215,7 @@ def questions(json: bool) -> int:
         lines = [heading] if heading else []
         for question, row in zip(answer, rows, strict=True):
             lines += [row, *(part for line in _asked(question) for part in _fitted(line, width))]
-        text.emit("\n".join(lines) + "\n")
+        text.say("\n".join(lines))
     _tell_talks(talks)
     return 0
 
@@ -231,7 +231,7 @@ def waiting_talks(status: Json) -> list[str]:
 
 def _tell_talks(lines: list[str]) -> None:
     for line in lines:
-        text.emit("\n".join(text.wrapped(line, text.columns(), hang=4)) + "\n")
+        text.say("\n".join(text.wrapped(line, text.columns(), hang=4)))
 
 
 def _question_row(question: Json) -> tuple[str, ...]:
@@ -267,7 +267,7 @@ def locks(json: bool) -> int:
     if json:
         text.emit_json(answer)
     elif not answer:
-        text.emit("Nothing is held.\n")
+        text.say("Nothing is held.")
     else:
         text.emit(
             text.table(("HELD", "BY", "SINCE", "WHAT"), map(_lock_row, answer), text.columns())

@@ -94,7 +94,7 @@ def _doctor(options: argparse.Namespace) -> int:
         return _emit(unready(os.environ, Path.home(), options.config))
     checks = examine(os.environ, Path.home(), options.config)
     colours = report.wants_colours(os.environ)
-    words = report.text(checks, colours=colours, whole=options.all)
+    words = report.text(checks, colours=colours, whole=options.all, columns=report.columns())
     code = _emit(json.dumps(report.document(checks)) if options.json else words.rstrip("\n"))
     return code or int(report.is_broken(checks))
 

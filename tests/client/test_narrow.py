@@ -5,7 +5,7 @@ import pytest
 from podium import flow, text
 from tests.client import stories
 from tests.client.conversations import row
-from tests.client.fake_daemon import RUN_ID, FakeDaemon
+from tests.client.fake_daemon import RUN_ID, FakeDaemon, Json, Refused
 from tests.client.stories import RECIPE
 from tests.client.terminal import Terminal
 from tests.client.test_views import STATUS
@@ -69,3 +69,46 @@ def test_at_forty_columns_a_row_is_a_block_that_says_all(kitchen: FakeDaemon) ->
     assert [line.split()[0] for line in lines[:3]] == ["RUN", "NAME", "STATUS"]
     assert lines[0].split()[1] == RUN_ID[:8]
     assert "pots/" * 9 in "".join(line.strip() for line in lines)
+
+
+SENTENCES: list[tuple[list[str], int]] = [
+    (["--help"], 0),
+    (["--help", "--all"], 0),
+    (["worktree", "merge", "--help"], 0),
+    (["up"], 0),
+    (["orchestration"], 0),
+    (["worktree", "list"], 0),
+    (["runs", "show", "no-such-run"], 1),
+    (["runs", "export", "no-such-run"], 1),
+    (["orchestrate"], 2),
+    (["steer"], 2),
+]
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize(("command", "code"), SENTENCES, ids=str)
+def test_no_word_of_a_sentence_is_broken_by_the_terminal(
+    kitchen: FakeDaemon, command: list[str], code: int, columns: int
+) -> None:
+    def refuse(params: Json) -> Json:
+        raise Refused(-32002, f"There is no run '{params['run_id']}': it may be forgotten by now.")
+
+    kitchen.answers |= {"runs.get": refuse, "orchestration.get": {"enabled": True}}
+    kitchen.answers["worktrees.list"] = []
+    with Terminal(kitchen, *command, columns=0) as terminal:
+        assert terminal.end() == code
+        words = set(terminal.screen.split())
+    with Terminal(kitchen, *command, columns=columns) as terminal:
+        assert terminal.end() == code
+        lines = terminal.screen.replace("\r\n", "\n").splitlines()
+    assert max(map(text.cells, lines)) <= columns
+    assert {word for line in lines for word in line.split()} <= words
+
+
+def test_a_command_to_be_copied_stays_in_one_piece(kitchen: FakeDaemon) -> None:
+    kitchen.answers["worktrees.list"] = []
+    assert shown(kitchen, ["worktree", "list"], 40) == [
+        "No worktrees:",
+        "'podium run RECIPE --worktree' makes",
+        "one.",
+    ]

@@ -35,6 +35,25 @@ def test_what_is_well_is_counted_and_not_listed_unless_it_is_asked_for() -> None
     )
 
 
+def test_at_a_terminal_lines_end_between_words() -> None:
+    found = [
+        warn("user", "all of it is open", "look into /a/directory/whose-name-is-longer-than/lines"),
+        ok("git", ""),
+    ]
+    assert text(found, colours=False, whole=True, columns=40) == (
+        "warn    user\n"
+        "    all of it is open. Fix: look into\n"
+        "    /a/directory/whose-name-is-longer-than/lines\n"
+        "ok      git\n"
+        "2 checks: 0 broken, 1 to look at, 1\n"
+        "well. Nothing was changed.\n"
+    )
+    assert text(found[:1], colours=True, whole=False, columns=72).splitlines()[:2] == [
+        "\x1b[33mwarn  \x1b[0m  user  all of it is open. Fix: look into",
+        "              /a/directory/whose-name-is-longer-than/lines",
+    ]
+
+
 def test_a_fix_that_is_a_command_is_not_announced_twice() -> None:
     found = [warn("voice", "no model", "Run: podium voice install base")]
     line = text(found, colours=False, whole=False)

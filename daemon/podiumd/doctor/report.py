@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -13,6 +15,10 @@ from podiumd.redaction import escape
 State = Literal["ok", "warn", "broken"]
 
 _COLOURS: Final[dict[State, str]] = {"ok": "32", "warn": "33", "broken": "31"}
+
+
+NARROW: Final = 70
+"""Columns of a terminal below which what a check found stands below its name."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -47,21 +53,44 @@ def is_broken(checks: Sequence[Check]) -> bool:
     return any(one.state == "broken" for one in checks)
 
 
-def text(checks: Sequence[Check], *, colours: bool, whole: bool) -> str:
+def text(checks: Sequence[Check], *, colours: bool, whole: bool, columns: int = 0) -> str:
     """One line a check that is not well, with its fix, and a last line that sums all up; with
-    ``whole`` a line for the others too."""
+    ``whole`` a line for the others too. At a terminal of so many ``columns`` (0: any) lines end
+    between words."""
     shown = [one for one in checks if whole or one.state != "ok"]
     width = max((len(one.check) for one in shown), default=0)
-    lines = [_line(one, width, colours=colours) for one in shown]
-    return "\n".join([*lines, _sum(checks, whole=whole)]) + "\n"
+    lines = []
+    for one in shown:
+        first, *more = _lines(one, width, columns)
+        if colours:
+            first = f"\x1b[{_COLOURS[one.state]}m{first[:6]}\x1b[0m{first[6:]}"
+        lines += [first, *more]
+    return "\n".join([*lines, *_wrapped(_sum(checks, whole=whole), columns)]) + "\n"
 
 
-def _line(one: Check, width: int, *, colours: bool) -> str:
-    state = f"{one.state:<6}"
-    if colours:
-        state = f"\x1b[{_COLOURS[one.state]}m{state}\x1b[0m"
+def _lines(one: Check, width: int, columns: int) -> list[str]:
+    """How a check is and what it is called, and beside or below it what it found."""
+    head = f"{one.state:<6}  {one.check:<{width}}  "
     fix = f". Fix: {one.fix.removeprefix('Run: ')}" if one.fix else ""
-    return f"{state}  {one.check:<{width}}  {escape(one.message + fix)}"
+    words = escape(one.message + fix)
+    if columns and columns < NARROW:
+        return [head.rstrip(), *_wrapped(words, columns, "    ")]
+    first, *more = _wrapped(words, columns, " " * len(head)) or [head]
+    return [head + first[len(head) :], *more]
+
+
+def _wrapped(words: str, columns: int, indent: str = "") -> list[str]:
+    """Words in lines; a word that is longer than a line stays whole: it may be copied."""
+    if not columns:
+        return [indent + words]
+    return textwrap.wrap(
+        words,
+        columns,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _sum(checks: Sequence[Check], *, whole: bool) -> str:
@@ -83,3 +112,11 @@ def document(checks: Sequence[Check]) -> dict[str, Any]:
 def wants_colours(environ: Mapping[str, str]) -> bool:
     """Whether standard output is a terminal that colours are wanted on."""
     return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def columns() -> int:
+    """The width of the terminal that standard output is; 0 where it is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except OSError:
+        return 0
