@@ -11,6 +11,9 @@ Json = dict[str, Any]
 RESULT_LINES = 4
 """Shown of what a tool gives back at once."""
 
+NOTICE_CELLS = 1000
+"""At most of a notice: a person has to read it whole, so it takes as many lines as it needs."""
+
 ASSUMED_CELLS = 100
 """What is cut is cut to this where no terminal is."""
 

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from podium import phase_words, text
-from podium.activity import Activity, brief
+from podium.activity import NOTICE_CELLS, Activity, brief
 from podium.narrate import end_line
 from podium.phase import Carried, of_phase, say_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, heading, listed
@@ -60,7 +60,7 @@ class AnswerView:
     def tick(self) -> None:
         """Show how to answer what is open, and how long it has been going on."""
         for question in self._unhinted.values():
-            self._aside(f"  answer with: {answer_command(question)}")
+            self._aside(f"  it waits; answer with: {answer_command(question)}")
         self._unhinted.clear()
         if self._aside_here:
             took = text.duration(int(time.monotonic() - self._began))
@@ -81,9 +81,10 @@ class AnswerView:
         self._activity.output(data)
         if data.get("kind") == "text":
             self._answer(self._words.add(data))
-        elif data.get("kind") in ("tool", "status") and not phase_words.is_told(data):
-            mark = "⚙" if data["kind"] == "tool" else "…"
-            self._aside(f"{mark} {brief(data.get('delta'), self._screen.columns, margin=2)}")
+        elif data.get("kind") == "status" and not phase_words.is_told(data):
+            self._aside(f"… {text.fold(data.get('delta'), NOTICE_CELLS)}")
+        elif data.get("kind") == "tool" and not phase_words.is_told(data):
+            self._aside(f"⚙ {brief(data.get('delta'), self._screen.columns, margin=2)}")
 
     def _rest(self, data: Json) -> None:
         missing, late = self._words.missing(data)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from podium import text
-from podium.activity import Activity, brief, result_lines
+from podium.activity import NOTICE_CELLS, Activity, brief, result_lines
 from podium.errors import ERROR
 from podium.follow import exit_code
 from podium.narrate import ANSWERED_BY, PAUSES, TAIL_LINES, closed_words, end_words, mark
@@ -114,7 +114,7 @@ class TurnView:
             for line in result_lines(self._activity.untold(str(delta or "")), self._columns):
                 self._out.note(line)
         elif kind == "status":
-            self._out.note(f"… {self._out.brief(delta)}")
+            self._out.note(f"… {text.fold(delta, NOTICE_CELLS)}")
 
     @property
     def _columns(self) -> int:

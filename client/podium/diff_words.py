@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from podium import text
 
 TYPE_CHECKING = False
@@ -78,6 +80,8 @@ def worktree_notes(run: Json) -> list[str]:
     if not tree:
         return []
     where, branch = text.fold(tree.get("directory")), text.fold(tree.get("branch"))
+    if not os.path.isdir(str(tree.get("directory"))):
+        return [f"its worktree is gone from {where}; its branch was {branch}"]
     stays = f"its worktree stays: {where}, branch {branch}"
     head = (run.get("left") or {}).get("head")
     if head and head == run.get("base"):

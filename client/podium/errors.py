@@ -34,6 +34,9 @@ LISTED_BY = {
 }
 """The commands that list what was not found."""
 
+NAMED_BY = {"run_id": "run", "session_id": "session", "question_id": "question"}
+"""What is named by a parameter that takes an id."""
+
 PROTOCOL_PREFIXES = ("Invalid params: ", "Invalid request: ", "Parse error: ")
 """What the daemon's words for programs begin with; people can do without."""
 
@@ -106,8 +109,8 @@ class Refusal(Failure):
     @property
     def sentence(self) -> str:
         """The daemon's words without what is meant for programs, and what to do."""
-        if held := self._held():
-            return held
+        if said := self._held() or self._misnamed():
+            return said
         said = self.message.strip()
         for prefix in PROTOCOL_PREFIXES:
             said = said.removeprefix(prefix)
@@ -149,12 +152,27 @@ class Refusal(Failure):
         else_where = "" if session else ", or '--worktree' for a checkout of the run's own"
         return f"{held} is held by {by}: try again when it is done, or '{follow}'{else_where}."
 
+    def _misnamed(self) -> str:
+        """What was given in place of an id; empty where nothing was."""
+        kind = NAMED_BY.get(str(self.data.get("parameter")), "")
+        given = self.message.rpartition(", got ")[2].rstrip(".")
+        if self.code != INVALID_PARAMETER or not kind or given == self.message.rstrip("."):
+            return ""
+        return (
+            f"{given} names no {kind}: its id or the beginning of it does, which is letters, "
+            f"digits, '-' and '_'. {_lists(kind)}"
+        )
+
     def _where_to_look(self) -> str:
-        command = LISTED_BY.get(str(self.data.get("kind"))) if self.code == NOT_FOUND else None
-        return f"'{command}' lists what there is." if command else ""
+        return _lists(str(self.data.get("kind"))) if self.code == NOT_FOUND else ""
 
     def _findings(self) -> list[str]:
         return [str(finding.get("message")) for finding in self.data.get("findings") or []]
+
+
+def _lists(kind: str) -> str:
+    command = LISTED_BY.get(kind)
+    return f"'{command}' lists what there is." if command else ""
 
 
 def stopped(words: str) -> str:

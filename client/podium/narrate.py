@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from podium import phase_words, text
-from podium.activity import Activity, brief, result_lines
+from podium.activity import NOTICE_CELLS, Activity, brief, result_lines
 from podium.beginnings import again_command, again_label, first_line, first_note
 from podium.diff_words import end_notes
 from podium.phase import say_command, waits_for_words
@@ -123,7 +124,9 @@ class Narrator:
     def tick(self) -> None:
         """Show how to answer what is open, how long it has been going on and what it has cost."""
         for question in self._unhinted.values():
-            self._note(f"  answer with: {answer_command(question)}", "yellow")
+            self._note(f"  it waits; answer with: {answer_command(question)}", "yellow")
+            if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
+                text.tell(f"podium: It waits for you: {answer_command(question)}")
         self._unhinted.clear()
         if self._started is not None:
             elapsed = text.duration(max(0, int(time.time() - self._started)))
@@ -223,7 +226,7 @@ class Narrator:
             for line in result_lines(said, self._screen.columns):
                 self._note(line)
         elif kind == "status":
-            self._note(f"… {self._brief(data.get('delta'))}")
+            self._note(f"… {text.fold(data.get('delta'), NOTICE_CELLS)}")
 
     def _stream(self, words: str) -> None:
         if self._screen.draws:

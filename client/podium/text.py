@@ -356,11 +356,14 @@ def say(words: str) -> None:
 
 def _broken(words: str, width: int) -> str:
     """Clean lines, each in lines of ``width`` cells (0: any) that stand as far in as it does."""
-    return "\n".join(
-        part
-        for line in words.split("\n")
-        for part in wrapped(line, width, hang=len(line) - len(line.lstrip(" ")))
-    )
+    if not width:
+        return words
+    from podium import flow
+
+    lines = words.split("\n")
+    margins = [len(line) - len(line.lstrip(" ")) for line in lines]
+    broken = [flow.wrapped(line, width, hang) for line, hang in zip(lines, margins, strict=True)]
+    return "\n".join(part for parts in broken for part in parts)
 
 
 def emit_json(value: object) -> None:

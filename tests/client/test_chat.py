@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.client import stories
-from tests.client.chats import COME_BACK, CONFIGURATION, Chatty, at_terminal, turn
+from tests.client.chats import (
+    COME_BACK,
+    CONFIGURATION,
+    Chatty,
+    at_narrow_terminal,
+    at_terminal,
+    turn,
+)
 from tests.client.fake_daemon import SESSION_ID, FakeDaemon, Refused
 
 
@@ -232,6 +239,18 @@ def test_ctrl_d_while_the_agent_works_leaves_once_it_is_done(
         terminal.expect(COME_BACK)
 
         assert terminal.end() == 0
+
+
+def test_a_notice_is_told_whole_at_forty_columns(daemon: FakeDaemon, tmp_path: Path) -> None:
+    notice = "Podium runs as root: what an agent runs has all rights of this machine, but for some."
+    Chatty(daemon, turn()[:1])
+    with at_narrow_terminal(daemon, tmp_path) as terminal:
+        terminal.say("go")
+        daemon.wait_for("runs.events")
+        daemon.publish(stories.said(notice, kind="status"), *turn("Done.")[1:])
+        terminal.expect("Done.")
+        terminal.leave()
+    assert notice in " ".join(terminal.screen.split())
 
 
 def test_tools_files_and_the_commit_are_told(daemon: FakeDaemon, tmp_path: Path) -> None:

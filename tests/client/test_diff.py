@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,11 +80,14 @@ def test_why_it_cannot_be_told_is_one_sentence(daemon: FakeDaemon) -> None:
 
 @pytest.mark.parametrize(("head", "merged"), [("c0ffee", False), ("decade", True), (None, True)])
 def test_only_a_worktree_with_commits_of_its_own_is_offered_for_merging(
-    head: str | None, merged: bool
+    head: str | None, merged: bool, tmp_path: Path
 ) -> None:
     """Where what it left is not known, it may have some."""
-    tree = {"directory": "/x", "branch": "podium/x"}
+    tree = {"directory": str(tmp_path), "branch": "podium/x"}
     run = {"run_id": RUN_ID, "worktree": tree, "base": "c0ffee", "left": {"head": head}}
     stays, then = worktree_notes(run)
-    assert stays == "its worktree stays: /x, branch podium/x"
+    assert stays == f"its worktree stays: {tmp_path}, branch podium/x"
     assert ("worktree merge" in then) is merged and "worktree remove" in then
+    tree["directory"] += "/removed"
+    (gone,) = worktree_notes(run)
+    assert gone == f"its worktree is gone from {tmp_path}/removed; its branch was podium/x"

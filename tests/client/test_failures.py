@@ -132,6 +132,16 @@ def test_a_refusal_is_the_daemons_own_sentence_on_one_line(daemon: FakeDaemon) -
             2,
         ),
         (-32602, "'x' is no answer.", {"parameter": "answer"}, "'x' is no answer.", 1),
+        (
+            -32602,
+            "Parameter 'run_id': expected an id or its beginning: letters, digits, got ''.",
+            {"parameter": "run_id"},
+            (
+                "'' names no run: its id or the beginning of it does, which is letters, digits, "
+                "'-' and '_'. 'podium runs --all' lists what there is."
+            ),
+            1,
+        ),
         (-32005, "No agent", {"fix": "Install it"}, "No agent. Install it.", 1),
         (-32005, "No agent: install it.", {"fix": "install it."}, "No agent: install it.", 1),
         (

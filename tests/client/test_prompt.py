@@ -185,7 +185,7 @@ def test_a_prompt_to_a_conversation_streams_what_comes_of_it_until_it_is_the_per
         "? ask: Who is it for?",
         "    nurses  Nurses: on the ward",
         "    kin     Relatives: at home",
-        f"answer with: podium answer {QUESTION_ID} nurses[,kin]|TEXT",
+        f"it waits; answer with: podium answer {QUESTION_ID} nurses[,kin]|TEXT",
     ]
     assert done.returncode == 0
 

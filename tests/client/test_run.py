@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,18 +77,20 @@ def test_the_end_decides_exit_code_sign_and_the_command_to_run_it_again(
     assert lines[-2:] == ([last, again] if kind != "completed" else [lines[-2], last])
 
 
-def test_the_end_of_a_run_in_a_worktree_says_where_its_work_is(daemon: FakeDaemon) -> None:
+def test_the_end_of_a_run_in_a_worktree_says_where_its_work_is(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
     end = ended(2)
     end["data"]["run"]["worktree"] = {
         "repository": "/r",
-        "directory": "/w/1a",
+        "directory": str(tmp_path),
         "branch": "podium/1a",
     }
     recipe_daemon(daemon, started(), end)
 
     lines = podium(daemon, "run", "fix-it", "--worktree").stdout.splitlines()
 
-    assert "/w/1a, branch podium/1a" in lines[-4] and "worktree merge 1a2b3c4d;" in lines[-3]
+    assert f"{tmp_path}, branch podium/1a" in lines[-4] and "worktree merge 1a2b3c4d;" in lines[-3]
     assert lines[-1].startswith("✓ ")
 
 
@@ -222,7 +225,7 @@ def test_without_a_terminal_a_question_is_printed_and_the_run_waits(
     call = [f"    {line}" for line in stories.CALL]
     assert lines[-5].endswith("? approval: May the agent use Bash?")
     assert lines[-4:-1] == call
-    assert lines[-1].endswith(f"answer with: podium answer {QUESTION_ID} allow|deny")
+    assert lines[-1].endswith(f"it waits; answer with: podium answer {QUESTION_ID} allow|deny")
     assert client.returncode == 0
     if command == "run":
         assert daemon.params_of("runs.start")[0]["on_question"] == "wait"

@@ -1,11 +1,14 @@
 """The client at a terminal: questions, Ctrl-C, colours, the live line."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.client import stories
-from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, Refused
+from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, Refused, environment
 from tests.client.stories import QUESTION, ended, entered, event, recipe_daemon, said, started
-from tests.client.terminal import Terminal
+from tests.client.terminal import Shell, Terminal
 
 ASKED = event(3, "question.opened", question_id=QUESTION_ID, kind="gate", text="Commit?")
 CLOSED = event(
@@ -82,6 +85,22 @@ def test_what_was_typed_before_a_question_was_seen_is_no_answer_to_it(daemon: Fa
 
         assert terminal.end() == 0
     assert [sent["answer"] for sent in daemon.params_of("questions.answer")] == ["no"]
+
+
+def test_words_that_go_into_a_file_leave_the_person_a_word_that_it_waits(
+    daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    asking(daemon)
+    with Shell(environment(daemon.path)) as terminal:
+        terminal.type(f"{sys.executable} -m podium run fix-it > {tmp_path}/log\n")
+        daemon.wait_for("runs.events")
+        daemon.publish(ASKED)
+        terminal.expect(f"podium: It waits for you: podium answer {QUESTION_ID} TEXT")
+        daemon.publish(CLOSED, ended(5))
+        terminal.type("exit\n")
+        terminal.end()
+    told = (tmp_path / "log").read_text()
+    assert f"it waits; answer with: podium answer {QUESTION_ID} TEXT\n" in told
 
 
 def test_a_question_that_someone_else_answers_is_taken_back(daemon: FakeDaemon) -> None:

@@ -11,6 +11,7 @@ import trio
 from podiumd.runtime import run_tree
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
 from podiumd.tools import git
+from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -119,6 +120,22 @@ async def test_what_is_left_is_told_however_it_ends(
         assert run["left"]["paths"] == ["new.txt"], run["exit"]
         events = await daemon.types(run_id)
         assert events[-2:] == ["tree.seen", "run.ended"]
+
+
+async def test_a_cancel_waits_for_no_git_that_hangs(
+    machine: Machine, recipe: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: object) -> None:
+        await trio.sleep_forever()
+
+    async with running(machine) as daemon:
+        run_id, _ = await daemon.begun(recipe, working_directory=str(repository))
+        monkeypatch.setattr(run_tree, "LOOK_SECONDS", HANG_SECONDS)
+        monkeypatch.setattr(run_tree, "AWAITED_SECONDS", 0.0)
+        monkeypatch.setattr(git, "uncommitted", hang)
+        run = await daemon.service.cancel(run_id)
+        assert run["status"] == "ended" and "did not answer" in run["left"]["problem"]
+        monkeypatch.undo()
 
 
 async def test_many_files_are_named_in_part(

@@ -126,7 +126,9 @@ class RunActor:
                 and found.repository
             ):
                 # Decided once more it comes to the same, and has with it what the run leaves.
-                command = msgspec.structs.replace(command, parting=await look_in_time(self.state))
+                awaited = facts[-1].exit.class_ == "cancelled"
+                look = await look_in_time(self.state, awaited=awaited)
+                command = msgspec.structs.replace(command, parting=look)
                 facts = decide(self.state, command)
             if facts:
                 self.state = await store_facts(

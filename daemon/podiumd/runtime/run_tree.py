@@ -15,6 +15,9 @@ from podiumd.tools.passed_over import passed_over
 LOOK_SECONDS: Final = 10.0
 """How long a look that nothing depends on may hold up the beginning or the end of a run."""
 
+AWAITED_SECONDS: Final = 2.0
+"""How long it may hold up a cancel, whose caller waits."""
+
 
 async def tree_look(state: RunState) -> TreeLook:
     """Look at the working tree. Raises ``GitError``."""
@@ -38,10 +41,12 @@ async def tree_look(state: RunState) -> TreeLook:
     )
 
 
-async def look_in_time(state: RunState) -> TreeLook:
-    """The same; where git fails or takes too long, what is told is why."""
-    problem = f"git did not answer within {LOOK_SECONDS:g} s"
-    with trio.move_on_after(LOOK_SECONDS):
+async def look_in_time(state: RunState, *, awaited: bool = False) -> TreeLook:
+    """The same; where git fails or takes too long, what is told is why. ``awaited``: somebody
+    waits for no more than the answer."""
+    seconds = AWAITED_SECONDS if awaited else LOOK_SECONDS
+    problem = f"git did not answer within {seconds:g} s"
+    with trio.move_on_after(seconds):
         try:
             return await tree_look(state)
         except (git.GitError, OSError) as error:

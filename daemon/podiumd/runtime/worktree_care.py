@@ -197,7 +197,11 @@ class WorktreeCare:
             raise NotFound("worktree", run_id, words)
         plan = msgspec.convert(view["worktree"], Worktree)
         if not await trio.Path(plan.directory).is_dir():
-            words = f"The worktree of run {run_id[:8]} is gone: '{plan.directory}' is not there."
+            words = (
+                f"The worktree of run {run_id[:8]} is gone: '{plan.directory}' is not there. "
+                f"'podium diff {run_id[:8]}' tells what the run committed; its branch was "
+                f"{plan.branch}."
+            )
             raise NotFound("worktree", run_id, words)
         return run_id, plan
 
