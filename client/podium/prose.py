@@ -5,9 +5,10 @@ The word that a turn ends with (``{"outcome": "complete"}``) is kept back: it is
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from podium.outcome_line import is_report, parted
 
 LONGEST = 8192
 """Characters after which a block is cut, whole or not."""
@@ -80,7 +81,7 @@ class Blocks:
                 self._report.append(block)
                 continue
             told += self.not_reported()
-            words, report = (block.words, "") if block.code else _parted(block.words)
+            words, report = (block.words, "") if block.code else parted(block.words)
             told += [Block(words, block.code)] if block.code or words.strip() else []
             self._report = [Block(report)] if report else []
         return told
@@ -141,21 +142,3 @@ class Blocks:
             self._lines.append(self._line[:at])
             self._line = self._line[at:]
         return self._close()
-
-
-def is_report(words: str) -> bool:
-    """Whether this is how an agent says how its turn came out."""
-    try:
-        said: Any = json.loads(words)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(said, dict) and isinstance(said.get("outcome"), str)
-
-
-def _parted(words: str) -> tuple[str, str]:
-    """A block without the report that it ends with, and that; empty where there is none."""
-    lines = words.split("\n")
-    first = next((at for at in reversed(range(len(lines))) if lines[at][:1] in "{`"), None)
-    if first is None or not is_report("\n".join(lines[first:]).strip("`")):
-        return words, ""
-    return "\n".join(lines[:first]).rstrip(), "\n".join(lines[first:])

@@ -94,6 +94,8 @@ def test_words_that_take_too_long_to_shape_stand_as_they_are() -> None:
         ('{"outcome": "complete"}', ""),
         ('A\n{"outcome": "complete"}\nB\n{"outcome": "complete"}', 'A\n{"outcome": "complete"}\nB'),
         ('I say {"outcome": "complete"} here.', 'I say {"outcome": "complete"} here.'),
+        ('It is **done**: **{"outcome": "complete"}**.\n', "It is **done**:"),
+        ('Done. {"a": {"b": 1}, "outcome": "complete"}\nSo.', "Done.\nSo."),
         ('{"outcome": "other"}', '{"outcome": "other"}'),
         ('{"outcome": 1}\n"outcome"', '{"outcome": 1}\n"outcome"'),
         ("[" * 3 + '{"outcome": ' + "[" * 100_000, "[" * 3 + '{"outcome": ' + "[" * 100_000),

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.prose import LONGEST, Block, Blocks, is_report
+from podium.outcome_line import is_report
+from podium.prose import LONGEST, Block, Blocks
 
 REPORT = '{"outcome": "complete"}'
 
@@ -78,6 +79,7 @@ def test_a_block_without_an_end_is_cut(filler: str) -> None:
         f"\n```json\n{REPORT}\n```",
         f"\n```\n{REPORT}\n```\n",
         f"`{REPORT}`",
+        f"**{REPORT}**.",
         '{\n  "outcome": "other",\n  "otherDescription": "x"\n}',
     ],
 )
@@ -87,6 +89,15 @@ def test_the_outcome_that_ends_a_reply_is_kept_back(report: str) -> None:
     assert [*blocks.add(f"Done.\n{report}"), *blocks.end()] == [Block("Done.")]
     blocks.reported()
     assert blocks.not_reported() == []
+
+
+def test_the_outcome_at_the_end_of_the_last_line_is_kept_back() -> None:
+    blocks = Blocks()
+
+    found = [*blocks.add(f"So it is.\n\nIt is **done**: `{REPORT}`"), *blocks.end()]
+
+    assert [block.words for block in found] == ["So it is.", "It is **done**:"]
+    assert [block.words for block in blocks.not_reported()] == [f"`{REPORT}`"]
 
 
 def test_what_looks_like_the_outcome_and_is_not_the_last_word_is_told() -> None:
