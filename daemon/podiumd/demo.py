@@ -25,8 +25,8 @@ That was the scripted agent. With a real one, in a repository of your own:
     podium run {recipe}
 
 `podium chat` talks with Podium's own agent: it needs a model's key, or a model
-on your machine. The recipe needs Claude Code (`claude`) on your PATH, logged in;
-with `--agent native` it does not. This shows what will happen, and
+on your machine. The recipe needs Claude Code (`claude`) on your PATH, logged
+in; with `--agent native` it does not. This shows what will happen, and
 `podium --help` everything else:
 
     podium recipe show {recipe}
