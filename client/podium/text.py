@@ -356,11 +356,11 @@ def say(words: str) -> None:
 
 def _broken(words: str, width: int) -> str:
     """Clean lines, each in lines of ``width`` cells (0: any) that stand as far in as it does."""
-    if not width:
-        return words
-    from podium import flow
-
     lines = words.split("\n")
+    if not width or all(cells(line.expandtabs(4)) <= width for line in lines):
+        return words
+    from podium import flow  # knows colours; loaded only where there is something to break
+
     margins = [len(line) - len(line.lstrip(" ")) for line in lines]
     broken = [flow.wrapped(line, width, hang) for line, hang in zip(lines, margins, strict=True)]
     return "\n".join(part for parts in broken for part in parts)
