@@ -13,6 +13,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Awaitable, Callable, Iterable
+from functools import cache
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -244,8 +245,14 @@ def notification(method: str, params: Any) -> bytes:
     Raises TypeError or ValueError for what JSON cannot say.
     """
     if isinstance(params, Event):
-        params = params.written
+        return b"%b%b}\n" % (_opening(method), params.written)
     return _encode({"jsonrpc": "2.0", "method": method, "params": params}) + b"\n"
+
+
+@cache
+def _opening(method: str) -> bytes:
+    """A notification's line up to its parameters."""
+    return b'{"jsonrpc":"2.0","method":%b,"params":' % _encode(method)
 
 
 def error_line(code: int, message: str, data: dict[str, Any] | None = None) -> bytes:

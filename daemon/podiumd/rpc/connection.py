@@ -22,8 +22,9 @@ from podiumd.rpc.adapter import (
 from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.lines import LineSplitter, LineTooLong
-from podiumd.rpc.outbox import Outbox
-from podiumd.runtime.api import Json, Service, Subscription
+from podiumd.rpc.outbox import Outbox, Sender
+from podiumd.runtime.api import Immediate, Json, Service, Subscription
+from podiumd.runtime.bus import Burst
 from podiumd.runtime.errors import Overloaded, PodiumError
 
 S = TypeVar("S", bound=Subscription)
@@ -51,8 +52,10 @@ class Connection:
         info: DaemonInfo,
         limits: RpcLimits,
         followers: Callable[[], int],
+        sender: Sender,
     ) -> None:
-        """``followers`` tells how many connections of the server have feeds."""
+        """``followers`` tells how many connections of the server have feeds; ``sender`` sends for
+        all of them."""
         self._socket = sock
         self._adapter = adapter
         self._service = service
@@ -60,7 +63,7 @@ class Connection:
         self._limits = limits
         self._followers = followers
         self._splitter = LineSplitter(limits.line_bytes)
-        self._outbox = Outbox(sock, limits.outbox_bytes)
+        self._outbox = Outbox(sock, limits.outbox_bytes, sender)
         self._feeds: dict[trio.CancelScope, tuple[str, str]] = {}
         self._waiting = 0
         self._closing = False
@@ -286,7 +289,18 @@ class Connection:
                 del self._feeds[scope]
 
     async def _pass_on(self, subscription: Subscription, method: str) -> None:
-        """Send every event; a fault of the feed ends the connection."""
+        """Send every event; a fault of the feed ends the connection.
+
+        What can be told at once is sent by whoever tells it, as long as the client keeps up: then
+        no task wakes for it.
+        """
+
+        def take(burst: Burst) -> bool:
+            lines = None if self._feeds_over else burst.lines(method, notification)
+            return lines is not None and self._outbox.offer(lines)
+
+        if isinstance(subscription, Immediate):
+            subscription.hand_to(take)
         events = aiter(subscription)
         try:
             async for event in events:

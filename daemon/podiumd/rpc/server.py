@@ -16,6 +16,7 @@ from podiumd.rpc.connection import Connection
 from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.methods import METHODS
+from podiumd.rpc.outbox import Sender
 from podiumd.rpc.peer import peer_uid
 from podiumd.runtime.api import Service
 from podiumd.runtime.errors import Overloaded, Refused
@@ -43,6 +44,7 @@ class RpcServer:
         self._adapter: Adapter[RequestContext] = Adapter(
             METHODS, limits.batch_entries, limits.batch_bytes
         )
+        self._sender = Sender()
         self._connections: set[Connection] = set()
         self._accepting = trio.CancelScope()
         self._over = trio.Event()
@@ -69,6 +71,13 @@ class RpcServer:
 
     async def run(self) -> None:
         """Serve until stopped."""
+        async with trio.open_nursery() as sending:
+            sending.start_soon(self._sender.run)
+            await self._serve()
+            sending.cancel_scope.cancel()
+        self._over.set()
+
+    async def _serve(self) -> None:
         async with trio.open_nursery() as nursery:
             with self._accepting:
                 await self._accept(nursery)
@@ -76,7 +85,6 @@ class RpcServer:
             for connection in tuple(self._connections):
                 connection.drain({"turns": self._turns})
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
-        self._over.set()
 
     async def _accept(self, nursery: trio.Nursery) -> None:
         while True:
@@ -94,7 +102,13 @@ class RpcServer:
             sock.setblocking(False)
             if self._admit(sock):
                 connection = Connection(
-                    sock, self._adapter, self._service, self._info, self._limits, self._followers
+                    sock,
+                    self._adapter,
+                    self._service,
+                    self._info,
+                    self._limits,
+                    self._followers,
+                    self._sender,
                 )
                 self._connections.add(connection)
                 nursery.start_soon(self._supervise, connection, sock)

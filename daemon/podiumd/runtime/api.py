@@ -6,13 +6,14 @@ Results are plain JSON-able values in the shapes of the public contract (``run``
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from podiumd.core.spoken import Asked
+from podiumd.runtime.bus import Burst
 
 Json = dict[str, Any]
 
@@ -91,6 +92,20 @@ class Subscription(Protocol):
     about: str
 
     def __aiter__(self) -> AsyncIterator[Json]: ...
+
+
+@runtime_checkable
+class Immediate(Protocol):
+    """A feed that needs no task of its reader's to wake for what happens."""
+
+    def hand_to(self, take: Callable[[Burst], bool]) -> None:
+        """Call ``take``, from now on, with what happens while the iteration waits, at that moment;
+        the iteration goes on behind it.
+
+        What ``take`` does not take (it returns False) the iteration returns next. A fault of
+        ``take`` is raised by the iteration.
+        """
+        ...
 
 
 class SessionSubscription(Subscription, Protocol):

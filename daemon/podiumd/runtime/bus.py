@@ -1,4 +1,5 @@
-"""What happens, handed to everyone who follows, into bounded queues.
+"""What happens, handed to everyone who follows: as it stands to who waits for it and can take it,
+else into bounded queues.
 
 A queue that overflows is thrown away, and its follower told so: it goes on from the store.
 """
@@ -8,12 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 import trio
 
-from podiumd.runtime.events import Event, Heard
+from podiumd.runtime.events import RUN_ENDED, Event, Heard
 from podiumd.runtime.recent import OUTPUT, Recent
 from podiumd.store.records import StoredFact
 
@@ -38,29 +40,80 @@ class Output(msgspec.Struct, frozen=True):
         return str(self.event["type"])
 
 
+Item = Heard | Output
+
+
+class Wish(NamedTuple):
+    """What a follower is told: of one run or all, of some types or all; ``again``: also what a
+    daemon before this one may have told already."""
+
+    run_id: str | None = None
+    types: frozenset[str] | None = None
+    again: bool = False
+
+    def of(self, items: Sequence[Item]) -> Sequence[Item]:
+        """Those of the items that are wanted, in their order."""
+        return [item for item in items if self._has(item)]
+
+    def _has(self, item: Item) -> bool:
+        return (
+            (self.run_id is None or item.run_id == self.run_id)
+            and (self.types is None or item.type in self.types)
+            and (self.again or not (isinstance(item, Output) and item.again))
+        )
+
+
+class Burst:
+    """What happened together and the same followers are told: its lines are put together once."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+        self.facts = [item.fact for item in items if isinstance(item, Heard)]
+        self.outputs = [item for item in items if isinstance(item, Output)]
+        self._lines: dict[str, bytes | None] = {}
+
+    def lines(self, method: str, write: Callable[[str, Event], bytes]) -> bytes | None:
+        """All events as ``write`` makes a line of one; ``None``: one has to be read for first."""
+        if method not in self._lines:
+            self._lines[method] = self._written(method, write)
+        return self._lines[method]
+
+    def _written(self, method: str, write: Callable[[str, Event], bytes]) -> bytes | None:
+        lines = []
+        for item in self.items:
+            event = item.event if isinstance(item, Output) else item.at_once()
+            if event is None:
+                return None
+            lines.append(write(method, event))
+        return b"".join(lines)
+
+
 class Follower:
     """One follower's bounded queue.
 
     ``lagged``: it is to go on from the store. ``missed``: something transient may have been lost.
     """
 
-    def __init__(self, wants: Callable[[Heard | Output], bool]) -> None:
-        self.wants = wants
-        self.queue: deque[Heard | Output] = deque()
+    def __init__(self) -> None:
+        self.queue: deque[Item] = deque()
         self.lagged = False
         self.missed = False
         self.closed = False
         self._wake = trio.Event()
+        self._take: Callable[[Burst], bool] | None = None
 
-    def put(self, item: Heard | Output) -> None:
-        if not self.wants(item):
-            return
-        if len(self.queue) >= QUEUE_EVENTS:
+    def put(self, burst: Burst) -> None:
+        """Hand over what happened if it waits for it with nothing else to do, else queue it."""
+        if self._take is not None:
+            if self._take(burst):
+                return
+            self._take = None  # it goes on in its task
+        if len(self.queue) + len(burst.items) > QUEUE_EVENTS:
             self.queue.clear()
             self.lagged = self.missed = True
         if not self.lagged:
-            self.queue.append(item)
-        elif isinstance(item, Output):
+            self.queue.extend(burst.items)
+        elif burst.outputs:
             self.missed = True
         self._wake.set()
 
@@ -68,8 +121,14 @@ class Follower:
         self.closed = True
         self._wake.set()
 
-    async def wait(self) -> None:
-        await self._wake.wait()
+    async def wait(self, take: Callable[[Burst], bool] | None) -> None:
+        """Wait, with an empty queue, until there is something to do. What happens meanwhile is
+        offered to ``take``, and queued only when that does not take it (returns False)."""
+        self._take = take
+        try:
+            await self._wake.wait()
+        finally:
+            self._take = None
         self._wake = trio.Event()
 
 
@@ -79,38 +138,49 @@ class Bus:
 
     def __init__(self) -> None:
         self.recent = Recent()
-        self._followers: set[Follower] = set()
+        self._followers: dict[Wish, set[Follower]] = {}
 
     @property
     def longest_queue(self) -> int:
         """Events that wait for the slowest follower."""
-        return max((len(follower.queue) for follower in self._followers), default=0)
+        return max((len(follower.queue) for follower in self._all()), default=0)
 
     def publish(self, stored: Sequence[StoredFact]) -> None:
         """Called by the store when facts are durable, in the order of ``pos``."""
         for fact in stored:
-            self.recent.stored(fact.run_id, fact.seq, last=fact.type == "run.ended")
-            heard = Heard(fact)
-            for follower in self._followers:
-                follower.put(heard)
+            self.recent.stored(fact.run_id, fact.seq, last=fact.type == RUN_ENDED)
+        self._tell([Heard(fact) for fact in stored])
 
     def publish_transient(self, run_id: str, event: Json, *, again: bool = False) -> None:
         kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
         number = self.recent.keep(run_id, event, again=again).number if kept else 0
-        item = Output(run_id, Event(event), number, again)
-        for follower in self._followers:
-            follower.put(item)
+        self._tell([Output(run_id, Event(event), number, again)])
+
+    def _tell(self, items: Sequence[Item]) -> None:
+        runs = {item.run_id for item in items}
+        for wish, followers in self._followers.items():
+            if wish.run_id is None or wish.run_id in runs:
+                burst = Burst(wish.of(items))
+                if burst.items:
+                    for follower in followers:
+                        follower.put(burst)
+
+    def _all(self) -> Iterator[Follower]:
+        return chain.from_iterable(self._followers.values())
 
     @contextmanager
-    def follow(self, wants: Callable[[Heard | Output], bool]) -> Iterator[Follower]:
-        follower = Follower(wants)
-        self._followers.add(follower)
+    def follow(self, wish: Wish) -> Iterator[Follower]:
+        follower = Follower()
+        followers = self._followers.setdefault(wish, set())
+        followers.add(follower)
         try:
             yield follower
         finally:
-            self._followers.discard(follower)
+            followers.discard(follower)
+            if not followers:
+                del self._followers[wish]
 
     def close(self) -> None:
         """The daemon stops: every feed comes to its end."""
-        for follower in self._followers:
+        for follower in self._all():
             follower.close()

@@ -15,6 +15,9 @@ from podiumd.store.records import StoredFact
 
 Json = dict[str, Any]
 
+RUN_ENDED = "run.ended"
+"""The type of the event that tells the run as it ended."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -22,15 +25,15 @@ class Event(dict[str, Any]):
     """An event that many are told: nobody changes it."""
 
     __slots__ = ("_written",)
-    _written: msgspec.Raw
+    _written: bytes
 
     @property
-    def written(self) -> msgspec.Raw:
+    def written(self) -> bytes:
         """The event as JSON. Raises TypeError or ValueError for what JSON cannot say."""
         try:
             return self._written
         except AttributeError:
-            self._written = msgspec.Raw(_encode(self))
+            self._written = _encode(self)
             return self._written
 
 
@@ -46,20 +49,24 @@ class Heard:
         self._event: Event | None = None
         self._making: trio.Lock | None = None
 
+    def at_once(self) -> Event | None:
+        """The public event, the same for all; ``None``: the run has to be read for it first."""
+        if self._event is None and self.type != RUN_ENDED:
+            self._event = _event(self.fact, views.event_data(f.decode(bytes(self.fact.data))))
+        return self._event
+
     async def event(self, store: Store) -> Event:
-        """The public event: the same for all."""
-        if self._event is not None:
-            return self._event
-        fact = f.decode(bytes(self.fact.data))
-        if not isinstance(fact, f.RunEnded):
-            self._event = _event(self.fact, views.event_data(fact))
-            return self._event
+        """The public event."""
+        event = self.at_once()
+        if event is not None:
+            return event
         self._making = self._making or trio.Lock()
         async with self._making:  # the others wait for the first, who reads the run
             if self._event is None:
                 row = await store.run(self.fact.run_id)
                 run = await summary(store, row) if row is not None else None
-                self._event = _event(self.fact, views.event_data(fact) | {"run": run})
+                data = views.event_data(f.decode(bytes(self.fact.data)))
+                self._event = _event(self.fact, data | {"run": run})
         return self._event
 
 

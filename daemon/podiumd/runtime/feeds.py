@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import trio
 
-from podiumd.runtime.bus import Follower, Output
-from podiumd.runtime.events import Heard
+from podiumd.runtime.bus import Burst, Follower, Item, Output
+from podiumd.runtime.events import RUN_ENDED, Heard
 from podiumd.runtime.recent import Recent
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
@@ -44,7 +44,11 @@ async def run_page(store: Store, run_id: str, after: int, limit: int) -> list[St
 
 
 class Feed(ABC):
-    """Events after ``start``. Iterate it: it ends when the daemon stops, or by itself."""
+    """Events after ``start``. Iterate it: it ends when the daemon stops, or by itself.
+
+    Whoever can take events at any moment is handed them by the bus (``hand_to``) while the
+    iteration waits: there is no task to wake for each of many followers.
+    """
 
     about = ""
 
@@ -68,10 +72,16 @@ class Feed(ABC):
         self._page: deque[StoredFact] = deque()
         self._since_pause = 0
         self._over = False
+        self._take: Callable[[Burst], bool] | None = None
+        self._fault: Exception | None = None
         follower.lagged |= behind  # what is stored already comes first
 
     def __aiter__(self) -> Self:
         return self
+
+    def hand_to(self, take: Callable[[Burst], bool]) -> None:
+        """See ``Immediate``."""
+        self._take = take
 
     async def __anext__(self) -> Json:
         event = None
@@ -88,6 +98,8 @@ class Feed(ABC):
     async def _advance(self) -> Json | None:
         """One step: the next event if there is one, else a look for more."""
         follower = self._follower
+        if self._fault is not None:
+            raise self._fault
         if self._snapshots:
             return self._snapshots.popleft()
         if self._page:
@@ -117,16 +129,39 @@ class Feed(ABC):
         elif follower.closed:
             self._over = True
         else:
-            await follower.wait()
+            await follower.wait(self._hand if self._take is not None else None)
             self._since_pause = 0
         return None
+
+    def _hand(self, burst: Burst) -> bool:
+        """Hand over what happened, if it can be told as it stands; whether it was.
+
+        While the iteration waits all of before is told; of a fact that was read from the store
+        before the bus told it the cursor knows. The last one never comes this way: the run has to
+        be read for it.
+        """
+        assert self._take is not None
+        facts = burst.facts
+        if facts and self._cursor(facts[0]) <= self._at:
+            return False
+        try:
+            if not self._take(burst):
+                return False
+        except Exception as fault:  # noqa: BLE001 - of this follower, not of who publishes
+            self._fault = fault
+            return False
+        if facts:
+            self._at = self._cursor(facts[-1])
+        for output in burst.outputs:
+            self._is_new(output)
+        return True
 
     async def _tell(self, heard: Heard) -> Json:
         self._at = self._cursor(heard.fact)
         self._over = self._is_last(heard.fact)
         return await heard.event(self._store)
 
-    def _earlier(self, item: StoredFact | Heard | Output | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Item | None) -> Json | None:
         """What was told before this item (``None``: before now) and is told here first."""
         return None
 
@@ -173,7 +208,7 @@ class RunFeed(Feed):
         self._again = again
         self._due: deque[Json] = deque()
 
-    def _earlier(self, item: StoredFact | Heard | Output | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Item | None) -> Json | None:
         if not self._due:
             fact = item.fact if isinstance(item, Heard) else item
             before = fact.seq if isinstance(fact, StoredFact) else None
@@ -201,7 +236,7 @@ class RunFeed(Feed):
         return stored.seq
 
     def _is_last(self, stored: StoredFact) -> bool:
-        return stored.type == "run.ended"
+        return stored.type == RUN_ENDED
 
 
 class GlobalFeed(Feed):

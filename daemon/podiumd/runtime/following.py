@@ -9,9 +9,9 @@ from functools import partial
 
 from podiumd.runtime import snapshots
 from podiumd.runtime.api import Json, Told
-from podiumd.runtime.bus import Output
+from podiumd.runtime.bus import Wish
 from podiumd.runtime.context import Context
-from podiumd.runtime.events import Heard, to_event
+from podiumd.runtime.events import to_event
 from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page
 from podiumd.runtime.runs import Runs
 
@@ -51,11 +51,7 @@ class Following:
         number ``told``; ``None``: what is said from now on. Entering raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         bus, again = self._context.bus, told is not None
-
-        def wants(item: Heard | Output) -> bool:
-            return item.run_id == run_id and (again or not _was_told(item))
-
-        with bus.follow(wants) as follower:
+        with bus.follow(Wish(run_id, again=again)) as follower:
             present = partial(self._snapshots, run_id)
             told = bus.recent.count if told is None else told
             store, recent = self._context.store, bus.recent
@@ -66,16 +62,9 @@ class Following:
         self, types: frozenset[str] | None, after: int | None
     ) -> AsyncIterator[GlobalFeed]:
         """Every event of the wanted types after a position, or from now on."""
-
-        def wanted(kind: str) -> bool:
-            return types is None or kind in types
-
-        def wants(item: Heard | Output) -> bool:
-            return wanted(item.type) and not _was_told(item)
-
-        with self._context.bus.follow(wants) as follower:
+        with self._context.bus.follow(Wish(types=types)) as follower:
             start = await self._context.store.last_pos() if after is None else after
-            present = self._snapshots if wanted(snapshots.TYPE) else list
+            present = self._snapshots if types is None or snapshots.TYPE in types else list
             behind = after is not None  # from now on: nothing transient is missed either
             yield GlobalFeed(self._context.store, follower, types, start, present, behind=behind)
 
@@ -89,8 +78,3 @@ class Following:
         """Where the conversations of all runs stand just now, or that of one."""
         live = [actor.state for actor in self._runs.live if run_id in (None, actor.run_id)]
         return snapshots.present(live, self._context.clock.now())
-
-
-def _was_told(item: Heard | Output) -> bool:
-    """Whether a daemon before this one may have told it already."""
-    return isinstance(item, Output) and item.again
