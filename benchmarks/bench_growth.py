@@ -19,7 +19,7 @@ from pathlib import Path
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import growth_history, growth_long, growth_native
+from benchmarks import growth_followers, growth_history, growth_long, growth_native
 from benchmarks.growth import HEADER, Growth
 from benchmarks.measure import Result, arguments, run
 
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Growth]]] = {
     "run": growth_long.measure_run,
     "conversation": growth_long.measure_talk,
     "native": growth_native.measure,
+    "followers": growth_followers.measure,
 }
 """By what grows. A part measures at its own sizes and returns its figures."""
 

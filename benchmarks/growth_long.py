@@ -83,7 +83,7 @@ times = 0
 
 
 @contextmanager
-def _daemon(recipe: str, text: str, script: str) -> Iterator[tuple[RealDaemon, str]]:
+def scripted_daemon(recipe: str, text: str, script: str) -> Iterator[tuple[RealDaemon, str]]:
     """A daemon with this recipe and script, and a directory to work in."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="podium-growth-", dir=CACHE) as directory:
@@ -97,7 +97,7 @@ def _daemon(recipe: str, text: str, script: str) -> Iterator[tuple[RealDaemon, s
             yield daemon, str(project)
 
 
-def _cpu_ms(pid: int) -> float:
+def cpu_ms(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1000 / _TICK
 
@@ -143,14 +143,14 @@ def measure_run(_options: argparse.Namespace) -> list[Growth]:
     row: dict[str, float] = {}
     total: dict[str, float] = {}
     began = 0.0
-    with _daemon("rounds", ROUNDS, AGAIN) as (daemon, directory):
+    with scripted_daemon("rounds", ROUNDS, AGAIN) as (daemon, directory):
         pid = daemon.process.pid
         before = _written(pid)
         for step in _steps(daemon, directory):
             if step + AROUND in STEPS:
-                began = _cpu_ms(pid)
+                began = cpu_ms(pid)
             if step in STEPS:
-                cpu[str(step)] = (_cpu_ms(pid) - began) / AROUND
+                cpu[str(step)] = (cpu_ms(pid) - began) / AROUND
                 row[str(step)] = _row_kb(daemon.home)
                 total[str(step)] = (_written(pid) - before) / 1e6
             if step == STEPS[-1]:
@@ -165,7 +165,7 @@ def measure_run(_options: argparse.Namespace) -> list[Growth]:
 def measure_talk(_options: argparse.Namespace) -> list[Growth]:
     """CPU and memory of a prompt that is sent again and waited for, at each size."""
     found: dict[str, dict[str, float]] = {}
-    with _daemon("chat", TALK, ANSWERS) as (daemon, directory):
+    with scripted_daemon("chat", TALK, ANSWERS) as (daemon, directory):
         run = daemon.result(
             "runs.start", recipe="chat", agent="scripted", working_directory=directory
         )
@@ -200,7 +200,7 @@ def _again(pid: int, call: Any) -> tuple[float, float]:
     call()
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # the highest is what it holds now
     held = _memory(pid, "VmRSS")
-    began = _cpu_ms(pid)
+    began = cpu_ms(pid)
     for _ in range(CALLS):
         call()
-    return (_cpu_ms(pid) - began) / CALLS, _memory(pid, "VmHWM") - held
+    return (cpu_ms(pid) - began) / CALLS, _memory(pid, "VmHWM") - held
