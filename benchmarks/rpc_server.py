@@ -24,7 +24,9 @@ RUN = {
 class OneRun:
     """As much of the service as the benchmark asks for."""
 
-    async def list_runs(self, active: bool | None, limit: int) -> list[dict[str, Any]]:
+    async def list_runs(
+        self, active: bool | None, limit: int, before: str | None
+    ) -> list[dict[str, Any]]:
         """The one run."""
         return [RUN]
 
