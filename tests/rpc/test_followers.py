@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -148,7 +149,7 @@ async def door(tmp_path: Path, limits: RpcLimits | None = None) -> AsyncIterator
 
 def facts(first: int, count: int, run_id: str = "run", text: str = "x") -> list[StoredFact]:
     """Facts of a run as the store hands them to the bus."""
-    data = f.encode(f.AsideNoted(run_id=text, session_id="s"))
+    data = msgspec.Raw(f.encode(f.AsideNoted(run_id=text, session_id="s")))
     return [
         StoredFact(
             run_id=run_id,

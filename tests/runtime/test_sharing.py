@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import AgentUnavailable, Busy, InvalidParameter, NotFound
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
@@ -85,8 +86,8 @@ async def test_a_session_has_one_user_and_the_second_is_told_who(
 
 async def end_told(daemon: Daemon, turn: FakeTurn) -> None:
     """Complete a turn that ends its run, and return in the moment in which the end is told."""
-    end = (turn.request.run_id, "run.ended")
-    with daemon.bus.follow(lambda told: (told.run_id, told.type) == end) as follower:
+    end = Wish(turn.request.run_id, frozenset({"run.ended"}))
+    with daemon.bus.follow(end) as follower:
         turn.complete()
         await follower.wait()
 

@@ -10,6 +10,7 @@ import pytest
 
 from podiumd.core.ids import derive
 from podiumd.runtime import worktree_care, worktree_list
+from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.worktree_list import short_name
 from tests.runtime.harness import Daemon, Machine, running
@@ -212,7 +213,7 @@ async def test_who_is_told_the_end_of_a_run_can_merge_and_remove_its_worktree_at
             where = Path(turn.request.working_directory)
             (where / f"{what}.txt").write_text("new")
             commit(where, "Add it")
-            with daemon.bus.follow(lambda told: told.type == "run.ended") as follower:
+            with daemon.bus.follow(Wish(types=frozenset({"run.ended"}))) as follower:
                 turn.complete()
                 await follower.wait()
             force = {} if what == "merge" else {"force": True}

@@ -121,7 +121,7 @@ class Follower:
         self.closed = True
         self._wake.set()
 
-    async def wait(self, take: Callable[[Burst], bool] | None) -> None:
+    async def wait(self, take: Callable[[Burst], bool] | None = None) -> None:
         """Wait, with an empty queue, until there is something to do. What happens meanwhile is
         offered to ``take``, and queued only when that does not take it (returns False)."""
         self._take = take
