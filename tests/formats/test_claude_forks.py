@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.formats.session import Cursor, identity_of, nearest
+from podiumd.formats.session import IDENTITY_BYTES, Cursor, identity_of
 from tests.formats.claude_rows import FORMAT, assistant, chunk, message, queued, row, text, user
 
 
@@ -23,6 +23,14 @@ def forks(*lines: bytes) -> dict[str, str]:
     found = FORMAT.entries(Cursor(), data)
     named = ((message(data[e.offset : e.offset + e.length]).uuid, e.parent) for e in found)
     return {uuid: parent for uuid, parent in named if parent is not None}
+
+
+def links(*lines: bytes) -> list[bytes]:
+    """The records that are no messages, each with what it follows, as the cursor has them."""
+    cursor = Cursor()
+    FORMAT.entries(cursor, chunk(*lines))
+    taken = cursor.take_links()
+    return [taken[at : at + IDENTITY_BYTES] for at in range(0, len(taken), IDENTITY_BYTES)]
 
 
 def test_a_prompt_that_follows_the_tip_is_no_fork() -> None:
@@ -62,7 +70,7 @@ def test_after_a_compaction_the_conversation_goes_on() -> None:
     assert forks(*start, boundary, *chain(("h2", "b"), ("p2", "h2"))) == {}
     late = chain(("p2", "h1"), ("a2", "p2"))
     assert forks(*start, *late, boundary, *chain(("p3", "b"))) == {"p3": "b"}
-    assert FORMAT.parents(chunk(*start, boundary)) == {"h1": "a1", "b": "h1"}
+    assert links(*start, boundary) == [*map(identity_of, ("h1", "a1", "b", "h1"))]
 
 
 def test_results_and_what_follows_them_are_no_forks() -> None:
@@ -101,16 +109,14 @@ def test_a_side_chain_is_no_part_of_the_conversation() -> None:
     side = user("in a sub-agent", uuid="side", parentUuid="a1", isSidechain=True)
     assert forks(*start, side, *chain(("p2", "a1"))) == {}
     assert forks(*start, side, *chain(("p2", "side"))) == {"p2": "side"}
+    assert links(*start, side) == [identity_of("side"), identity_of("a1")]
 
 
-def test_a_forks_message_is_found_over_records_that_are_none() -> None:
+def test_what_records_follow_that_are_no_messages_is_told() -> None:
     lines = chain(
         ("p1", None), ("a1", "p1"), ("h1", "a1"), ("h2", "h1"), ("p2", "h2"), ("a2", "p2")
     )
     lines.append(user("to the model", uuid="meta", parentUuid="a2", isMeta=True))
-    data = chunk(*lines)
-    parents = FORMAT.parents(data)
-    assert parents == {"h1": "a1", "h2": "h1", "meta": "a2"}
-    known = {entry.identity for entry in FORMAT.entries(Cursor(), data)}
-    assert nearest("h2", parents, known.__contains__) == identity_of("a1")
-    assert nearest("meta", parents, known.__contains__) == identity_of("a2")
+    told = ("h1", "a1", "h2", "h1", "meta", "a2")
+    assert links(*lines) == [*map(identity_of, told)]
+    assert links(*chain(("h1", None)), row(type="system", uuid="h2")) == [], "they follow nothing"

@@ -257,4 +257,3 @@ def test_an_identity_is_the_lines() -> None:
     (entry,) = FORMAT.entries(Cursor(), line + b"\n")
     assert entry.identity == identity_of_line(line)
     assert message(line).uuid == uuid_of(entry.identity)
-    assert FORMAT.parents(line + b"\n") == {}

@@ -117,4 +117,3 @@ def test_a_row_without_a_uuid_is_known_by_its_bytes() -> None:
     (entry,) = FORMAT.entries(Cursor(), line + b"\n")
     assert entry.identity == identity_of_line(line)
     assert message(line).uuid == uuid_of(entry.identity)
-    assert FORMAT.parents(line + b"\n") == {}

@@ -17,7 +17,6 @@ from podiumd.formats.session import (
     identity_of,
     identity_of_line,
     milliseconds,
-    nearest,
     one_line,
 )
 
@@ -150,10 +149,12 @@ def test_a_copy_of_a_cursor_moves_on_by_itself() -> None:
     assert (cursor, other) == (Cursor(["m"], ["m"]), Cursor(["m", "a"], ["m", "a"]))
 
 
-def test_a_fork_is_traced_to_the_nearest_message() -> None:
-    parents = {"hook": "date", "date": "m", "round": "about", "about": "round", "root": ""}
-    known = {identity_of("m"), identity_of("n")}.__contains__
-    assert nearest("n", parents, known) == identity_of("n")
-    assert nearest("hook", parents, known) == identity_of("m")
-    for name in ("round", "root", "nowhere", ""):
-        assert nearest(name, parents, known) is None
+def test_links_are_taken_once_and_are_not_in_a_copy() -> None:
+    """A scan that goes on from a copy tells what it has read itself."""
+    cursor = Cursor()
+    cursor.link("hook", "m")
+    cursor.link("date", "hook")
+    assert cursor.copy() == Cursor()
+    names = ("hook", "m", "date", "hook")
+    assert cursor.take_links() == b"".join(identity_of(name) for name in names)
+    assert cursor.take_links() == b""

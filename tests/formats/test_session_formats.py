@@ -124,14 +124,6 @@ def test_what_follows_the_last_newline_is_no_line_yet(format: SessionFormat) -> 
     whole, torn = b'{"type": "mode"}\n', b'{"type": "user"}'
     assert folded(format, whole + torn) == folded(format, whole)
     assert placed(format, whole + torn) == placed(format, whole)
-    assert format.parents(torn) == {}
-
-
-@EVERY
-@given(lines=hostile.LINES)
-def test_no_line_makes_the_trees_reader_raise(format: SessionFormat, lines: list[bytes]) -> None:
-    found = format.parents(b"".join(line + b"\n" for line in lines))
-    assert {type(name) for link in found.items() for name in link} <= {str}
 
 
 def test_every_format_is_known_by_its_agents_name() -> None:

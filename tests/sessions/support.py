@@ -86,7 +86,6 @@ class Counting:
 
     agent = FORMAT.agent
     message = FORMAT.message
-    parents = FORMAT.parents
     entries = FORMAT.entries
 
     def __init__(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from podiumd.sessions import logs, scan
+from podiumd.sessions.database import Index
 from podiumd.sessions.feed import LogLost
 from podiumd.sessions.log import Log
 from podiumd.store.errors import StoreError, StoreFailed
@@ -222,17 +223,17 @@ async def test_a_client_that_goes_away_while_a_log_grows_does_not_cost_the_other
 ) -> None:
     home.write(line(1, "one"))
     async with home.running() as service, service.following(after=1) as feed:
-        usual = logs.Logs._resolve_forks
+        usual = Index.write
         client = trio.CancelScope()
 
-        async def resolve(self: logs.Logs, *arguments: Any) -> None:
+        async def write(self: Index, *arguments: Any) -> None:
             client.cancel()
             await trio.lowlevel.checkpoint()
             await usual(self, *arguments)
 
         home.write(line(2, "two"))
         with client, monkeypatch.context() as patch:
-            patch.setattr(logs.Logs, "_resolve_forks", resolve)
+            patch.setattr(Index, "write", write)
             await service.follower.look_again(session_id())
         assert client.cancel_called
         assert seqs(await anext(feed)) == [2]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from podiumd.sessions import scan
-from podiumd.sessions.scan import Changed
+from podiumd.sessions import reading, sweep_pause
 from tests.sessions import support
-from tests.sessions.service import Home, told
+from tests.sessions.service import Home, Service, told
 from tests.sessions.support import line
 
 
@@ -76,32 +76,71 @@ async def test_forks_are_found_again_when_only_the_ledger_is_left(home: Home) ->
         assert forks(await service.page()) == FORKS
 
 
-async def test_the_transcript_is_looked_through_once_for_all_forks(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.write(prompt(1, None) + record(99, 1) + prompt(2, 99))
-    home.write(b"".join(prompt(number, 99) for number in range(3, 40)))
-    looks: list[object] = []
-    parents = scan.parents
-
-    def counted(*args: Any) -> Any:
-        looks.append(args)
-        return parents(*args)
-
-    monkeypatch.setattr(scan, "parents", counted)
+async def test_what_records_follow_is_that_of_the_transcript_as_it_is_now(home: Home) -> None:
+    """Of a rewritten one, of one that grew while nobody looked, of one that was gone."""
+    path = home.write(prompt(1, None) + prompt(2, 1) + record(20, 1))
     async with home.running() as service:
-        assert forks(await service.page()) == dict.fromkeys(range(3, 40), 1)
-    assert len(looks) == 1
-
-
-async def test_a_fork_whose_origin_cannot_be_looked_for_is_shown_as_one(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home.write(FORKED)
-
-    def changed(*args: object) -> None:
-        raise Changed
-
-    monkeypatch.setattr(scan, "parents", changed)
+        await service.page()
+        support.replace(path, prompt(1, None) + prompt(2, 1) + record(20, 2) + prompt(3, 2))
+        await service.sweep()
+        await service.take(home.write(prompt(4, 20)))
+        assert forks(await service.page()) == {4: 2}
+    home.write(record(21, 1) + prompt(5, 3))
     async with home.running() as service:
-        assert forks(await service.page()) == {4: 1, 5: 0, 6: 0, 7: 0}
+        await service.take(home.write(prompt(6, 21)))
+        assert forks(await service.page()) == {4: 2, 5: 3, 6: 1}
+        path.unlink()
+        await service.sweep()
+        home.write(prompt(1, None) + prompt(7, 1) + prompt(8, 21))
+        await service.sweep()
+        assert {m["seq"]: m.get("forks_from") for m in told(await service.page())}[8] == 0
+
+
+async def test_of_two_records_with_one_uuid_the_last_counts(home: Home) -> None:
+    home.write(prompt(1, None) + prompt(2, 1) + record(20, 1) + record(20, 2) + prompt(3, 2))
+    async with home.running() as service:
+        await service.page()
+        await service.take(home.write(prompt(4, 20) + prompt(5, 4) + record(20, 1) + prompt(6, 20)))
+        assert forks(await service.page()) == {4: 1, 6: 1}, "the file as it is when it is read"
+
+
+@pytest.mark.usefixtures("unwatched")
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_no_more_of_a_long_transcript_is_read_for_a_fork_than_of_a_short_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch, restarted: bool
+) -> None:
+    """Nobody but the test looks for what has grown, so every byte that is read is counted once."""
+    counted: list[int] = []
+    read = reading._read
+
+    def counting(fd: int, size: int, offset: int) -> bytes:
+        data = read(fd, size, offset)
+        counted.append(len(data))
+        return data
+
+    monkeypatch.setattr(sweep_pause, "UNWATCHED_SWEEP_SECONDS", 3600.0)
+    monkeypatch.setattr(reading, "_read", counting)
+    sizes, took = {1: 100, 2: 2000}, list[int]()
+    for number, size in sizes.items():
+        chain = b"".join(prompt(at, at - 1) for at in range(2, size + 1))
+        home.write(prompt(1, None) + record(9000, 1) + chain, number)
+    async with home.running() as service:
+        for number in sizes:
+            await service.page(number=number)
+        if not restarted:
+            took = [await read_for(service, *each, counted) for each in sizes.items()]
+    if restarted:
+        async with home.running() as service:
+            took = [await read_for(service, *each, counted) for each in sizes.items()]
+    assert took[0] == took[1] <= 4 * reading.MARK_BYTES
+
+
+async def read_for(service: Service, number: int, size: int, counted: list[int]) -> int:
+    """How much of a transcript is read for a prompt that follows a record at its beginning."""
+    await service.page(number=number)
+    path = Path((await service.row(number)).path)
+    counted.clear()
+    support.append(path, prompt(size + 1, 9000))
+    await service.take(path)
+    assert service.opened(number).log.place(size + 1).forks_from == 1
+    return sum(counted)

@@ -270,8 +270,12 @@ class ClaudeSession:
                     cursor.turn.clear()
                 found.append(Entry(base + start, end - start - 1, identity, role, parent))
                 cursor.reach(uuid or "")
-            elif uuid and not node.is_sidechain:
-                cursor.extend(uuid, _parent(node))
+            elif uuid:
+                follows = _parent(node)
+                if follows:
+                    cursor.link(uuid, follows)
+                if not node.is_sidechain:
+                    cursor.extend(uuid, follows)
         return found
 
     def message(self, line: bytes) -> Message | None:
@@ -302,12 +306,3 @@ class ClaudeSession:
         if isinstance(content, str):
             return content
         return PARAGRAPH.join(block.text for block in content if block.type == "text")
-
-    def parents(self, chunk: bytes) -> dict[str, str]:
-        """Return what attachments, system rows and the like follow."""
-        nodes = _NODES.read_all(Lines(chunk))
-        return {
-            node.uuid: parent
-            for node in nodes
-            if node and node.uuid and _role(node) is None and (parent := _parent(node))
-        }

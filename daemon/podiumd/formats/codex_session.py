@@ -231,7 +231,3 @@ class CodexSession:
             timestamp=record.timestamp,
             blocks=blocks,
         )
-
-    def parents(self, chunk: bytes) -> dict[str, str]:
-        """Return nothing: there is no tree."""
-        return {}

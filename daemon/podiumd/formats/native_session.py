@@ -135,7 +135,3 @@ class NativeSession:
             timestamp=record.timestamp,
             blocks=blocks,
         )
-
-    def parents(self, chunk: bytes) -> dict[str, str]:
-        """Return nothing: there is no tree."""
-        return {}

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -98,14 +97,16 @@ class Cursor(msgspec.Struct):
     ``tips``: the uuids of the last message and of the records of the tree after it, the newest
     last, at most ``TIPS_LIMIT``; a prompt follows one of these. Empty until the first message.
     ``turn``: those of the present turn's records, the last hundred or so; an answer follows one
-    of these.
+    of these. ``links``: what the records of the tree that are no messages follow, packed as pairs
+    of identities, all that were read since ``take_links``.
     """
 
     tips: list[str] = msgspec.field(default_factory=list)
     turn: list[str] = msgspec.field(default_factory=list)
+    links: bytearray = msgspec.field(default_factory=bytearray)
 
     def copy(self) -> Cursor:
-        """The same once more: a scan moves on the one that it is given, even where it fails."""
+        """The same without links: a scan moves on the one that it is given, even where it fails."""
         return Cursor(list(self.tips), list(self.turn))
 
     def reach(self, uuid: str) -> None:
@@ -126,6 +127,16 @@ class Cursor(msgspec.Struct):
         if self.tips and uuid and (parent is None or parent in self.tips):
             self.tips = [*self.tips[1 - TIPS_LIMIT :], uuid]
             self._note(uuid)
+
+    def link(self, uuid: str, parent: str) -> None:
+        """Note what a record follows that is no message: a prompt may fork from there."""
+        self.links += identity_of(uuid) + identity_of(parent)
+
+    def take_links(self) -> bytes:
+        """Return the links and hold none of them any longer: whoever stores them calls this."""
+        taken = bytes(self.links)
+        self.links.clear()
+        return taken
 
     def _note(self, uuid: str) -> None:
         self.turn.append(uuid)
@@ -151,32 +162,6 @@ class SessionFormat(Protocol):
 
     def message(self, line: bytes) -> Message | None:
         """Return the line's message; ``None`` if it is none. An entry's line always has one."""
-
-    def parents(self, chunk: bytes) -> dict[str, str]:
-        """Return, by uuid, what the records of the tree that are no messages follow.
-
-        See ``nearest``. A record that follows nothing is left out.
-        """
-
-
-def nearest(uuid: str, parents: Mapping[str, str], known: Callable[[bytes], bool]) -> bytes | None:
-    """Return the identity of the nearest message at or before a record of the tree.
-
-    Parameters:
-        uuid: the record, as ``Entry.parent`` has it.
-        parents: of the whole file, by ``SessionFormat.parents``.
-        known: whether an identity is that of a message.
-
-    ``None``: there is none, or the records go round in a circle.
-    """
-    seen: set[str] = set()
-    at: str | None = uuid
-    while at and at not in seen:
-        if known(identity := identity_of(at)):
-            return identity
-        seen.add(at)
-        at = parents.get(at)
-    return None
 
 
 def identity_of(uuid: str) -> bytes:

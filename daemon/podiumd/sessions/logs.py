@@ -11,14 +11,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import trio
 
-from podiumd.formats.session import Cursor, Entry, SessionFormat, identity_of, nearest
+from podiumd.formats.session import Cursor, Entry, SessionFormat
 from podiumd.logs import log as log_event
-from podiumd.sessions import scan, table
+from podiumd.sessions import forks, links, scan, table
 from podiumd.sessions.database import Index
 from podiumd.sessions.log import Log
 from podiumd.sessions.open_log import LogState, OpenLog
@@ -213,12 +213,14 @@ class Logs:
         await trio.lowlevel.checkpoint_if_cancelled()
         with self._or_lost(opened), trio.CancelScope(shield=True):
             opened.append(entries)
-            log, state = opened.log, LogState(row.offset, row.generation, cursor)
-            await self._resolve_forks(log, opened.format, row, entries)
+            log, read = opened.log, _Read(cursor.take_links(), forks.of(opened.log, entries))
+            state = LogState(row.offset, row.generation, cursor)
             if log.generation != opened.generation:
                 await self._ledgers.save_ledgers([_ledger(log, row)])
-            write = self._index.write if len(entries) <= QUICK_ENTRIES else self._index.write_aside
-            await write(_save, row, log, state)
+            quick = len(entries) <= QUICK_ENTRIES and not read.forks
+            write = self._index.write if quick else self._index.write_aside
+            save = _save if opened.state.offset else _save_anew
+            await write(save, row, log, state, read)
             opened.settle(log, state, row.path)
 
     async def _read_anew(self, opened: OpenLog, row: Row) -> None:
@@ -232,39 +234,12 @@ class Logs:
             log.append(entries)
         else:
             await trio.to_thread.run_sync(log.rebuild, entries)  # 85 ms for 100 000 messages
-        await self._resolve_forks(log, opened.format, row, entries)
+        read = _Read(cursor.take_links(), forks.of(log, entries))
         ledger = await trio.to_thread.run_sync(_ledger, log, row)
         await self._ledgers.save_ledgers([ledger])
         state = LogState(row.offset, row.generation, cursor)
-        await self._index.write_aside(_save, row, log, state)
+        await self._index.write_aside(_save_anew, row, log, state, read)
         opened.settle(log, state, row.path)
-
-    async def _resolve_forks(
-        self, log: Log, format: SessionFormat, row: Row, entries: Sequence[Entry]
-    ) -> None:
-        """Find the message that each prompt off the main line goes on from."""
-        others: list[tuple[int, str]] = []  # these follow records that are no messages
-        for entry in entries:
-            seq = log.find(entry.identity) if entry.parent else 0
-            if entry.parent is None or not seq:
-                continue
-            place = log.place(seq)
-            if not place.fork or place.forks_from:
-                continue
-            source = log.find(identity_of(entry.parent))
-            if source:
-                log.set_fork(seq, source)
-            else:
-                others.append((seq, entry.parent))
-        if not others:
-            return
-        try:
-            parents = await trio.to_thread.run_sync(scan.parents, format, row)
-        except scan.Changed:  # rewritten just now: shown as forks from somewhere
-            return
-        for seq, parent in others:
-            identity = nearest(parent, parents, lambda identity: bool(log.find(identity)))
-            log.set_fork(seq, log.find(identity) if identity else 0)
 
     def _close_old(self, used: OpenLog) -> None:
         idle = [key for key, one in self._open.items() if not one.users and one is not used]
@@ -295,7 +270,31 @@ def has_log(connection: sqlite3.Connection, session_id: str) -> bool:
     return session_id in table.with_logs(connection, [session_id])
 
 
-def _save(connection: sqlite3.Connection, row: Row, log: Log, state: LogState) -> None:
+class _Read(NamedTuple):
+    """What was read of a transcript beside its messages.
+
+    ``links`` as ``Cursor.take_links`` tells them; ``forks``: those whose origin is to be found.
+    """
+
+    links: bytes
+    forks: Sequence[forks.Fork]
+
+
+_NOTHING = _Read(b"", ())
+
+
+def _save_anew(
+    connection: sqlite3.Connection, row: Row, log: Log, state: LogState, read: _Read
+) -> None:
+    """Store a log whose transcript was read from its start: what was read before counts no more."""
+    links.drop(connection, log.session_id)
+    _save(connection, row, log, state, read)
+
+
+def _save(connection: sqlite3.Connection, row: Row, log: Log, state: LogState, read: _Read) -> None:
+    """Store a log with the links first, through which the origins of its forks are found."""
+    links.save(connection, log.session_id, read.links)
+    forks.resolve(connection, log, read.forks)
     table.save(connection, [row])
     packed = msgspec.json.encode(state)
     table.save_log(connection, log.session_id, log.generation, packed, log.last_seq)
@@ -308,4 +307,4 @@ def _save_lost(
 ) -> None:
     table.save(connection, rows)
     for row, log, state in logs:
-        _save(connection, row, log, state)
+        _save_anew(connection, row, log, state, _NOTHING)

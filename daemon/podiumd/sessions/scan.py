@@ -25,17 +25,6 @@ def entries(format: SessionFormat, row: Row, start: int, cursor: Cursor) -> list
     return found
 
 
-def parents(format: SessionFormat, row: Row) -> dict[str, str]:
-    """What the records that are no messages follow, in the whole transcript: for ``nearest``.
-
-    Raises ``Changed``.
-    """
-    found: dict[str, str] = {}
-    for _, chunk in _chunks(row, 0):
-        found.update(format.parents(chunk))
-    return found
-
-
 def _chunks(row: Row, start: int) -> Iterator[tuple[int, bytes]]:
     try:
         descriptor = os.open(row.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

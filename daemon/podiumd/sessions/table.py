@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from podiumd.formats.session import Summary
+from podiumd.sessions import links
 from podiumd.sessions.log import PAGE
 from podiumd.sessions.tree import Companion
 
@@ -324,6 +325,7 @@ def with_logs(connection: sqlite3.Connection, session_ids: Sequence[str]) -> set
 
 def drop_log(connection: sqlite3.Connection, session_id: str) -> None:
     """Remove a session's log."""
+    links.drop(connection, session_id)
     connection.execute("DELETE FROM log_pages WHERE session_id = ?", (session_id,))
     connection.execute("DELETE FROM logs WHERE session_id = ?", (session_id,))
 

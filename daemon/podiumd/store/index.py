@@ -18,7 +18,7 @@ from podiumd.store.errors import DATABASE_ERRORS
 INDEX_NAME = "index.db"
 
 # Another schema is another file: the index is made anew, never migrated.
-INDEX_SCHEMA = 4
+INDEX_SCHEMA = 5
 
 # What the columns mean is told where they are written: ``sessions/table.py``. A path that is not
 # UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
@@ -65,6 +65,12 @@ CREATE TABLE logs (
     last_seq INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE log_pages (
+    session_id TEXT NOT NULL,
+    page INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (session_id, page)
+);
+CREATE TABLE log_links (
     session_id TEXT NOT NULL,
     page INTEGER NOT NULL,
     data BLOB NOT NULL,
