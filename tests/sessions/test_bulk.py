@@ -17,8 +17,9 @@ from podiumd.formats.session_formats import FORMATS
 from podiumd.sessions import bulk, bulk_worker
 from podiumd.sessions.bulk import batches_of, bulk_reader
 from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serve
-from podiumd.sessions.tree import Found, walk
+from podiumd.sessions.tree import Found
 from podiumd.sessions.tree import Root as TreeRoot
+from podiumd.sessions.walk import walk
 from podiumd.tools.process import Identity, identity_of, wait_gone
 from tests.patience import HANG_SECONDS
 from tests.sessions.service import bytes_path, complaints

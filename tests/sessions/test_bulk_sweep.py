@@ -13,7 +13,8 @@ import trio
 from podiumd.sessions import bulk, compare, follower, table
 from podiumd.sessions.compare import changed
 from podiumd.sessions.database import Index
-from podiumd.sessions.tree import Tree
+from podiumd.sessions.tree import Known
+from podiumd.sessions.walk import Tree
 from tests.patience import HANG_SECONDS
 from tests.sessions.service import Home, complaints
 from tests.sessions.support import line, lines
@@ -82,7 +83,7 @@ async def test_the_processes_of_a_first_look_start_while_it_looks(
         running.set()
         return process
 
-    def compared(known: table.Known, found: Tree) -> compare.Changes:
+    def compared(known: Known, found: Tree) -> compare.Changes:
         if not known.sessions:  # the second look, after the first, has nothing to read
             assert running.wait(HANG_SECONDS)
         return changed(known, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +12,11 @@ from msgspec.structs import replace
 
 from podiumd.sessions import table
 from podiumd.sessions.compare import Changes, changed, is_older_copy, look, unread
-from podiumd.sessions.table import Known, Row
-from podiumd.sessions.tree import Companion, Found, Root, Tree
-from podiumd.sessions.tree import walk as walk_roots
+from podiumd.sessions.table import Row
+from podiumd.sessions.tree import Companion, Found, Known, Root
 from podiumd.sessions.update import NEVER
+from podiumd.sessions.walk import Tree
+from podiumd.sessions.walk import walk as walk_roots
 from tests.sessions.support import append, companion, find, lines, read, session_id
 
 A, B = session_id(1), session_id(2)
@@ -176,6 +178,45 @@ def test_only_what_grew_is_read_at_the_next_start(
     found = changed(table.known(index), walk_roots([root]))
     assert [one.path for one in found.read] == [str(paths[2])]
     assert found.vanished == [session_id(4)]
+
+
+@pytest.mark.parametrize("what", ["nothing", "grown", "moved", "copied", "older copy", "gone"])
+def test_what_is_passed_over_as_it_is_known_changes_nothing_of_what_is_told(
+    index: sqlite3.Connection, projects: Path, project: Path, what: str
+) -> None:
+    """The same as when all files are told, and then compared."""
+    root, other = Root("claude", projects), projects / "-other"
+    other.mkdir()
+    for number in range(1, 4):
+        path = project / f"{session_id(number)}.jsonl"
+        path.write_bytes(lines(1, 3))
+        beside = project / session_id(number) / "subagents" / "agent-1.jsonl"
+        beside.parent.mkdir(parents=True)
+        beside.write_bytes(b"{}\n")
+    all_of_it = walk_roots([root])
+    table.save(index, [read(Path(one.path)).row for one in all_of_it.sessions])
+    table.save_companions(index, all_of_it.companions)
+    path = project / f"{session_id(2)}.jsonl"
+    written = path.stat().st_mtime_ns + {"copied": 10**9, "older copy": -(10**9)}.get(what, 0)
+    match what:
+        case "grown":
+            append(path, lines(4, 1))
+            append(beside, b"{}\n")
+        case "moved":
+            path.rename(other / path.name)
+        case "copied" | "older copy":
+            (other / path.name).write_bytes(path.read_bytes())
+            os.utime(other / path.name, ns=(written, written))
+        case "gone":
+            path.unlink()
+            beside.unlink()
+
+    known = table.known(index)
+    found = walk_roots([root], known)
+    everything = walk_roots([root])
+    assert changed(known, found) == changed(known, everything)
+    assert len(found.same) == 3 - (what in {"grown", "moved", "gone"})
+    assert len(found.same) + len(found.sessions) == len(everything.sessions)
 
 
 # -- how much there is to read -------------------------------------------------------------------

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from podiumd.sessions import tree
+from podiumd.sessions import walk as walking
 from podiumd.sessions.tree import (
     Companion,
     Found,
     Kind,
+    Known,
     Root,
-    Tree,
     files_below,
     look,
-    newest,
-    walk,
 )
+from podiumd.sessions.walk import Tree, newest, walk
 from tests.sessions.support import line, session_id
 
 A, B = session_id(1), session_id(2)
@@ -137,7 +137,7 @@ def test_a_sub_agent_whose_session_is_known_is_not_opened(
     path = project / "agent-abc.jsonl"
     path.write_bytes(line(1, sessionId=B))
     deny(monkeypatch, "open", path)
-    found = walk([root], {str(path): A}.get)
+    found = walk([root], Known({}, {str(path): (str(path), 0, 0, A)}))
     assert [companion.session_id for companion in found.companions] == [A]
     assert found.problems == []
 
@@ -327,7 +327,7 @@ def test_what_vanishes_while_the_tree_is_walked_is_left_out(
         (projects / name / f"{A}.jsonl").touch()
         (projects / name / "agent-abc.jsonl").touch()
     (projects / "-link").symlink_to("-p")
-    listed = tree._scan
+    listed = walking._scan
 
     def list_then_remove(found: Tree, path: str) -> list[os.DirEntry[str]]:
         entries = listed(found, path)
@@ -342,13 +342,13 @@ def test_what_vanishes_while_the_tree_is_walked_is_left_out(
             (projects / "-q").rename(projects.parent / "moved")
         return entries
 
-    monkeypatch.setattr(tree, "_scan", list_then_remove)
+    monkeypatch.setattr(walking, "_scan", list_then_remove)
     found = walk([root])
     assert (found.sessions, found.companions, found.problems) == ([], [], [])
 
 
 def test_an_older_sub_agent_that_vanishes_is_nobodys(tmp_path: Path) -> None:
-    assert tree._owner(str(tmp_path / "agent-abc.jsonl")) is None
+    assert tree.owner_in(str(tmp_path / "agent-abc.jsonl")) is None
 
 
 # -- directories ---------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from podiumd.sessions.table import Known, Row
-from podiumd.sessions.tree import Companion, Found, Root, Tree, newest, session_of, walk
+from podiumd.sessions.table import Row
+from podiumd.sessions.tree import Companion, Found, Known, Root, session_of
+from podiumd.sessions.walk import Tree, newest, walk
 
 
 class Changes(msgspec.Struct):
@@ -44,7 +45,7 @@ def look(
         if before < much <= size:
             on_much()
 
-    found = walk(roots, known.owner_of, None if known.sessions else count)
+    found = walk(roots, known, None if known.sessions else count)
     return found, changed(known, found)
 
 
@@ -73,9 +74,9 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
         for file in tree.sessions
         if get(file.path) != (file.path, file.size, file.mtime_ns, file.ino, file.dev)
     ]
-    if not other and len(tree.sessions) == len(known.sessions):
+    if not other and len(tree.same) + len(tree.sessions) == len(known.sessions):
         return
-    missing = known.sessions.keys() - {file.path for file in tree.sessions}
+    missing = known.sessions.keys() - tree.same - {file.path for file in tree.sessions}
     files: dict[str, list[Found]] = {session_of(path): [] for path in missing}
     files.update((file.session_id, []) for file in other)
     for file in tree.sessions:
@@ -84,6 +85,9 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
     paths = {
         session_id: path for path in known.sessions if (session_id := session_of(path)) in files
     }
+    for session_id, path in paths.items():
+        if path in tree.same:
+            files[session_id].append(_followed(known, session_id, path))
     to_read = {file.path for file in other}
     for session_id, candidates in files.items():
         if candidates:
@@ -95,6 +99,12 @@ def _compare_sessions(changes: Changes, known: Known, tree: Tree) -> None:
     changes.read.sort(key=lambda file: file.mtime_ns, reverse=True)
 
 
+def _followed(known: Known, session_id: str, path: str) -> Found:
+    """A file that is as it is known, to be compared with a copy of it; its agent matters not."""
+    _, size, mtime_ns, ino, dev = known.sessions[path]
+    return Found(session_id, "", path, dev, ino, size, mtime_ns)
+
+
 def _compare_companions(changes: Changes, known: Known, tree: Tree) -> None:
     get = known.companions.get
     changes.companions = [
@@ -102,8 +112,10 @@ def _compare_companions(changes: Changes, known: Known, tree: Tree) -> None:
         for file in tree.companions
         if get(file.path) != (file.path, file.size, file.mtime_ns, file.session_id)
     ]
-    if changes.companions or len(tree.companions) != len(known.companions):
-        missing = known.companions.keys() - {file.path for file in tree.companions}
+    seen = len(tree.same_companions) + len(tree.companions)
+    if changes.companions or seen != len(known.companions):
+        told = {file.path for file in tree.companions}
+        missing = known.companions.keys() - tree.same_companions - told
         changes.companions_gone = [path for path in missing if not _is_unseen(path, tree.unseen)]
 
 

@@ -32,8 +32,9 @@ from podiumd.sessions.news import News
 from podiumd.sessions.scan import Changed
 from podiumd.sessions.sweep_pause import pause_after
 from podiumd.sessions.table import Row
-from podiumd.sessions.tree import Found, Root
+from podiumd.sessions.tree import Found, Known, Root
 from podiumd.sessions.update import Problem, Unreadable, Update, update
+from podiumd.sessions.walk import Tree
 from podiumd.sessions.watch import Changes, TreeWatch
 from podiumd.store.errors import DATABASE_ERRORS, StoreError
 
@@ -281,9 +282,7 @@ class Follower:
         """How many processes read much: they know only our own formats."""
         return process_count() if self._formats is FORMATS else 0
 
-    async def _compare(
-        self, known: table.Known, reader: BulkReader
-    ) -> tuple[tree.Tree, compare.Changes]:
+    async def _compare(self, known: Known, reader: BulkReader) -> tuple[Tree, compare.Changes]:
         """Look at the whole tree; if there turns out to be much to read, its readers start."""
         async with trio.open_nursery() as nursery:
 

@@ -15,27 +15,11 @@ import msgspec
 from podiumd.formats.session import Summary
 from podiumd.sessions import links
 from podiumd.sessions.log import PAGE
-from podiumd.sessions.tree import Companion
+from podiumd.sessions.tree import Companion, Known
 
 if TYPE_CHECKING:
     # The processes that read transcripts need the rows, and start sooner without the database.
     import sqlite3
-
-
-class Known(msgspec.Struct, frozen=True):
-    """What the index knows of the files, by path, to be compared with what is there.
-
-    ``sessions``: (path, size, mtime_ns, ino, dev) of those that are not gone. ``companions``:
-    (path, size, mtime_ns, session id).
-    """
-
-    sessions: dict[str, tuple[str, int, int, int, int]]
-    companions: dict[str, tuple[str, int, int, str]]
-
-    def owner_of(self, path: str) -> str | None:
-        """The session to which a companion belongs."""
-        facts = self.companions.get(path)
-        return None if facts is None else facts[3]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
