@@ -5,8 +5,8 @@
 
 History: STATE with so many ended runs, multiplied through the store's own door from a few that a
 real daemon has played. One run of 2,000 steps, one conversation of 2,000 messages: walked by a real
-daemon. CPU is of the process that does the work, all its threads. Ends with 1
-where a goal is missed. ``--sizes 100 1000`` is a quick run.
+daemon. Sessions: made-up transcripts, and one that is long. CPU is of the process that does the
+work, all its threads. Ends with 1 where a goal is missed. ``--sizes 100 1000`` is a quick run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import growth_followers, growth_history, growth_long, growth_native
+from benchmarks import growth_followers, growth_history, growth_long, growth_native, growth_sessions
 from benchmarks.growth import HEADER, Growth
 from benchmarks.measure import Result, arguments, run
 
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Growth]]] = {
     "conversation": growth_long.measure_talk,
     "native": growth_native.measure,
     "followers": growth_followers.measure,
+    "sessions": growth_sessions.measure,
 }
 """By what grows. A part measures at its own sizes and returns its figures."""
 

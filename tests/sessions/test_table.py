@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Summary
-from podiumd.sessions import table
+from podiumd.sessions import links, table
 from podiumd.sessions.log import PAGE
 from podiumd.sessions.table import Row
 from podiumd.store.index import open_index
@@ -255,7 +255,8 @@ def test_nothing_of_a_forgotten_session_is_left(index: sqlite3.Connection) -> No
         table.save_companions(index, [companion(number)])
         table.save_log(index, session_id(number), 1, b"", 1)
         table.save_page(index, session_id(number), 0, b"page")
+        links.save(index, session_id(number), bytes(32))
     table.forget(index, session_id(1))
-    for name in ("sessions", "companions", "logs", "log_pages"):
+    for name in ("sessions", "companions", "logs", "log_pages", "log_links"):
         left = index.execute(f"SELECT session_id FROM {name}").fetchall()
         assert left == [(session_id(2),)]
