@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from podiumd.sessions import database
-from podiumd.sessions.database import Index
+from podiumd.sessions.database import COMMITS_A_CHECKPOINT, LARGE_COMMIT, Index
 from podiumd.store.index import INDEX_NAME
 
 
@@ -113,3 +113,26 @@ async def test_one_who_waits_for_his_turn_may_give_up(index: sqlite3.Connection)
         await shared.write(add, "a")
     assert scope.cancelled_caught
     assert await shared.ask(keys) == []
+
+
+async def test_the_log_of_many_large_changes_side_by_side_begins_anew_now_and_then(
+    index: sqlite3.Connection, tmp_path: Path
+) -> None:
+    """It holds what was written since the last checkpoint or two, not all that ever was."""
+    shared, page = Index(index), "x" * 4000
+    sizes: list[int] = []
+
+    def much(connection: sqlite3.Connection, name: str) -> None:
+        rows = ((f"{name}/{number}", page) for number in range(20))
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+
+    async def write(who: int) -> None:
+        for number in range(60):
+            await shared.write_aside(much, f"{who}/{number}")
+            sizes.append((tmp_path / "state" / f"{INDEX_NAME}-wal").stat().st_size)
+
+    async with trio.open_nursery() as nursery:
+        for who in range(3):
+            nursery.start_soon(write, who)
+    one = sizes[0]
+    assert max(sizes) < 3 * one * COMMITS_A_CHECKPOINT / LARGE_COMMIT < len(sizes) * one / 2

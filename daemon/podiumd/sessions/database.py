@@ -30,6 +30,7 @@ class Index:
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._path: str = connection.execute("PRAGMA database_list").fetchone()[2]
         self._lock = trio.Lock()
+        self._large = trio.Lock()
         self._commits = 0
 
     async def ask(
@@ -71,15 +72,20 @@ class Index:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Run a change of many rows in a transaction, in a thread. Raises as ``write``."""
+        """Run a change of many rows in a transaction, in a thread. Raises as ``write``.
+
+        None begins before the checkpoint after the one before it is over: SQLite begins its log
+        anew only once all of it is in the database, and else it comes to gigabytes.
+        """
 
         def work() -> T:
             with _transaction(self._connection):
                 return change(self._connection, *args, **kwargs)
 
-        async with self._lock:
-            result = await trio.to_thread.run_sync(work)
-        await self._checkpoint_after(LARGE_COMMIT)
+        async with self._large:
+            async with self._lock:
+                result = await trio.to_thread.run_sync(work)
+            await self._checkpoint_after(LARGE_COMMIT)
         return result
 
     async def _checkpoint_after(self, commits: int) -> None:
