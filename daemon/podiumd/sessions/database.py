@@ -74,8 +74,7 @@ class Index:
     ) -> T:
         """Run a change of many rows in a transaction, in a thread. Raises as ``write``.
 
-        None begins before the checkpoint after the one before it is over: SQLite begins its log
-        anew only once all of it is in the database, and else it comes to gigabytes.
+        None begins before the checkpoint after the one before it is over.
         """
 
         def work() -> T:
@@ -105,9 +104,12 @@ class Index:
 
 
 def _checkpoint(path: str) -> None:
-    # On a connection of its own, so that nobody has to wait for the disk but who caused it.
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    # On a connection of its own, so that nobody has to wait for the disk but who caused it. What
+    # came in meanwhile is little; with that done too the log begins anew. Else it would grow for as
+    # long as much is written: to gigabytes at 100,000 sessions.
+    with closing(sqlite3.connect(path, timeout=0)) as connection:
+        for mode in ("PASSIVE", "RESTART"):
+            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
 
 @contextmanager
