@@ -84,12 +84,14 @@ class Runs:
         Raises ``Busy``: one that goes on has it, or none of ours.
         """
         while True:
+            await trio.lowlevel.checkpoint()
             try:
                 return await take()
-            except Busy as refused:
-                name = refused.data["holder"].get("id")
-                if name not in self._actors or not await self.let_end(name):
-                    raise
+            except Busy as error:
+                refused = error
+            name = refused.data["holder"].get("id")
+            if name not in self._actors or not await self.let_end(name):
+                raise refused
 
     async def resolve(self, run_id: str) -> str:
         """The full id for an id or a unique beginning of one.
