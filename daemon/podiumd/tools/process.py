@@ -17,10 +17,11 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import trio
+
+from podiumd.tools.process_looks import Seen, environment, has_entry, listed, look
 
 MARKER = "PODIUM_TURN"
 TERMINATE_SECONDS = 0.5
@@ -28,7 +29,6 @@ KILL_SECONDS = 1.0
 SWEEP_SECONDS = 8.0
 UNDECIDED_SECONDS = 0.002
 MOST_UNDECIDED = 100
-_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of Linux's include/linux/sched.h
 
 log = logging.getLogger(__name__)
 
@@ -99,30 +99,6 @@ if sys.platform == "linux":
         finally:
             os.close(descriptor)
 
-    def _environment(pid: int) -> list[bytes] | None:
-        """What the process has in its environment; ``None`` while that cannot be said.
-
-        In the middle of an exec a process has no environment for a moment: the new program's
-        memory is there, its strings are not (``env_start`` is still 0, which it is for good only
-        in kernel threads and in the dead). By the second look the exec may be over: what then has
-        an environment was only looked at too early.
-        """
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            environment = file.read()
-        if environment:
-            return environment.split(b"\0")
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            data = file.read()
-        fields = data[data.rindex(b")") + 2 :].split()
-        state, flags = fields[0], int(fields[6])
-        env_start, env_end = int(fields[47]), int(fields[48])
-        has_none = env_start != 0 and env_start == env_end
-        settled = has_none or state in b"ZXx" or flags & _KERNEL_THREAD
-        return [] if settled else None
-
-    def _all_pids() -> list[int]:
-        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-
     def command_line(pid: int) -> str:
         """The process's command as one would type it; empty where it cannot be read."""
         try:
@@ -186,16 +162,6 @@ else:
             return False
         return True
 
-    def _environment(pid: int) -> list[bytes] | None:
-        try:
-            environment = psutil.Process(pid).environ()
-        except psutil.Error as error:
-            raise PermissionError(str(error)) from error
-        return [os.fsencode(f"{name}={value}") for name, value in environment.items()]
-
-    def _all_pids() -> list[int]:
-        return list(psutil.pids())
-
     def command_line(pid: int) -> str:
         """The process's command as one would type it; empty where it cannot be read."""
         try:
@@ -223,14 +189,12 @@ def marks() -> set[str]:
     """The turns that processes of this machine say they belong to; otherwise as ``carriers``."""
     found = set()
     prefix = f"{MARKER}=".encode()
-    for pid in _all_pids():
-        if pid == os.getpid():
-            continue
+    for pid, _ in listed():
         try:
-            environment = _environment(pid) or ()
+            entries = (environment(pid) or b"").split(b"\0")
         except OSError:
             continue
-        found |= {os.fsdecode(one[len(prefix) :]) for one in environment if one.startswith(prefix)}
+        found |= {os.fsdecode(one[len(prefix) :]) for one in entries if one.startswith(prefix)}
     return found
 
 
@@ -240,18 +204,20 @@ def with_entry(entry: str) -> tuple[list[Identity], bool]:
     Also says whether some process could be one without showing it at this moment: it is in the
     middle of an exec, look again.
     """
+    return _named(entry.encode(), [pid for pid, _ in listed()])
+
+
+def _named(entry: bytes, pids: Iterable[int]) -> tuple[list[Identity], bool]:
+    """Those of the processes that have the entry, and whether one could be it."""
     found = []
     undecided = False
-    wanted = entry.encode()
-    for pid in _all_pids():
-        if pid == os.getpid():
-            continue
+    for pid in pids:
         try:
-            environment = _environment(pid)
+            has = environment(pid)
+            identity = identity_of(pid) if has_entry(has or b"", entry) else None
         except OSError:
             continue
-        undecided = undecided or environment is None
-        identity = identity_of(pid) if wanted in (environment or ()) else None
+        undecided = undecided or has is None
         if identity is not None and alive(identity):
             found.append(identity)
     return found, undecided
@@ -268,28 +234,32 @@ async def end_processes(identities: Iterable[Identity]) -> None:
 async def sweep(turn_id: str) -> list[str]:
     """End every process of a turn that still lives and return their command lines.
 
-    Goes on until two scans in a row found nothing (a process may be starting others while it is
-    being ended), at most 8 seconds. What could not be ended by then is logged.
+    Goes on until two looks in a row found nothing (a process may be starting others while it is
+    being ended), at most 8 seconds. The second reads what is new since the first. What could not be
+    ended by then is logged.
     """
     ended: dict[Identity, str] = {}
-    empty_scans = undecided_scans = 0
+    entry, seen = f"{MARKER}={turn_id}".encode(), frozenset[Seen]()
+    empty_looks = undecided_looks = 0
     with trio.move_on_after(SWEEP_SECONDS) as scope:
-        while empty_scans < 2:
-            found, undecided = with_entry(f"{MARKER}={turn_id}")
+        while empty_looks < 2:
+            last = await look(entry, seen)
+            # Others may have worked since it was read: who is ended is looked at once more.
+            found, changing = _named(entry, last.pids)
+            undecided, seen = last.undecided or changing, last.seen
             if found:
-                empty_scans = 0
+                empty_looks, seen = 0, frozenset()
                 new = {one: command_line(one.pid) for one in found if one not in ended}
                 if not all(new.values()):  # in the middle of an exec a process has none
                     await trio.sleep(UNDECIDED_SECONDS)
                     new = {one: line or command_line(one.pid) for one, line in new.items()}
                 ended.update(new)
                 await end_processes(found)
-            elif undecided and undecided_scans < MOST_UNDECIDED:
-                undecided_scans += 1
+            elif undecided and undecided_looks < MOST_UNDECIDED:
+                undecided_looks += 1
                 await trio.sleep(UNDECIDED_SECONDS)
             else:
-                empty_scans += 1
-                await trio.lowlevel.checkpoint()
+                empty_looks += 1
     if scope.cancelled_caught:
         log.warning("processes of turn %s could not be ended: %s", turn_id, carriers(turn_id))
     return [line for line in ended.values() if line]
