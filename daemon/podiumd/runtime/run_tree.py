@@ -25,13 +25,12 @@ async def tree_look(state: RunState) -> TreeLook:
     top = await git.top_level(where)
     if top is None:
         return TreeLook(repository=False)
-    head = await git.head(where)
+    head, digests, more = await git.head_and_uncommitted(top)
     commits, tips = 0, list[str]()
     if state.base is None:
         tips = await git.other_tips(where, head)
     elif head is not None:
         commits = await git.commits_since(where, head, state.base.head, state.base.tips)
-    digests, more = await git.uncommitted(where)
     uncommitted = {shown(path): digest for path, digest in digests.items()}
     ignored = None
     if state.recipe is not None and not state.step_count:  # anew where the first step is redone

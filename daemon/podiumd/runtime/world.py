@@ -141,10 +141,8 @@ async def _mark_in_time(state: RunState) -> TreeMark | None:
 
 
 async def _mark(state: RunState) -> TreeMark | None:
-    where = state.start.working_directory
-    if await git.top_level(where) is None:
-        return None
-    return TreeMark(head=await git.head(where), digest=await git.tree_digest(where))
+    found = await git.tree_mark(state.start.working_directory)
+    return None if found is None else TreeMark(head=found[0], digest=found[1])
 
 
 def _take_session(actor: RunActor, agent: Agent) -> Holder | None:

@@ -34,19 +34,19 @@ from podiumd.tools.git_process import (
     run_beginning,
     run_git,
 )
-from podiumd.tools.honest_index import honest_index
+from podiumd.tools.honest_index import honest_index, listed
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.process import MARKER
 
 __all__ = [
     "GitError", "add_worktree", "branch_exists", "commits_since", "dirty", "entries", "head",
+    "head_and_uncommitted",
     "is_worktree", "listed_files", "other_tips", "remove_worktree", "top_level", "tree_digest",
-    "uncommitted", "worktree_exists",
+    "tree_mark", "uncommitted", "worktree_exists",
 ]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _MAX_NESTING = 3
-_MOST_SUBMODULES = 200
 _UNDOING_SECONDS = 20.0
 _HALF_MADE = "initializing"
 """Why a worktree is locked that is being made, in git's own word."""
@@ -58,6 +58,7 @@ MOST_UNCOMMITTED = 1000
 _NAME_BYTES = 256
 """As much of a listing is read for each path that is asked for; most paths are far shorter."""
 _LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+_OID = b"# branch.oid "
 _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
@@ -102,12 +103,19 @@ async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int
     top = await top_level(path)
     if top is None:
         return {}, 0
-    listing = await _status(top, "--porcelain=v2", "--untracked-files=all")
+    _, digests, more = await head_and_uncommitted(top)
+    return digests, more
+
+
+async def head_and_uncommitted(top: str) -> tuple[str | None, dict[str, str], int]:
+    """The commit that is checked out, and what ``uncommitted`` tells, by the tree's ``top``."""
+    commit, listing = await _head_and_status(top)
     found = {*map(_path_in_v2, entries(listing))}
     names = sorted(found.union(await _dirty_submodules(top, _MAX_NESTING)))
     kept = names[:MOST_UNCOMMITTED]
     digests = await _in_thread(tree.digests, top, kept, trio.from_thread.check_cancelled)
-    return {os.fsdecode(name): digests[name] for name in kept}, len(names) - len(kept)
+    told = {os.fsdecode(name): digests[name] for name in kept}
+    return commit, told, len(names) - len(kept)
 
 
 async def commits_since(
@@ -136,31 +144,37 @@ async def other_tips(path: str | os.PathLike[str], head: str | None) -> list[str
 
 
 async def tree_digest(path: str | os.PathLike[str]) -> str:
-    """A digest of the commit, the index and the files that differ from it, untracked ones too.
+    """The digest of ``tree_mark``; empty outside git."""
+    mark = await tree_mark(path)
+    return "" if mark is None else mark[1]
+
+
+async def tree_mark(path: str | os.PathLike[str]) -> tuple[str | None, str] | None:
+    """The commit that is checked out, and a digest of it, the index and the files that differ from
+    it, untracked ones too. ``None`` outside git.
 
     Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
     do, in nested repositories as well. To stay cheap,
     contents count up to a total (see ``tree``); of larger or later files size and time stand in.
-    Empty outside git.
+    It takes two gits, and a third where the index has changed.
     """
     top = await top_level(path)
-    return "" if top is None else await _digest(top, _MAX_NESTING)
+    return None if top is None else await _mark(top, _MAX_NESTING)
 
 
-async def _digest(top: str, depth: int) -> str:
-    commit = await head(top)
-    status = await _status(top, "--porcelain=v2", "--untracked-files=all")
+async def _mark(top: str, depth: int) -> tuple[str | None, str]:
+    commit, status = await _head_and_status(top)
     names = dict.fromkeys(_path_in_v2(entry) for entry in entries(status))
     names |= dict.fromkeys(await _dirty_submodules(top, depth))
     known = f"{commit}\n".encode() + status
     go_on = trio.from_thread.check_cancelled
     digest, directories = await _in_thread(tree.digest, top, known, names, go_on)
     if depth == 0:
-        return digest
+        return commit, digest
     for directory in directories:  # a nested repository or submodule: all else is listed as files
         if await top_level(directory) == _real(directory):
-            digest = tree.combine(digest, await _digest(directory, depth - 1))
-    return digest
+            digest = tree.combine(digest, (await _mark(directory, depth - 1))[1])
+    return commit, digest
 
 
 async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
@@ -180,11 +194,8 @@ async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
 async def submodules(top: str) -> list[tuple[bytes, str]]:
     """The submodules of a working tree that are checked out, by name and directory; those of the
     first few hundred that it has. Raises ``GitError``."""
-    listed = _checked(await _git(top, "ls-files", "-z", "--stage")).stdout
-    links = [entry for entry in entries(listed) if entry.startswith(b"160000 ")]
     found = []
-    for entry in links[:_MOST_SUBMODULES]:
-        name = entry.partition(b"\t")[2]
+    for name in (await listed(GitCall(_real(top), _NO_LOCKS))).links:
         directory = _real(Path(top, os.fsdecode(name)))
         if not await trio.Path(directory, ".git").exists():
             continue
@@ -201,11 +212,11 @@ async def listed_files(path: str | os.PathLike[str], most: int) -> tuple[list[st
     """
     if await top_level(path) is None:
         return None
-    listed, whole = await run_beginning(
+    told, whole = await run_beginning(
         _real(path), *_LISTING, most=(most + 1) * _NAME_BYTES, variables=_NO_LOCKS
     )
-    listed = listed[: listed.rfind(b"\0") + 1]  # the last may have been cut
-    found = list(dict.fromkeys(map(os.fsdecode, entries(listed))))
+    told = told[: told.rfind(b"\0") + 1]  # the last may have been cut
+    found = list(dict.fromkeys(map(os.fsdecode, entries(told))))
     return found[:most], whole and len(found) <= most
 
 
@@ -326,6 +337,19 @@ async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") 
 async def _status(top: str | os.PathLike[str], *arguments: str) -> bytes:
     async with honest_index(GitCall(_real(top), _NO_LOCKS)) as git:
         return _checked(await git.run(*_STATUS, *arguments)).stdout
+
+
+async def _head_and_status(top: str) -> tuple[str | None, bytes]:
+    """The commit that is checked out, and the entries of ``status --porcelain=v2``."""
+    told = ("--porcelain=v2", "--untracked-files=all", "--branch", "--no-ahead-behind")
+    output = await _status(top, *told)
+    commit, begin = None, 0
+    while output.startswith(b"# ", begin):  # what is said of all: its entries follow
+        line, _, _ = output[begin : begin + _NAME_BYTES].partition(b"\0")
+        if line.startswith(_OID) and line != _OID + b"(initial)":
+            commit = line.removeprefix(_OID).decode()
+        begin = output.index(b"\0", begin) + 1
+    return commit, output[begin:]
 
 
 def _checked(result: Result) -> Result:

@@ -22,6 +22,11 @@ class GitCall:
         self._extra = dict(extra or {})
         self._confines = confines
 
+    @property
+    def own_index(self) -> bool:
+        """Whether it goes by the index of the repository itself."""
+        return "GIT_INDEX_FILE" not in self._extra
+
     def with_environment(self, **extra: str) -> GitCall:
         """The same with more variables."""
         return GitCall(self.top, {**self._extra, **extra}, self._confines)

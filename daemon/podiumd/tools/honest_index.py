@@ -12,17 +12,54 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
+from podiumd.tools.pinned_settings import FileStamp, is_settled, repository_at, stamp_of
 from podiumd.tools.plain_file import read_plain
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of an index that is copied: some million files."""
+MOST_KNOWN: Final = 64
+MOST_LINKS: Final = 200
+"""Submodules that are told of."""
 _SKIPPED: Final = b"S"
+_LINK: Final = b"160000 "
+
+
+class Listed(NamedTuple):
+    """What an index has below a directory: the entries at which git does not look, as ``ls-files
+    -v --stage`` has them, and the names of the first submodules."""
+
+    passed_over: list[bytes]
+    links: list[bytes]
+
+
+_known: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
+
+
+async def listed(git: GitCall) -> Listed:
+    """List the index of a repository, below the directory of ``git``. Raises ``GitError``.
+
+    One that passes nothing over is not listed again before its file changes.
+    """
+    repository = repository_at(git.top) if git.own_index else None
+    index = f"{repository.directory}/index" if repository is not None else ""
+    stamp, known = stamp_of(index), _known.get((index, git.top))
+    if known is not None and known[0] == stamp:
+        return known[1]
+    listing = (await git.out("ls-files", "-z", "-v", "--stage", "--full-name")).split(b"\0")
+    links = [entry.partition(b"\t")[2] for entry in listing if entry.startswith(_LINK, 2)]
+    found = Listed([entry for entry in listing if _passed_over(entry)], links[:MOST_LINKS])
+    _known.pop((index, git.top), None)
+    if repository is not None and not found.passed_over and is_settled([stamp]):
+        if len(_known) >= MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[index, git.top] = stamp, found
+    return found
 
 
 @asynccontextmanager
@@ -32,8 +69,7 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     Costs one listing; where files are passed over also a copy of the index. What a sparse checkout
     has not checked out stays passed over.
     """
-    listing = (await git.out("ls-files", "-z", "-v", "--stage", "--full-name")).split(b"\0")
-    entries = [entry for entry in listing if _passed_over(entry)]
+    entries = (await listed(git)).passed_over
     if any(entry.startswith(_SKIPPED) for entry in entries) and await _is_sparse(git):
         # Git itself looks at the files that such a checkout has although it need not.
         entries = [entry for entry in entries if not entry.startswith(_SKIPPED)]

@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,7 +33,9 @@ MOST_LISTINGS: Final = 64
 MOST_SHARED: Final = 16
 _SETTLED_NS: Final = 2_000_000_000
 _INCLUDES: Final = re.compile(r"include(if)?\.")
-_Stamp = tuple[tuple[int, int, int] | None, ...]
+FileStamp = tuple[int, int, int] | None
+"""What changes with a file: its time, inode and size; of none that is there ``None``."""
+_Stamp = tuple[FileStamp, ...]
 
 # They lead git to other settings, or are told apart from them.
 _LEFT_OUT: Final = re.compile(
@@ -130,7 +132,7 @@ class Listings:
     def stamp(repository: Repository) -> _Stamp:
         """What the files of its settings are like. Blocks for two names."""
         names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
-        return tuple(map(_stamped, names))
+        return tuple(map(stamp_of, names))
 
     def get(self, repository: Repository) -> bytes | None:
         """The listing, where it still holds."""
@@ -139,20 +141,25 @@ class Listings:
 
     def keep(self, repository: Repository, stamp: _Stamp, listing: bytes) -> None:
         """Remember a listing that was begun after files were like ``stamp``."""
-        # What changed just before may have changed again within one tick.
-        settled = all(one is None or one[0] < time.time_ns() - _SETTLED_NS for one in stamp)
-        if settled and not any(_INCLUDES.match(key) for key, _ in settings_in(listing)):
+        if is_settled(stamp) and not any(_INCLUDES.match(key) for key, _ in settings_in(listing)):
             if len(self._known) >= MOST_LISTINGS:
                 del self._known[next(iter(self._known))]
             self._known[repository] = stamp, listing
 
 
-def _stamped(path: str) -> tuple[int, int, int] | None:
+def stamp_of(path: str) -> FileStamp:
+    """What a file is like. The time of a change is the kernel's. Blocks."""
     try:
         found = os.stat(path)  # noqa: PTH116 - often
     except OSError:
         return None
     return found.st_ctime_ns, found.st_ino, found.st_size
+
+
+def is_settled(stamps: Iterable[FileStamp]) -> bool:
+    """Whether files of these stamps are as they are told: what changed just before may have changed
+    again within one tick."""
+    return all(one is None or one[0] < time.time_ns() - _SETTLED_NS for one in stamps)
 
 
 class Pins:
