@@ -204,6 +204,21 @@ def test_a_value_that_is_no_json_is_written_as_text() -> None:
     assert record["path"] == "/x" and record["numbers"] == [1] and record["odd"] == "inf"
 
 
+def test_a_line_for_the_file_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = list[str](), logs.JsonLines.format
+
+    def counted(self: logs.JsonLines, record: logging.LogRecord) -> str:
+        made.append(make(self, record))
+        return made[-1]
+
+    monkeypatch.setattr(logs.JsonLines, "format", counted)
+    path = tmp_path / "podiumd.log"
+    set_up("json", file=path)
+    log("First")
+    log("Second")
+    assert path.read_text().splitlines() == made and len(made) == 2
+
+
 def test_the_file_is_private_even_if_it_was_not_and_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

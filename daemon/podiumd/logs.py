@@ -171,6 +171,14 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
     def __init__(self, path: Path) -> None:
         super().__init__(path, maxBytes=_FILE_BYTES, backupCount=_OLD_FILES, encoding="utf-8")
 
+        self._formatted: tuple[logging.LogRecord | None, str] = None, ""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record, made once: the base class asks for its length first."""
+        if record is not self._formatted[0]:
+            self._formatted = record, super().format(record)
+        return self._formatted[1]
+
     def _open(self) -> Any:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self.baseFilename, flags, 0o600)

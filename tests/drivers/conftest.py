@@ -7,11 +7,13 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from podiumd.drivers import spooled
 from podiumd.drivers.claude import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch, watch_spools
+from podiumd.drivers.journal import Entry, Journal
 from podiumd.tools.process import carriers
 from tests.drivers.rig import SMALL, Rig
 from tests.e2e.install_claude import install
@@ -70,3 +72,13 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Rig]
     """A workbench whose agent is the stub; the steps of an ending take 0.2 s, not 2."""
     monkeypatch.setattr(spooled, "STEP_SECONDS", 0.2)
     return lambda *words: Rig(tmp_path, command=(sys.executable, "-S", str(STUB), *words, "--"))
+
+
+@pytest.fixture
+def journal_without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripted turns write their journal at once: a clock that jumps waits for no thread."""
+
+    async def append(self: Journal, entry: Entry) -> None:
+        self._write(msgspec.json.encode(entry) + b"\n")
+
+    monkeypatch.setattr(Journal, "_append", append)

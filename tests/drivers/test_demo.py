@@ -79,7 +79,7 @@ async def test_the_demo_plays_implement_and_review_for_real(bench: Rig) -> None:
 
 
 async def test_the_demo_answers_anything_else_too(
-    bench: Rig, autojump_clock: trio.testing.MockClock
+    bench: Rig, autojump_clock: trio.testing.MockClock, journal_without_threads: None
 ) -> None:
     turn, _ = await play(ScriptedDriver(demo_script()), bench.request("hello"))
     assert turn.report.kind == "done" and "demo agent" in turn.report.result_text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +189,7 @@ async def test_what_a_command_left_running_is_ended_and_reported(bench: Rig) -> 
 
 
 async def test_a_delay_over_the_idle_timeout_times_out(
-    bench: Rig, autojump_clock: trio.testing.MockClock
+    bench: Rig, autojump_clock: trio.testing.MockClock, journal_without_threads: None
 ) -> None:
     scripted = driver({"delay_ms": 5000, "text": "a"}, {"delay_ms": 15000, "text": "b"})
     first, _ = await play(scripted, bench.request(idle_timeout_seconds=10.0))
@@ -195,6 +197,21 @@ async def test_a_delay_over_the_idle_timeout_times_out(
     assert first.report.kind == "done"
     assert first.report.seconds == pytest.approx(5)
     assert second.report.kind == "timeout" and "silent for 10 s" in second.report.detail
+
+
+async def test_others_work_while_a_line_goes_to_the_disk(
+    bench: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line is synced before what it tells of, and never by the thread that serves all."""
+    threads, sync = list[int](), os.fsync
+
+    def noted(descriptor: int) -> None:
+        threads.append(threading.get_ident())
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    await play(driver({"write": [{"path": "a", "content": "b"}]}), bench.request())
+    assert len(threads) == 3 and threading.get_ident() not in threads
 
 
 async def test_a_command_over_the_idle_timeout_times_out(bench: Rig) -> None:

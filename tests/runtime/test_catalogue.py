@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from podiumd.core.recipe_load import RecipeInvalid
+from podiumd.core.recipe_load import RecipeInvalid, read_recipe
+from podiumd.runtime import catalogue
 from podiumd.runtime.catalogue import (
     ALL_OF_PROJECT,
     Catalogue,
@@ -144,6 +146,54 @@ def test_an_edit_is_seen_at_the_next_look(places: Places) -> None:
     assert places.list()[0].label == "before"
     _write(places.user, "good", "after")
     assert places.list()[0].label == "after"
+
+
+@pytest.fixture
+def understood(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files whose text was worked out."""
+    files: list[str] = []
+
+    def counted(text: str, *, file: str, read_prompt: Callable[[str], str]) -> Any:
+        files.append(Path(file).name)
+        return read_recipe(text, file=file, read_prompt=read_prompt)
+
+    monkeypatch.setattr(catalogue, "read_recipe", counted)
+    return files
+
+
+def test_the_same_texts_are_worked_out_once(places: Places, understood: list[str]) -> None:
+    _write(places.user, "plain")
+    _write(places.user, "asks", prompt='prompt_file = "go.md"')
+    (places.user / "go.md").write_text("Go.")
+    first = places.list()
+    assert places.list() == first and places.catalogue.get("asks", None).recipe is not None
+    assert understood == ["asks.toml", "plain.toml"]
+
+
+def test_an_edit_of_a_prompt_file_is_seen_at_the_next_look(
+    places: Places, understood: list[str]
+) -> None:
+    _write(places.user, "asks", prompt='prompt_file = "go.md"')
+    (places.user / "go.md").write_text("Go.")
+    for words in ("Go.", "Go on."):
+        (places.user / "go.md").write_text(words)
+        recipe = places.catalogue.get("asks", None).recipe
+        assert recipe is not None and words in str(recipe.steps["go"].prompt)
+    (places.user / "go.md").unlink()
+    assert [one.code for one in places.catalogue.get("asks", None).findings]
+    (places.user / "go.md").write_text("Go on.")
+    assert places.catalogue.get("asks", None).recipe == recipe
+    assert len(understood) == 3
+
+
+def test_of_long_prompts_nothing_is_remembered(
+    places: Places, understood: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "MOST_KEPT", 2)
+    _write(places.user, "asks", prompt='prompt_file = "go.md"')
+    (places.user / "go.md").write_text("Go.")
+    assert places.list() and places.list()
+    assert len(understood) == 2
 
 
 def test_prompt_files_stand_beside_the_recipe_or_below(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class InsideTurn(ABC):
         """End the work, if it goes on."""
         self._scope.cancel()
 
-    def close(self, stopped: tuple[str, ...]) -> None:
+    async def close(self, stopped: tuple[str, ...]) -> None:
         """Drop unread events and complete the report with what a sweep had to end."""
         self._dealings.events.close()
         if self._left or self._report is None:
@@ -109,4 +109,4 @@ async def played(turn: Played, turn_id: str, ending_seconds: float) -> AsyncIter
             turn.stop()
             with trio.move_on_after(ending_seconds, shield=True):
                 await turn.finished.wait()
-                turn.close(tuple(await sweep(turn_id)))
+                await turn.close(tuple(await sweep(turn_id)))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import trio
 
 from podiumd.core.report import TurnReport
 
@@ -42,31 +43,36 @@ class Played(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """Appends to the journal of one turn."""
+    """Appends to the journal of one turn; a line is on the disk when its call returns."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / NAME
 
-    def started(self, run_id: str, index: int | None) -> None:
+    async def started(self, run_id: str, index: int | None) -> None:
         """The turn at ``index`` of the script begins (``None``: none was left)."""
-        self._append(Entry("started", run_id=run_id, index=index))
+        await self._append(Entry("started", run_id=run_id, index=index))
 
-    def acting(self, action: str) -> None:
+    async def acting(self, action: str) -> None:
         """A file is about to be written, or a command to be run."""
-        self._append(Entry("acting", action=action))
+        await self._append(Entry("acting", action=action))
 
-    def calling(self, call_id: str) -> None:
+    async def calling(self, call_id: str) -> None:
         """One of Podium's own tools is about to be called."""
-        self._append(Entry("calling", action=call_id))
+        await self._append(Entry("calling", action=call_id))
 
-    def finished(self, report: TurnReport) -> None:
+    async def finished(self, report: TurnReport) -> None:
         """The turn is over; nothing of it is repeated from here on."""
-        self._append(Entry("finished", report=report))
+        await self._append(Entry("finished", report=report))
 
-    def _append(self, entry: Entry) -> None:
+    async def _append(self, entry: Entry) -> None:
+        # The disk may take its time, and others have work meanwhile. Not to be given up: it is
+        # known afterwards whether the line is there.
+        await trio.to_thread.run_sync(self._write, msgspec.json.encode(entry) + b"\n")
+
+    def _write(self, line: bytes) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, msgspec.json.encode(entry) + b"\n")
+            os.write(descriptor, line)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

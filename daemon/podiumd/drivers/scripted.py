@@ -63,7 +63,7 @@ class ScriptedDriver:
         run = ScriptedTurnRun(
             request, None if index is None else script.turns[index], Journal(directory)
         )
-        run.journal.started(request.run_id, index)
+        await run.journal.started(request.run_id, index)
         self._plays.begun(request.run_id, index)
         async with played(run, request.turn_id, ENDING_SECONDS):
             yield run

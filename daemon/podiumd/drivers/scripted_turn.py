@@ -62,11 +62,11 @@ class ScriptedTurnRun(InsideTurn):
         failpoint("steer.after-write")
         return True
 
-    def close(self, stopped: tuple[str, ...]) -> None:
+    async def close(self, stopped: tuple[str, ...]) -> None:
         """See ``InsideTurn.close``; the report goes into the journal."""
-        super().close(stopped)
+        await super().close(stopped)
         if self._report is not None:
-            self.journal.finished(self._report)
+            await self.journal.finished(self._report)
 
     async def run(self) -> None:
         """Play the turn to its end; never raises but for faults of this module."""
@@ -150,7 +150,7 @@ class ScriptedTurnRun(InsideTurn):
             given = {"file_path": write.path, "content": write.content}
             if await self._hooked("before-tool", "Write", given):
                 continue
-            self._acting(f"write {write.path}")
+            await self._acting(f"write {write.path}")
             self._write(write)
             await self._show("tool", f"write {write.path}")
             await self._hooked("after-tool", "Write", given)
@@ -183,7 +183,7 @@ class ScriptedTurnRun(InsideTurn):
 
     async def _run(self, command: tuple[str, ...]) -> tuple[int, str]:
         line = " ".join(command)
-        self._acting(f"run {line}")
+        await self._acting(f"run {line}")
         await self._show("tool", line)
         try:
             with trio.fail_after(self._request.idle_timeout_seconds):
@@ -212,7 +212,7 @@ class ScriptedTurnRun(InsideTurn):
     async def _call(self, number: int, call: Call) -> None:
         """Call one of Podium's own tools; what comes of it must be what the script expects."""
         call_id = f"1:{number}"
-        self.journal.calling(call_id)
+        await self.journal.calling(call_id)
         await self._show("tool", call.tool)
         failpoint("tool.before-call")
         reply = await self._dealings.call(ToolCalled(call_id, call.tool, call.args))
@@ -241,8 +241,8 @@ class ScriptedTurnRun(InsideTurn):
     async def _show(self, kind: OutputKind, delta: str) -> None:
         await self._dealings.tell(Output(self._request.prompt_uuid, kind, delta))
 
-    def _acting(self, action: str) -> None:
-        self.journal.acting(action)
+    async def _acting(self, action: str) -> None:
+        await self.journal.acting(action)
         if not self._acted:
             self._acted = True
             failpoint("turn.tool-begun")

@@ -4,19 +4,21 @@ A project's recipe shadows the user's of the same id, the user's the built-in on
 broken: whoever wrote it shall see the fault and not another recipe in its place. With its source
 before it (``builtin.ID``) a recipe is meant whatever shadows it: no id has a dot of its own.
 
-Every look reads the files anew, so edits are seen without a restart: some milliseconds a recipe,
-which no cache is worth. All functions here block on files; the runtime calls them in a thread.
+Every look reads the files anew, so edits are seen without a restart; what the same texts mean is
+remembered, for understanding them takes milliseconds a recipe, and many runs may start at once.
+All functions here block on files; the runtime calls them in a thread.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from podiumd.core.findings import Finding, Notes, RecipeInvalid, nearest
 from podiumd.core.recipe import Recipe, Source
@@ -26,6 +28,10 @@ from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, re
 
 #: The id under which a project's recipes are listed as a whole where they cannot be looked at.
 ALL_OF_PROJECT: Final = "project.recipes"
+
+#: Recipes of which it is remembered what their texts mean, and the most characters of prompts then.
+MOST_UNDERSTOOD: Final = 64
+MOST_KEPT: Final = 256 * 1024
 
 _PLACE: Final = Path(".podium", "recipes")
 _SOURCES: Final[tuple[Source, ...]] = get_args(Source)
@@ -249,7 +255,42 @@ def _load(
         message = f"the file cannot be used: {reason(error)}"
         finding = Finding(code="syntax", line=1, message=message, file=shown(path))
         raise RecipeInvalid([finding]) from error
-    return read_recipe(text, file=shown(path), read_prompt=read_prompt)
+    prompt_texts: dict[str, str] = {}
+
+    def read_once(name: str) -> str:
+        if name not in prompt_texts:
+            prompt_texts[name] = read_prompt(name)
+        return prompt_texts[name]
+
+    understood = _understood(shown(path), text)
+    for one in understood:
+        if one.still_reads(read_once):
+            return one.recipe, Notes(shown(path), one.lines)
+    recipe, notes = read_recipe(text, file=shown(path), read_prompt=read_once)
+    if sum(map(len, prompt_texts.values())) <= MOST_KEPT:
+        understood[:] = [_Understood(recipe, notes.lines, prompt_texts)]
+    return recipe, notes
+
+
+class _Understood(NamedTuple):
+    """What the text of a recipe means, as long as its ``prompts``, by name, are these."""
+
+    recipe: Recipe
+    lines: TomlLines
+    prompts: dict[str, str]
+
+    def still_reads(self, read_prompt: Callable[[str], str]) -> bool:
+        """Whether its prompt files are there and as they were."""
+        try:
+            return all(read_prompt(name) == text for name, text in self.prompts.items())
+        except ValueError:
+            return False  # it is understood anew, and says then what is wrong
+
+
+@functools.lru_cache(maxsize=MOST_UNDERSTOOD)
+def _understood(file: str, text: str) -> list[_Understood]:
+    """What such a text was understood as the last time, if it was; for the caller to fill."""
+    return []
 
 
 def _duplicate(first: Entry, second: Entry) -> Entry:

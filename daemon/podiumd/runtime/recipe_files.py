@@ -50,14 +50,15 @@ def read_own(path: Path, believer: int | None = None) -> str:
 def own_prompts(directory: Path, believer: int | None = None) -> Callable[[str], str]:
     """Return the reader of prompt files that lie in ``directory`` or below, links followed.
 
-    ``believer`` as for ``read_own``.
+    ``believer`` as for ``read_own``. Raises OSError, or RuntimeError for links in a circle.
     """
+    around = directory.resolve()
 
     def read(name: str) -> str:
         _parts(name)
         try:
             real = (directory / name).resolve(strict=True)
-            if not real.is_relative_to(directory.resolve()):
+            if not real.is_relative_to(around):
                 raise ValueError(f"it leads outside of {directory}")
             # The real path is opened without following: a link put there meanwhile is refused.
             return _text(os.open(real, _READ), PROMPT_BYTES, believer)
