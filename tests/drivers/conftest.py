@@ -12,8 +12,8 @@ import pytest
 
 from podiumd.drivers import spooled
 from podiumd.drivers.claude import ClaudeDriver
-from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.drivers.journal import Entry, Journal
+from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process import carriers
 from tests.drivers.rig import SMALL, Rig
 from tests.e2e.install_claude import install

@@ -89,7 +89,7 @@ async def test_a_git_that_takes_too_long_does_not_hold_the_end_of_a_turn_up(
 
     async with virtual(machine) as daemon:
         run_id, turn = await daemon.begun(once, working_directory=str(repository))
-        monkeypatch.setattr(git, "tree_digest", hang)
+        monkeypatch.setattr(git, "tree_mark", hang)
         turn.breaks()
         await looked.wait()
         mock_clock.jump(world.MARK_SECONDS)

@@ -136,7 +136,7 @@ async def test_a_git_that_never_answers_holds_a_turn_up_for_seconds_alone(
     async with virtual(machine) as daemon:
         run_id = await daemon.start(machine.recipe(LOOP, "loop"), working_directory=str(repository))
         work = await daemon.turn()
-        monkeypatch.setattr(git, "tree_digest", stuck)
+        monkeypatch.setattr(git, "tree_mark", stuck)
         work.complete(detail="Built.")
         await asked.wait()
         assert (await daemon.events(run_id, "turn.ended")) == []
