@@ -2,6 +2,7 @@
 
     make bench-growth
     python benchmarks/bench_growth.py [--sizes N ...] [--starts-at N] [--only PART] [--json]
+    python benchmarks/bench_growth.py --only many --against CHECKOUT [--rounds N]
 
 History: STATE with so many ended runs, multiplied through the store's own door from a few that a
 real daemon has played. One run of 2,000 steps, one conversation of 2,000 messages: walked by a real
@@ -19,7 +20,14 @@ from pathlib import Path
 if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import growth_followers, growth_history, growth_long, growth_native, growth_sessions
+from benchmarks import (
+    growth_followers,
+    growth_history,
+    growth_long,
+    growth_many,
+    growth_native,
+    growth_sessions,
+)
 from benchmarks.growth import HEADER, Growth
 from benchmarks.measure import Result, arguments, run
 
@@ -32,6 +40,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], list[Growth]]] = {
     "native": growth_native.measure,
     "followers": growth_followers.measure,
     "sessions": growth_sessions.measure,
+    "many": growth_many.measure,
 }
 """By what grows. A part measures at its own sizes and returns its figures."""
 
@@ -59,6 +68,9 @@ def main() -> int:
     )
     parser.add_argument(
         "--starts-at", type=int, default=10_000, help="runs where most are due (10000)"
+    )
+    parser.add_argument(
+        "--against", type=Path, help="another checkout, which 'many' measures beside this one"
     )
     parser.add_argument("--only", action="append", choices=sorted(PARTS), help="one part alone")
     status = run("growth", parser.parse_args(), measure)

@@ -135,6 +135,20 @@ async def test_what_looks_like_this_process_may_be_a_child_before_its_exec() -> 
         twin.communicate()
 
 
+async def test_a_process_that_may_not_read_its_own_environment_reads_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def not_mine(pid: int) -> bytes | None:
+        if pid == os.getpid():
+            raise PermissionError(pid)
+        return environment(pid)
+
+    monkeypatch.setattr(process_looks, "environment", not_mine)
+    turn = str(uuid.uuid4())
+    with child(turn=turn) as ours:
+        assert (await look(f"PODIUM_TURN={turn}".encode())).pids == [ours.pid]
+
+
 @pytest.mark.parametrize(
     ("name", "begins_with"), [("PODIUM_TURN", ""), ("OTHER", "with"), ("PODIUM_TURN", "with")]
 )

@@ -148,7 +148,7 @@ async def _read_all(batch: Iterable[_Asked]) -> dict[bytes, Look]:
     common = frozenset.intersection(*(one.seen for one in batch))
     known = frozenset.union(*(one.seen for one in batch))
     pids: dict[bytes, list[int]] = {one.entry: [] for one in batch}
-    own = environment(os.getpid())
+    own = _own()
     undecided, seen = False, set(common)
     there = [one for one in listed() if one not in common]
     for count, process in enumerate(sorted(there, key=known.__contains__)):
@@ -167,6 +167,13 @@ async def _read_all(batch: Iterable[_Asked]) -> dict[bytes, Look]:
             seen.add(process)
     passed = frozenset(seen) if sys.platform == "linux" else frozenset[Seen]()
     return {entry: Look(which, undecided, passed) for entry, which in pids.items()}
+
+
+def _own() -> bytes | None:
+    try:
+        return environment(os.getpid())
+    except OSError:  # a program with rights of its own may not read even this
+        return None
 
 
 def has_entry(environment: bytes, entry: bytes) -> bool:
