@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import select
-import signal
 import socket
 import statistics
 import subprocess
@@ -165,14 +164,17 @@ def _pinged(daemon: RealDaemon, other: socket.socket, runs: int) -> tuple[list[f
 
 @contextmanager
 def _agents() -> Iterator[None]:
-    """So many agents at work, each with its children: all of them wait."""
-    children = f"for one in $(seq {CHILDREN}); do sleep 1000 & done; echo ready; wait"
+    """So many agents at work, each with its children: all wait, and end with this process."""
+    children = (
+        f"for one in $(seq {CHILDREN}); do sleep 1000 & done; echo ready; read line; kill -KILL 0"
+    )
     started: list[subprocess.Popen[bytes]] = []
     try:
         for number in range(AGENTS):
             one = subprocess.Popen(
                 ["sh", "-c", children],
                 env={"PATH": os.environ["PATH"], "PODIUM_TURN": f"bench-{number}"},
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,
             )
@@ -183,7 +185,6 @@ def _agents() -> Iterator[None]:
         yield
     finally:
         for one in started:
-            os.killpg(one.pid, signal.SIGKILL)
             one.communicate()
 
 
@@ -237,7 +238,7 @@ def measure(options: argparse.Namespace) -> list[Growth]:
         sweeps = interleaved(
             {name: partial(_sweeps, where) for name, where in checkouts.items()},
             options.rounds,
-            warm_up=1,
+            warm_up=0,
         )
     told = []
     for field, (unit, goal) in ROUNDS.items():
