@@ -21,7 +21,7 @@ from podiumd.tools.durable_file import store_file
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
-from podiumd.tools.owner_rights import is_gone, is_removed, make_writable, status_of
+from podiumd.tools.owner_rights import held, is_gone, is_removed, make_writable, status_of
 from podiumd.tools.repository_links import odd_entries
 from podiumd.tools.sandbox_places import (
     MOST_MODULES,
@@ -153,18 +153,19 @@ def _is_disarmed(path: Path) -> bool:
     if not stat.S_ISDIR(status_of(f"{path}").st_mode):
         return is_removed(f"{path}")
     without_head = _is_headless(path / "HEAD")
-    with suppress(OSError):
-        make_writable(f"{path.parent}")
-        path.rename(tempfile.mkdtemp(prefix=f"{SET_ASIDE}-", dir=path.parent))
+    with suppress(OSError), held(f"{path}") as there:
+        above = Path(there).parent
+        make_writable(f"{above}")
+        Path(there).rename(tempfile.mkdtemp(prefix=f"{SET_ASIDE}-", dir=above))
     return without_head and is_gone(f"{path}")
 
 
 def _is_headless(head: Path) -> bool:
     """Take a ``HEAD`` from its name: a file gets another, all else goes. Whether it is gone."""
-    with suppress(OSError):
-        if stat.S_ISREG(status_of(f"{head}").st_mode):
-            make_writable(f"{head.parent}")
-            head.rename(head.with_name(HEAD_ASIDE))
+    with suppress(OSError), held(f"{head}") as there:
+        if stat.S_ISREG(status_of(there).st_mode):
+            make_writable(f"{Path(there).parent}")
+            Path(there).rename(Path(there).with_name(HEAD_ASIDE))
     return is_removed(f"{head}")
 
 
@@ -182,7 +183,7 @@ class Placeholders:
         with self._lock:
             try:
                 for path in paths:
-                    with suppress(FileExistsError), open(path, "xb") as file:
+                    with suppress(FileExistsError), held(path) as there, open(there, "xb") as file:
                         file.write(PLACED[Path(path).name])
                     self._needed[path] += 1
                     done.append(path)

@@ -50,7 +50,7 @@ class ConfinedFilters:
         setting = self._enclosure.environment({})
         lines = ['cd "$2"', f"unset {' '.join(_UNKNOWN)}"]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in setting.items()]
-        argv = self._enclosure.command(["/bin/sh", "-c", "\n".join([*lines, inner]), "sh"])
+        argv = self._enclosure.guarded(["/bin/sh", "-c", "\n".join([*lines, inner]), "sh"])
         text = f'#!/bin/sh\nexec {shlex.join(argv)} "$1" "$PWD"\n'
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         script = self._directory / f"filter-{hashlib.sha256(os.fsencode(text)).hexdigest()[:16]}"

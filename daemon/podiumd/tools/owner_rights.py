@@ -1,7 +1,9 @@
 """Looking into, and removing, what somebody may have taken the owner's rights from.
 
 A command can take them from any directory of its tree: what lies in it then can be neither seen nor
-removed. Rights are given back where they are in the way alone, and never through a link.
+removed. Rights are given back where they are in the way alone, and never through a link. Nor is
+anything else changed through one: a command that works there at the same time can put a link in the
+place of any directory at any moment.
 """
 
 from __future__ import annotations
@@ -10,9 +12,12 @@ import os
 import shutil
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_HELD = "/proc/self/fd/"
 _READ, _REACH, _ALL = 0o500, 0o100, 0o700
 
 
@@ -49,14 +54,58 @@ def is_gone(path: str) -> bool:
 def is_removed(path: str) -> bool:
     """Remove what is at a path, with all that is in it; whether it is gone. Blocks."""
     # Deeper than a stack is no error of the system's.
-    with suppress(OSError, RecursionError):
-        _remove(path)
+    with suppress(OSError, RecursionError), held(path) as there:
+        _remove(there)
     if not is_gone(path):
-        with suppress(OSError, RecursionError):
-            make_writable(f"{Path(path).parent}")
-            _open_all(path)
-            _remove(path)
+        with suppress(OSError, RecursionError), held(path) as there:
+            make_writable(f"{Path(there).parent}")
+            _open_all(there)
+            _remove(there)
     return is_gone(path)
+
+
+@contextmanager
+def held(path: str) -> Iterator[str]:
+    """Yield a name of a path that leads to the same directory whatever is put there meanwhile.
+
+    ``path`` is absolute, and none of the directories in it may be a link. Blocks. Raises
+    ``OSError``. Where the system has no such names it is the path itself.
+    """
+    if sys.platform != "linux":
+        yield path
+        return
+    directory = _opened_directory(f"{Path(path).parent}")
+    try:
+        yield f"{_HELD}{directory}/{Path(path).name}"
+    finally:
+        os.close(directory)
+
+
+def _opened_directory(path: str) -> int:
+    """Open a directory name by name, below one that is held or from the root."""
+    if path.startswith(_HELD):
+        number, *names = path.removeprefix(_HELD).split("/")
+        directory = os.dup(int(number))
+    else:
+        names = list(Path(path).parts[1:])
+        directory = os.open("/", _DIRECTORY)
+    try:
+        for name in names:
+            below = _opened(name, directory)
+            os.close(directory)
+            directory = below
+    except BaseException:
+        os.close(directory)
+        raise
+    return directory
+
+
+def _opened(name: str, above: int) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=above)
+    except PermissionError:
+        _change(os.fstat(above), f"{_HELD}{above}", _REACH)
+        return os.open(name, _DIRECTORY, dir_fd=above)
 
 
 def make_writable(directory: str) -> None:
@@ -91,11 +140,11 @@ def _give_back(directory: str, needed: int) -> None:
         _change(os.lstat(directory), directory, needed)
         return
     # By descriptor: what stands there meanwhile is the same, and no link.
-    held = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    opened = _opened_directory(directory)
     try:
-        _change(os.fstat(held), f"/proc/self/fd/{held}", needed)
+        _change(os.fstat(opened), f"{_HELD}{opened}", needed)
     finally:
-        os.close(held)
+        os.close(opened)
 
 
 def _change(status: os.stat_result, path: str, needed: int) -> None:

@@ -35,6 +35,7 @@ from podiumd.tools.boundary import (
 )
 from podiumd.tools.bubblewrap import BASE, bubblewrap_arguments
 from podiumd.tools.git_settings import too_old
+from podiumd.tools.mount_gate import Gate, gated
 from podiumd.tools.nested_repositories import MOST_DIRECTORIES, Repositories, RepositoryLook
 from podiumd.tools.sandbox_places import Places, places_for
 from podiumd.tools.seatbelt import profile
@@ -56,6 +57,7 @@ _INSTALL = {
     "darwin": "sandbox-exec is a part of macOS; look why it is not at /usr/bin/sandbox-exec",
 }
 _PROGRAMS = {"linux": "bwrap", "darwin": "/usr/bin/sandbox-exec"}
+GUARD = (sys.executable, "-I", "-m", "podiumd.tools.mount_gate")
 # What these name cannot be reached from inside.
 _OUTSIDE = frozenset(("SSH_AUTH_SOCK", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"))
 
@@ -67,8 +69,14 @@ class SandboxRefused(Exception):
 class Enclosure(Protocol):
     """A sandbox that is ready for one working tree."""
 
-    def command(self, argv: Sequence[str]) -> list[str]:
-        """The arguments that run ``argv`` inside."""
+    def gate(self) -> Gate | None:
+        """What the next command is to go through, where others could disturb its start."""
+
+    def command(self, argv: Sequence[str], gate: Gate | None = None) -> list[str]:
+        """The arguments that run ``argv`` inside, through a gate that somebody of ours keeps."""
+
+    def guarded(self, argv: Sequence[str]) -> list[str]:
+        """The arguments of a program that runs ``argv`` inside, and keeps the gate itself."""
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The variables inside."""
@@ -84,18 +92,26 @@ class Enclosure(Protocol):
 class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     """See ``Enclosure``: ``prefix`` stands before the command. ``record`` is where the boundary
     is written down; ``placeholders`` are those of the daemon, where files are put at all. ``left``
-    is what commands of the turn have left that was not put right."""
+    is what commands of the turn have left that was not put right. ``by_path``: the sandbox finds
+    by paths what it mounts, and ``prefix`` ends where the command begins."""
 
     prefix: tuple[str, ...]
     variables: dict[str, str]
+    by_path: bool = False
     boundary: Boundary | None = None
     look: RepositoryLook | None = None
     record: Path | None = None
     placeholders: Placeholders | None = None
     left: list[str] = []
 
-    def command(self, argv: Sequence[str]) -> list[str]:
-        return [*self.prefix, *argv]
+    def gate(self) -> Gate | None:
+        return Gate(self.prefix[1:-1]) if self.by_path else None
+
+    def command(self, argv: Sequence[str], gate: Gate | None = None) -> list[str]:
+        return [*(self.prefix if gate is None else gated(self.prefix, gate)), *argv]
+
+    def guarded(self, argv: Sequence[str]) -> list[str]:
+        return [*(GUARD if self.by_path else ()), *self.prefix, *argv]
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
         return {
@@ -277,6 +293,7 @@ class Sandbox:
         return Enclosed(
             prefix=prefix,
             variables=variables,
+            by_path=not darwin,
             boundary=boundary_of(places, before),
             look=look,
             record=self._record,

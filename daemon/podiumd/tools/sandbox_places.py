@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from podiumd.tools.owner_rights import entries_of
+from podiumd.tools.bare_layout import is_laid_out
+from podiumd.tools.owner_rights import entries_of, held
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
 _HOMES = ("/home", "/root", "/Users")
@@ -81,6 +82,8 @@ def places_for(
     Parameters: ``home`` of the user; ``closed`` are Podium's directories; ``environ`` gives PATH;
     ``nested`` are the repositories within the tree: their ``.git``, or what is laid out as one.
     """
+    if _real(root) != Path(os.path.normpath(root)):
+        return "the working directory is reached by a link now, which it was not before"
     root = _real(root)
     homes = {_real(home)}
     with suppress(KeyError):  # an account without an entry
@@ -244,8 +247,8 @@ class _Repository:
         for directory in [common, *modules]:
             hooks = directory / "hooks"
             if not hooks.exists():
-                with suppress(OSError):
-                    hooks.mkdir()  # an absent one could be made, with anything in it
+                with suppress(OSError), held(f"{hooks}") as there:
+                    Path(there).mkdir()  # an absent one could be made, with anything in it
             self._keep_file(directory / "commondir", leads=True)
             self._keep_file(directory / "config.worktree", leads=_has_worktree_settings(directory))
             for name in ("hooks", "config", "remotes", "branches"):
@@ -295,9 +298,10 @@ def _directory_named_by(link: Path) -> Path | None:
             return directory if _real(directory / back) == _real(link) else None
     except (OSError, ValueError):
         return None
-    for above in link.parent.parents:
+    for above in _real(link.parent).parents:
         modules = above / ".git" / "modules"
-        if modules.is_dir() and directory.is_relative_to(_real(modules)):
+        # What is a link on the way there is somebody else's word, and may lead anywhere.
+        if directory.is_relative_to(modules) and modules.is_dir():
             return directory if (directory / "HEAD").is_file() else None
     return None
 
@@ -322,7 +326,8 @@ def _common(directory: Path) -> Path:
     except (OSError, ValueError):
         return directory
     # A worktree's own directory lies in the common one; anything else is not git's doing.
-    return common if directory.is_relative_to(common / "worktrees") else directory
+    believed = directory.parent == common / "worktrees" and is_laid_out(common)
+    return common if believed else directory
 
 
 def modules_of(common: Path) -> list[Path]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Self
 
 import msgspec
 import trio
 
 from podiumd.tools.boundary import Tidied
-from podiumd.tools.commands import run_into
+from podiumd.tools.commands import Ending, run_into
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
@@ -92,7 +93,6 @@ async def run_arguments(
     whole = ["/bin/sh", "-c", _PRELUDE, "sh", *argv]
     variables = {**environment, MARKER: turn_id}
     if enclosure is not None:
-        whole = enclosure.command(whole)
         variables = enclosure.environment(variables)
     output = _HeadAndTail(on_output)
     started = trio.current_time()
@@ -102,14 +102,17 @@ async def run_arguments(
         await trio.to_thread.run_sync(enclosure.prepare)
         failpoint("sandbox.after-prepare")
     try:
-        ending = await run_into(
-            output,
-            whole,
-            cwd=cwd,
-            environment=variables,
-            limit_seconds=limit_seconds,
-            pass_fds=pass_fds,
-        )
+        with _Start(output, whole, enclosure) as start:
+            ending = await run_into(
+                start,
+                start.argv,
+                cwd=cwd,
+                environment=variables,
+                limit_seconds=limit_seconds,
+                pass_fds=(*pass_fds, *start.descriptors),
+            )
+        if start.fault:
+            ending, output = Ending(None, message=start.fault), _HeadAndTail(None)
     finally:
         with trio.CancelScope(shield=True):  # bounded: a sweep gives up after some seconds
             stopped = await sweep(turn_id)
@@ -126,6 +129,31 @@ async def run_arguments(
         stopped=tuple(stopped),
         tidied=tidied,
     )
+
+
+class _Start:
+    """Begins a command, through the gate of its sandbox where that has one."""
+
+    def __init__(
+        self, output: _HeadAndTail, argv: Sequence[str], enclosure: Enclosure | None
+    ) -> None:
+        self._output = output
+        self._gate = None if enclosure is None else enclosure.gate()
+        self.argv = argv if enclosure is None else enclosure.command(argv, self._gate)
+        self.descriptors = () if self._gate is None else self._gate.descriptors
+        self.fault = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._gate is not None:
+            self._gate.close()
+
+    async def follow(self, process: trio.Process) -> None:
+        if self._gate is not None:
+            self.fault = await trio.to_thread.run_sync(self._gate.admit)
+        await self._output.follow(process)
 
 
 class _HeadAndTail:
