@@ -13,11 +13,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pygit2
 import pytest
 import trio
 
-from podiumd.tools.boundary import RECORD, Placeholders, Tidied, make_up_for
+from podiumd.tools import repository_links
+from podiumd.tools.boundary import RECORD, Boundary, Placeholders, Tidied, make_up_for, tidy
+from podiumd.tools.nested_repositories import RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult
@@ -274,3 +277,46 @@ async def test_what_a_killed_daemon_left_is_made_up_for_by_what_was_written_down
     assert changed == unsettled == ()
     assert not any(os.path.lexists(path) for path in removed)
     assert make_up_for(record) == Tidied(), "again is harmless"
+
+
+async def test_what_git_would_wait_at_among_objects_is_removed(inside: Inside) -> None:
+    objects = inside.project / ".git/objects"
+    run_git(inside.project, "repack", "-adq")
+    os.mkfifo(objects / "pack/before.idx")
+
+    done = await inside.run(
+        "mkdir -p .git/objects/ff .git/objects/info/commit-graphs && cd .git/objects && "
+        "mkfifo ff/$(printf %038d 0) info/alternates pack/x.idx info/commit-graphs/x && "
+        "ln -s /dev/zero info/zero; ln -s /etc ee; mkdir -p deep; mv ff deep/ff; mv deep/ff fe"
+    )
+
+    removed = {path.removeprefix(f"{objects}/") for path in done.tidied.removed}
+    assert removed - {"pack/before.idx"} == {
+        *("ee", f"fe/{0:038d}", "info/alternates", "info/commit-graphs/x", "info/zero"),
+        "pack/x.idx",
+    }
+    (objects / "pack/before.idx").unlink(missing_ok=True)
+    assert not [one for one in objects.rglob("*") if one.is_fifo() or one.is_symlink()]
+    assert run_git(inside.project, "fsck", "--no-dangling") == ""
+
+
+async def test_objects_in_which_nothing_is_new_are_not_looked_into(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = Boundary(root=f"{inside.project}", repositories=(f"{inside.project}/.git",))
+    looked: list[str] = []
+    real = repository_links.entries_of
+
+    def entries(directory: str) -> list[os.DirEntry[str]]:
+        looked.append(directory)
+        return real(directory)
+
+    monkeypatch.setattr(repository_links, "entries_of", entries)
+    later = (inside.project / ".git").stat().st_ctime_ns + 3600 * 10**9
+    tidy(msgspec.structs.replace(fresh, began=later), RepositoryLook(inside.project))
+    few = [path for path in looked if "/objects/" in path]
+    looked.clear()
+    tidy(fresh, RepositoryLook(inside.project))
+
+    assert len(few) < len([path for path in looked if "/objects/" in path])
+    assert all(path.endswith(("/info", "/pack")) for path in few)

@@ -279,8 +279,8 @@ def test_what_is_put_right_is_not_beyond_a_link(
     else:
         where.write_text("/elsewhere\n")
 
-    def after(real: Callable[[Path | str], bool]) -> Callable[[Path | str], bool]:
-        def exchanging(path: Path | str) -> bool:
+    def after(real: Callable[[str], bool]) -> Callable[[str], bool]:
+        def exchanging(path: str) -> bool:
             if not where.parent.is_symlink():
                 where.parent.rename(where.parent.with_name("aside"))
                 where.parent.symlink_to(target)
@@ -288,8 +288,9 @@ def test_what_is_put_right_is_not_beyond_a_link(
 
         return exchanging
 
-    monkeypatch.setattr(boundary, "is_removed", after(boundary.is_removed))
-    monkeypatch.setattr(boundary, "_is_disarmed", after(boundary._is_disarmed))
+    disarmed = boundary._is_disarmed
+    monkeypatch.setattr(boundary, "is_removed", after(owner_rights.is_removed))
+    monkeypatch.setattr(boundary, "_is_disarmed", after(lambda path: disarmed(Path(path))))
 
     told = tidy(edge, RepositoryLook(project))
 

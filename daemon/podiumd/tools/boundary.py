@@ -9,6 +9,7 @@ from __future__ import annotations
 import stat
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -64,7 +65,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """A tree before a command. ``odd`` are the links and the like in the ``repositories``,
     ``known`` the repositories that there were, and what git would wait at, ``unkept`` those that
     are looked at alone, with what they are like; ``shut`` what could not be looked into, ``whole``
-    whether the look came to its end; the rest as in ``Places``."""
+    whether the look came to its end, ``began`` when, in nanoseconds; the rest as in ``Places``."""
 
     root: str
     unwanted: tuple[str, ...] = ()
@@ -75,12 +76,13 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     unkept: dict[str, str] = {}
     shut: tuple[str, ...] = ()
     whole: bool = True
+    began: int = 0
 
 
 def boundary_of(places: Places, nested: Repositories) -> Boundary:
     """The boundary of a tree that is as its ``places`` say. Blocks."""
     known = (*nested.gits, *nested.laid_out, *nested.waiting)
-    odd = odd_entries(places.repositories)
+    began, odd = time.time_ns(), odd_entries(places.repositories)
     return Boundary(
         root=places.root,
         unwanted=places.unwanted,
@@ -91,6 +93,7 @@ def boundary_of(places: Places, nested: Repositories) -> Boundary:
         unkept={path: _mark(Path(path)) for path in places.unkept},
         shut=(*map(str, nested.shut), *odd.shut),
         whole=nested.whole and not _are_too_many(places.repositories),
+        began=began,
     )
 
 
@@ -109,7 +112,7 @@ def tidy(boundary: Boundary, look: RepositoryLook) -> Tidied:
 
 def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
     now = look.look()  # first: it gives back the rights that all the rest needs
-    odd = odd_entries(boundary.repositories)
+    odd = odd_entries(boundary.repositories, boundary.began)
     made = [path for path in map(_made, boundary.unwanted) if path is not None]
     made += sorted(odd.entries - set(boundary.odd))
     known = set(boundary.known)

@@ -29,7 +29,8 @@ from podiumd.tools.git_settings import (
     within,
     writes,
 )
-from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below
+from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below, waiting_within
+from podiumd.tools.included_files import waiting_settings
 from podiumd.tools.pinned_settings import Listings, Pins, Repository, is_bare, repository_at
 
 TERMINATE_SECONDS: Final = 2.0
@@ -88,7 +89,7 @@ async def run_git(
     ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository;
     ``OSError`` where there is no room for ``confines``.
     """
-    told = _told(path, arguments, settings)
+    told = await _told(path, arguments, settings)
     environment = git_environment(os.environ) | dict(variables or {})
     if runs_nothing(arguments):
         return await _run([*told, *arguments], environment, stdin)
@@ -148,15 +149,25 @@ async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
         raise GitError(f"what git is to read cannot be kept for it: {error}") from error
 
 
-def _told(path: str, arguments: Sequence[str], settings: Sequence[str]) -> list[str]:
+async def _told(path: str, arguments: Sequence[str], settings: Sequence[str]) -> list[str]:
     """How a git begins that is told ``settings``. Raises ``GitError`` where none may be run."""
+    # Where the disk is far away, or an agent's files are many, this may take its time.
+    fault = await trio.to_thread.run_sync(_fault_at, path, arguments[0], abandon_on_cancel=True)
+    if fault:
+        raise GitError(fault)
+    return _told_settings(path, settings)
+
+
+def _fault_at(path: str, command: str) -> str:
+    """Why no git may be run there; else nothing. Blocks."""
     bare = bare_above(path)
     if bare is not None:
-        raise GitError(f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'")
-    waiting = waiting_above(path) if reads_tree(arguments[0]) else None
-    if waiting is not None:
-        raise GitError(WAITS.format(waiting))
-    return _told_settings(path, settings)
+        return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
+    waiting = waiting_above(path) if reads_tree(command) else None
+    repository = None if waiting else repository_at(path)
+    if repository is not None:
+        waiting = waiting_settings(repository)
+    return WAITS.format(waiting) if waiting else ""
 
 
 def _kept(
@@ -283,12 +294,21 @@ async def _overtime(command: Sequence[str]) -> str:
     """Wait for as long as a git may take; returns what is wrong then."""
     asked, path = asked_of(command), command[2]
     await trio.sleep(LOOK_SECONDS)
-    if reads_tree(asked.partition(" ")[0]):
-        waits_at = await trio.to_thread.run_sync(waiting_below, path, abandon_on_cancel=True)
-        if waits_at is not None:
-            return WAITS.format(waits_at)
+    look = partial(_waits_at, path, asked.partition(" ")[0])
+    waits_at = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+    if waits_at is not None:
+        return WAITS.format(waits_at)
     await trio.sleep(LIMIT_SECONDS - LOOK_SECONDS)
     return SLOW.format(asked, path, LIMIT_SECONDS / 60)
+
+
+def _waits_at(path: str, command: str) -> str | None:
+    """What a git that does not end waits at. Blocks."""
+    found = waiting_below(path) if reads_tree(command) else None
+    repository = None if found else repository_at(path)
+    if repository is None:
+        return found
+    return waiting_settings(repository) or waiting_within((repository.directory, repository.common))
 
 
 async def run_beginning(
@@ -298,7 +318,7 @@ async def run_beginning(
 
     Raises ``GitError``, also where it fails before.
     """
-    told = _told(path, arguments, SETTINGS)
+    told = await _told(path, arguments, SETTINGS)
     environment = git_environment(os.environ) | dict(variables or {})
     if runs_nothing(arguments):
         return await _beginning([*told, *arguments], environment, most)

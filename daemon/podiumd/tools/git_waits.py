@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+
+from podiumd.tools.walk import walk
 
 READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
 MOST_DIRECTORIES: Final = 100_000
@@ -54,7 +57,7 @@ def waiting_above(path: str) -> str | None:
 def waiting_below(path: str) -> str | None:
     """What a git in ``path`` waits at, anywhere in its working tree. Blocks; changes no rights."""
     top = next((one for one in (Path(path), *Path(path).parents) if _has_git(one)), Path(path))
-    for looked, (directory, below, names) in enumerate(os.walk(top)):
+    for looked, (directory, below, names) in enumerate(walk(top)):
         if looked == MOST_DIRECTORIES:
             return None
         if ".git" in below:
@@ -62,6 +65,21 @@ def waiting_below(path: str) -> str | None:
         for name in sorted(READ_BY_GIT.intersection(names)):
             if would_wait(Path(directory, name)):
                 return f"{Path(directory, name)}"
+    return None
+
+
+def waiting_within(repositories: Iterable[str]) -> str | None:
+    """What a git waits at of what it keeps itself, in directories of repositories: objects above
+    all, where nobody else looks. Blocks; changes no rights."""
+    looked = 0
+    for repository in repositories:
+        for directory, _, names in walk(repository):
+            looked += 1
+            if looked > MOST_DIRECTORIES:
+                return None
+            for name in sorted(names):
+                if would_wait(f"{directory}/{name}"):
+                    return f"{directory}/{name}"
     return None
 
 
