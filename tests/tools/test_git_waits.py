@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from podiumd.core.loop_facts import FileChange
-from podiumd.tools import git, git_process, git_waits
+from podiumd.tools import git, git_process, git_refused, git_waits
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
@@ -112,7 +112,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
         trio.from_thread.run_sync(event.set)
         return found
 
-    monkeypatch.setattr(git_process, "waiting_below", look)
+    monkeypatch.setattr(git_refused, "waiting_below", look)
     return event
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from podiumd.tools import git, honest_index
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.changes_since import changes_since
+from podiumd.tools.git import GitError
+from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
+from tests.tools.forged_index import forge
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
@@ -128,3 +132,74 @@ async def test_what_stands_in_for_a_commit_hides_nothing(repo: Path) -> None:
     run_git(repo, "replace", head, other)
     assert run_git(repo, "status", "--porcelain") == ""
     assert await git.dirty(repo) == ["gone.txt"]
+
+
+async def test_what_is_written_into_the_index_by_hand_hides_nothing(
+    repo: Path, tmp_path: Path
+) -> None:
+    head, digest = await git.head(repo), await git.tree_digest(repo)
+    watch = TreeWatch(repo / "deep", Originals(tmp_path / "originals"))
+    before = await watch.snapshot()
+    (repo / "deep/changed.txt").write_text("hidden\n")
+    long_ago(repo / "deep/changed.txt")
+    forge(repo, "deep/changed.txt")
+    assert run_git(repo, "status", "--porcelain") == ""
+
+    assert await git.dirty(repo) == await git.dirty(repo / "deep") == ["deep/changed.txt"]
+    assert await git.tree_digest(repo) != digest
+    told = (await changes_since(f"{repo}", head, head)).uncommitted
+    assert [one.path for one in told.files] == ["deep/changed.txt"] and "+hidden" in told.patch
+    changes, _ = await watch.between(before)
+    assert [change.path for change in changes] == ["changed.txt"]
+    assert run_git(repo, "status", "--porcelain") == ""  # the repository's own index stays
+
+
+async def test_what_was_found_to_be_honest_is_not_asked_again(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(honest_index, "_SETTLED_NS", 0)
+    assert await git.dirty(repo) == []
+    (repo / "kept.txt").write_text("anew\n")
+    (repo / "gone.txt").write_text("anew too\n")
+    long_ago(repo / "kept.txt", repo / "gone.txt")
+    commit(repo, "second")
+    asked: list[str] = []
+    real = GitCall.out
+
+    async def out(self: GitCall, *arguments: str, stdin: bytes = b"") -> bytes:
+        asked.append(f"{arguments[0]} {stdin.count(0)}")
+        return await real(self, *arguments, stdin=stdin)
+
+    monkeypatch.setattr(GitCall, "out", out)
+    assert await git.dirty(repo) == [] and "update-index 2" in asked
+    asked.clear()
+    assert await git.dirty(repo) == [] and asked == ["ls-files 0"]
+
+    (repo / "kept.txt").write_text("hidden\n")
+    long_ago(repo / "kept.txt")
+    forge(repo, "kept.txt")
+    assert await git.dirty(repo) == ["kept.txt"] and "update-index 1" in asked
+
+
+async def test_a_tree_elsewhere_hides_nothing(repo: Path, tmp_path: Path) -> None:
+    shutil.copytree(repo, tmp_path / "elsewhere")
+    watch = TreeWatch(repo, Originals(tmp_path / "originals"))
+    before = await watch.snapshot()
+    (repo / "kept.txt").write_text("hidden\n")
+    run_git(repo, "config", "core.worktree", f"{tmp_path}/elsewhere")
+    said = "say that its files are in '.*/elsewhere'"
+
+    with pytest.raises(GitError, match=said):
+        await git.dirty(repo)
+    with pytest.raises(GitError, match=said):
+        await changes_since(f"{repo}", None, None)
+    assert await watch.between(before) == ((), 0) and "core.worktree" in watch.trouble
+    run_git(repo, "config", "core.worktree", f"{repo}")
+    assert await git.dirty(repo) == ["kept.txt"]
+
+
+def long_ago(*paths: Path) -> None:
+    """A time of change that anybody can set: git takes an entry that is as new as the index for one
+    that may have changed in the same moment, and looks."""
+    for path in paths:
+        os.utime(path, (10**9, 10**9))

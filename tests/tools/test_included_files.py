@@ -89,7 +89,7 @@ async def test_one_that_comes_later_ends_the_git_that_waits_and_is_named(
     """Between the look and the git, or where nobody looks before: among what git itself keeps."""
     if where == "pipe":
         add(repo, "[include]\n\tpath = ../pipe\n")
-        monkeypatch.setattr(git_process, "_fault_at", lambda *_: "")
+        monkeypatch.setattr(git_process, "fault_at", lambda *_: "")
     os.mkfifo(repo / where)
     writers = []
 

@@ -22,6 +22,7 @@ from podiumd.tools import repository_links
 from podiumd.tools.boundary import RECORD, Boundary, Placeholders, Tidied, make_up_for, tidy
 from podiumd.tools.nested_repositories import RepositoryLook
 from podiumd.tools.new_repository import is_plain
+from podiumd.tools.owner_rights import entries_of
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult
 from tests.tools.boxed_project import Inside
@@ -305,7 +306,7 @@ async def test_objects_in_which_nothing_is_new_are_not_looked_into(
 ) -> None:
     fresh = Boundary(root=f"{inside.project}", repositories=(f"{inside.project}/.git",))
     looked: list[str] = []
-    real = repository_links.entries_of
+    real = entries_of
 
     def entries(directory: str) -> list[os.DirEntry[str]]:
         looked.append(directory)

@@ -24,7 +24,7 @@ from podiumd.core.loop_facts import FileChange
 from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import Confines
-from podiumd.tools.honest_index import honest_index
+from podiumd.tools.honest_index import honest_index, require_own_tree
 from podiumd.tools.originals import Originals
 from podiumd.tools.passed_over import LISTED, covers, path_passed_over
 
@@ -115,6 +115,7 @@ class TreeWatch:
         git = self._git
         stamp = _stamp(self._index)
         if stamp is not None and stamp == self._hides_nothing:
+            await require_own_tree(git.top)
             return await git.out(*_STATUS)
         async with honest_index(git) as seeing:
             self._hides_nothing = stamp if seeing is git else None

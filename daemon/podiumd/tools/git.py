@@ -25,16 +25,9 @@ import trio
 from podiumd.tools import tree
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import (
-    BARE,
-    GitError,
-    Result,
-    asked_of,
-    bare_above,
-    run_beginning,
-    run_git,
-)
-from podiumd.tools.honest_index import honest_index, listed
+from podiumd.tools.git_process import GitError, Result, asked_of, run_beginning, run_git
+from podiumd.tools.git_refused import BARE, bare_above
+from podiumd.tools.honest_index import ELSEWHERE, honest_index, listed
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.process import MARKER
 
@@ -63,12 +56,18 @@ _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
 async def top_level(path: str | os.PathLike[str]) -> str | None:
-    """The real path of the working tree that ``path`` lies in; ``None`` outside of any."""
+    """The real path of the working tree that ``path`` lies in; ``None`` outside of any.
+
+    Raises ``GitError``, also where the settings say that it is one which ``path`` does not lie in.
+    """
     if bare_above(_real(path)) is not None:
         return None
     result = await _git(path, "rev-parse", "--show-toplevel")
     if result.returncode == 0:
-        return _real(os.fsdecode(_line(result.stdout)))
+        top = _real(os.fsdecode(_line(result.stdout)))
+        if not Path(_real(path)).is_relative_to(top):
+            raise GitError(ELSEWHERE.format(_real(path), top))
+        return top
     none = ("not a git repository", "must be run in a work tree", BARE)
     if any(words.encode() in result.stderr for words in none):
         return None

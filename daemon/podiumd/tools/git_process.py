@@ -9,13 +9,12 @@ import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
 
-from podiumd.tools.bare_layout import is_laid_out
 from podiumd.tools.failpoints import failpoint
+from podiumd.tools.git_refused import fault_at, waits_at
 from podiumd.tools.git_settings import (
     SETTINGS,
     Confine,
@@ -29,9 +28,15 @@ from podiumd.tools.git_settings import (
     within,
     writes,
 )
-from podiumd.tools.git_waits import WAITS, reads_tree, waiting_above, waiting_below, waiting_within
-from podiumd.tools.included_files import waiting_settings
-from podiumd.tools.pinned_settings import Listings, Pins, Repository, is_bare, repository_at
+from podiumd.tools.git_waits import WAITS
+from podiumd.tools.pinned_settings import (
+    Listings,
+    Pins,
+    Repository,
+    is_bare,
+    repository_at,
+    tree_apart,
+)
 
 TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
@@ -44,9 +49,6 @@ SLOW: Final = (
     "git {} in '{}' did not end within {:g} minutes, and was ended: the tree is huge, its disk "
     "slow, or what git reads there has no end. Run it there yourself; try again once it is quick"
 )
-BARE: Final = "cannot use bare repository"
-"""Git's words, and ours, where a directory is itself laid out as a repository."""
-
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 LISTINGS: Final = Listings()
 NO_TREE: Final = b"fatal: this operation must be run in a work tree\n"
@@ -152,22 +154,10 @@ async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
 async def _told(path: str, arguments: Sequence[str], settings: Sequence[str]) -> list[str]:
     """How a git begins that is told ``settings``. Raises ``GitError`` where none may be run."""
     # Where the disk is far away, or an agent's files are many, this may take its time.
-    fault = await trio.to_thread.run_sync(_fault_at, path, arguments[0], abandon_on_cancel=True)
+    fault = await trio.to_thread.run_sync(fault_at, path, arguments[0], abandon_on_cancel=True)
     if fault:
         raise GitError(fault)
     return _told_settings(path, settings)
-
-
-def _fault_at(path: str, command: str) -> str:
-    """Why no git may be run there; else nothing. Blocks."""
-    bare = bare_above(path)
-    if bare is not None:
-        return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
-    waiting = waiting_above(path) if reads_tree(command) else None
-    repository = None if waiting else repository_at(path)
-    if repository is not None:
-        waiting = waiting_settings(repository)
-    return WAITS.format(waiting) if waiting else ""
 
 
 def _kept(
@@ -205,6 +195,16 @@ async def settings_of_repository(path: str) -> bytes:
     return listed.stdout if listed.returncode == 0 else b""
 
 
+async def tree_elsewhere(path: str) -> str | None:
+    """The working tree that settings name for the repository around ``path``, where that is not
+    the one which it lies in. Raises ``GitError``."""
+    repository = await trio.to_thread.run_sync(repository_at, path)
+    listed = await _remembered(path, repository)
+    if repository is None or listed.returncode != 0:
+        return None
+    return await trio.to_thread.run_sync(tree_apart, repository, listed.stdout)
+
+
 async def _remembered(path: str, repository: Repository | None) -> Result:
     """The settings around ``path``, as git lists them or has listed them; or its words."""
     if repository is None:
@@ -232,19 +232,6 @@ async def _listed(path: str) -> Result:
 
 def _told_settings(path: str, settings: Sequence[str]) -> list[str]:
     return ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
-
-
-def bare_above(path: str) -> str | None:
-    """The directory that git would take for a repository itself, going up from ``path``.
-
-    Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
-    """
-    for directory in (Path(path), *Path(path).parents):
-        if os.path.lexists(directory / ".git"):
-            return None
-        if is_laid_out(directory):
-            return None if directory.name == ".git" else f"{directory}"
-    return None
 
 
 async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes = b"") -> Result:
@@ -294,21 +281,12 @@ async def _overtime(command: Sequence[str]) -> str:
     """Wait for as long as a git may take; returns what is wrong then."""
     asked, path = asked_of(command), command[2]
     await trio.sleep(LOOK_SECONDS)
-    look = partial(_waits_at, path, asked.partition(" ")[0])
-    waits_at = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
-    if waits_at is not None:
-        return WAITS.format(waits_at)
+    look = partial(waits_at, path, asked.partition(" ")[0])
+    found = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+    if found is not None:
+        return WAITS.format(found)
     await trio.sleep(LIMIT_SECONDS - LOOK_SECONDS)
     return SLOW.format(asked, path, LIMIT_SECONDS / 60)
-
-
-def _waits_at(path: str, command: str) -> str | None:
-    """What a git that does not end waits at. Blocks."""
-    found = waiting_below(path) if reads_tree(command) else None
-    repository = None if found else repository_at(path)
-    if repository is None:
-        return found
-    return waiting_settings(repository) or waiting_within((repository.directory, repository.common))
 
 
 async def run_beginning(

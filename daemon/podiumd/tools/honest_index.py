@@ -1,14 +1,17 @@
 """An index that hides nothing: git looks at a file also where the index says that it need not.
 
 ``git update-index --skip-worktree`` and ``--assume-unchanged`` have git take a file for unchanged,
-whatever is in it. Who claims that all is committed may have set them, so no look of ours goes by
-them; the repository's own index keeps them.
+whatever is in it. So do times and sizes that somebody writes into the index by hand, as the changed
+file has them: git compares these alone. Who claims that all is committed may have done so, so no
+look of ours goes by it; the repository's own index stays as it is.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,63 +20,89 @@ from typing import Final, NamedTuple
 import trio
 
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError
+from podiumd.tools.git_process import GitError, tree_elsewhere
 from podiumd.tools.pinned_settings import FileStamp, is_settled, repository_at, stamp_of
 from podiumd.tools.plain_file import read_plain
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """Of an index that is copied: some million files."""
-MOST_KNOWN: Final = 64
+MOST_KNOWN: Final = 256
+"""Indexes of which it is remembered what was found."""
 MOST_LINKS: Final = 200
 """Submodules that are told of."""
+ELSEWHERE: Final = (
+    "the settings of '{}' say that its files are in '{}' (core.worktree), so what is changed here "
+    "is not told; take that out, or work there"
+)
 _SKIPPED: Final = b"S"
+_SETTLED_NS: Final = 2_000_000_000
+_ENTRY: Final = re.compile(
+    rb"(?P<mark>\S) (?P<said>(?P<mode>\d+) [0-9a-f]+ (?P<stage>\d)\t(?P<path>[^\0]+))\0"
+    rb"  (?P<debug>ctime: (?P<changed>\d+):(?P<nanoseconds>\d+)\n(?:  [^\n]*\n)*)"
+)
+_FILES: Final = (b"100644", b"100755", b"120000")
 _LINK: Final = b"160000 "
 
 
-class Listed(NamedTuple):
-    """What an index has below a directory: the entries at which git does not look, as ``ls-files
-    -v --stage`` has them, and the names of the first submodules."""
+class _Entry(NamedTuple):
+    """A file as the index has it: what is ``said`` puts it in anew, ``debug`` is what git compares
+    of it, ``changed`` among that, in nanoseconds. ``passed_over``: git does not look."""
 
-    passed_over: list[bytes]
+    said: bytes
+    debug: bytes
+    path: bytes
+    changed: int
+    mark: bytes
+    is_file: bool
+
+    @property
+    def passed_over(self) -> bool:
+        """A small letter is for what is assumed unchanged, an S for what is skipped."""
+        return self.mark.islower() or self.mark == _SKIPPED
+
+
+class _Known:
+    """What was found of one index, of the tree at ``top``. Files that have not changed since the
+    first look at it need no other: ``since`` is when that was. ``honest`` are entries that were
+    found to be as they say; the kernel's time of change in them is that of the file as it was then,
+    which nobody can set."""
+
+    def __init__(self, top: str) -> None:
+        self.top = os.fsencode(top)
+        self.since = time.time_ns() - _SETTLED_NS
+        self.honest: frozenset[tuple[bytes, bytes]] = frozenset()
+
+
+class Listed(NamedTuple):
+    """What an index has below a directory that a look of ours must not take for granted: the
+    entries that are ``passed_over``, the files that have ``changed`` since the first look, and the
+    names of the first submodules."""
+
+    passed_over: list[_Entry]
+    changed: list[_Entry]
     links: list[bytes]
 
 
-_known: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
-
-
-async def listed(git: GitCall) -> Listed:
-    """List the index of a repository, below the directory of ``git``. Raises ``GitError``.
-
-    One that passes nothing over is not listed again before its file changes.
-    """
-    repository = repository_at(git.top) if git.own_index else None
-    index = f"{repository.directory}/index" if repository is not None else ""
-    stamp, known = stamp_of(index), _known.get((index, git.top))
-    if known is not None and known[0] == stamp:
-        return known[1]
-    listing = (await git.out("ls-files", "-z", "-v", "--stage", "--full-name")).split(b"\0")
-    links = [entry.partition(b"\t")[2] for entry in listing if entry.startswith(_LINK, 2)]
-    found = Listed([entry for entry in listing if _passed_over(entry)], links[:MOST_LINKS])
-    _known.pop((index, git.top), None)
-    if repository is not None and not found.passed_over and is_settled([stamp]):
-        if len(_known) >= MOST_KNOWN:
-            del _known[next(iter(_known))]
-        _known[index, git.top] = stamp, found
-    return found
+_KNOWN: dict[str, _Known] = {}
+_LISTED: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
 
 
 @asynccontextmanager
 async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     """Yield a git that sees every file below its directory as it is. Raises ``GitError``.
 
-    Costs one listing; where files are passed over also a copy of the index. What a sparse checkout
-    has not checked out stays passed over.
+    Costs one listing; where files are passed over, or have changed and are said to be as they were,
+    also a copy of the index. What a sparse checkout has not checked out stays passed over.
     """
-    entries = (await listed(git)).passed_over
-    if any(entry.startswith(_SKIPPED) for entry in entries) and await _is_sparse(git):
+    await require_own_tree(git.top)
+    known = await trio.to_thread.run_sync(_known, git.top)
+    found = await listed(git)
+    hidden = found.passed_over
+    if any(entry.mark == _SKIPPED for entry in hidden) and await _is_sparse(git):
         # Git itself looks at the files that such a checkout has although it need not.
-        entries = [entry for entry in entries if not entry.startswith(_SKIPPED)]
-    if not entries:
+        hidden = [entry for entry in hidden if entry.mark != _SKIPPED]
+    claimed = await trio.to_thread.run_sync(_claimed, found.changed, known)
+    if not hidden and not claimed:
         yield git
         return
     where = Path(git.top, await git.line("rev-parse", "--git-path", "index"))
@@ -82,15 +111,93 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
         await trio.to_thread.run_sync(_copied, where, copy)
         own = git.with_environment(GIT_INDEX_FILE=os.fspath(copy))
         # An entry that is put in anew has no such mark, nor a time by which it need not be read.
-        anew = b"".join(entry[2:] + b"\0" for entry in entries)
+        anew = b"".join(entry.said + b"\0" for entry in (*hidden, *claimed))
         await own.out("update-index", "-z", "--index-info", stdin=anew)
-        yield own
+        differ = await _differ(own) if claimed else frozenset()
+        _remember(known, found.changed, [one for one in claimed if one.path not in differ])
+        yield own if hidden or any(one.path in differ for one in claimed) else git
 
 
-def _passed_over(entry: bytes) -> bool:
-    """Whether an entry of ``ls-files -v --stage`` is one at which git does not look: a small letter
-    is for what is assumed unchanged, an S for what is skipped."""
-    return entry[:1].islower() or entry.startswith(_SKIPPED)
+async def listed(git: GitCall) -> Listed:
+    """List the index of a repository, below the directory of ``git``. Raises ``GitError``.
+
+    One that passes nothing over is not listed again before its file changes: the kernel's time of
+    that nobody can set.
+    """
+    repository = repository_at(git.top) if git.own_index else None
+    index = f"{repository.directory}/index" if repository is not None else ""
+    stamp, before = stamp_of(index), _LISTED.get((index, git.top))
+    if before is not None and before[0] == stamp:
+        return before[1]
+    known = await trio.to_thread.run_sync(_known, git.top)
+    listing = await git.out("ls-files", "-z", "-v", "--stage", "--debug", "--full-name")
+    entries = [_entry(found) for found in _ENTRY.finditer(listing)]
+    found = Listed(
+        [entry for entry in entries if entry.passed_over],
+        [entry for entry in entries if _may_have_changed(entry, known)],
+        [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
+    )
+    _LISTED.pop((index, git.top), None)
+    if repository is not None and not found.passed_over and is_settled([stamp]):
+        if len(_LISTED) >= MOST_KNOWN:
+            del _LISTED[next(iter(_LISTED))]
+        _LISTED[index, git.top] = stamp, found
+    return found
+
+
+def _may_have_changed(entry: _Entry, known: _Known) -> bool:
+    return entry.changed >= known.since and entry.is_file and not entry.passed_over
+
+
+async def require_own_tree(top: str) -> None:
+    """Raises ``GitError`` where the settings have git look at the files of another place."""
+    elsewhere = await tree_elsewhere(top)
+    if elsewhere is not None:
+        raise GitError(ELSEWHERE.format(top, elsewhere))
+
+
+def _known(top: str) -> _Known:
+    repository = repository_at(top)
+    name = top if repository is None else repository.top
+    if name not in _KNOWN and len(_KNOWN) >= MOST_KNOWN:
+        del _KNOWN[next(iter(_KNOWN))]
+    return _KNOWN.setdefault(name, _Known(name))
+
+
+def _entry(found: re.Match[bytes]) -> _Entry:
+    changed = int(found["changed"]) * 10**9 + int(found["nanoseconds"])
+    is_file = found["mode"] in _FILES and found["stage"] == b"0"
+    return _Entry(found["said"], found["debug"], found["path"], changed, found["mark"], is_file)
+
+
+def _claimed(changed: list[_Entry], known: _Known) -> list[_Entry]:
+    """The entries of files that have changed since the first look, at which git would not look:
+    they are said to be as they are now. Blocks for the names of these."""
+    found = []
+    for entry in changed:
+        if (entry.said, entry.debug) in known.honest:
+            continue
+        try:
+            status = os.lstat(os.path.join(known.top, entry.path))  # noqa: PTH118 - often
+        except OSError:
+            continue
+        # Some gits compare seconds alone.
+        if status.st_ctime_ns // 10**9 == entry.changed // 10**9:
+            found.append(entry)
+    return found
+
+
+async def _differ(git: GitCall) -> frozenset[bytes]:
+    """The files that are not as the index has them."""
+    told = await git.out("diff", "-z", "--name-only", "--no-renames", "--no-ext-diff")
+    return frozenset(told.split(b"\0"))
+
+
+def _remember(known: _Known, changed: list[_Entry], honest: list[_Entry]) -> None:
+    settled = time.time_ns() - _SETTLED_NS  # what changed just now may change within one tick
+    new = {(one.said, one.debug) for one in honest if one.changed < settled}
+    now = {(one.said, one.debug) for one in changed}
+    known.honest = (known.honest | new) & frozenset(now)
 
 
 async def _is_sparse(git: GitCall) -> bool:

@@ -245,7 +245,7 @@ class Pinned:
         self.variables = {
             "GIT_DIR": repository.directory,
             "GIT_COMMON_DIR": f"{directory}",
-            "GIT_WORK_TREE": _tree(repository, dict(settings_in(listing))),
+            "GIT_WORK_TREE": working_tree(repository, listing),
         }
 
     def is_as_made(self) -> bool:
@@ -286,10 +286,17 @@ def is_bare(repository: Repository, listing: bytes) -> bool:
     return bare and repository.directory == repository.common
 
 
-def _tree(repository: Repository, settings: dict[str, str | None]) -> str:
-    """The working tree, of which git is told: by ``GIT_DIR`` alone it takes the current directory.
-    Of a repository with several the settings do not say it."""
-    elsewhere = settings.get("core.worktree")
+def working_tree(repository: Repository, listing: bytes) -> str:
+    """The working tree by the settings of a listing, of which git is told: by ``GIT_DIR`` alone it
+    takes the current directory. Of a repository with several the settings do not say it."""
+    elsewhere = dict(settings_in(listing)).get("core.worktree")
     if not elsewhere or repository.directory != repository.common:
         return repository.top
-    return os.path.normpath(f"{repository.directory}/{elsewhere}")
+    return os.path.normpath(Path(repository.directory, elsewhere))
+
+
+def tree_apart(repository: Repository, listing: bytes) -> str | None:
+    """The working tree of a listing, where that is not the one which the repository lies in. Blocks
+    for two names."""
+    said = working_tree(repository, listing)
+    return None if os.path.realpath(said) == os.path.realpath(repository.top) else said
