@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from podiumd.runtime import worktree_care, worktree_list
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.worktree_list import short_name
+from podiumd.tools.process import MARKER
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
@@ -388,6 +390,29 @@ async def test_a_removal_that_is_not_whole_is_told_as_that_and_ended_by_the_next
         await daemon.service.worktrees.recover()
         assert not left.exists()
         assert await daemon.service.worktrees.list() == []
+
+
+async def test_what_gits_of_an_earlier_daemon_read_goes_once_they_have_ended(
+    machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merge that it began may run for longer than it is waited for."""
+    read = machine.state / "git/git-old"
+    async with running(machine) as daemon:
+        run_id, where = await worked(daemon, one, repository)
+        _, plan = await daemon.service.worktrees._of_run(run_id)
+        begun = worktree_care.Intended(what="merge", plan=plan, commit=None)
+        await daemon.service.worktrees._store(run_id, begun)
+    read.mkdir(parents=True)
+    monkeypatch.setattr(worktree_care, "GONE_SECONDS", 0.01)
+    merging = subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={MARKER: f"merge-{run_id}"})
+    async with running(machine) as daemon:
+        assert read.exists() and run_id in await daemon.service.worktrees._stored()
+    merging.communicate()
+    monkeypatch.undo()
+
+    async with running(machine) as daemon:
+        assert not read.exists() and await daemon.service.worktrees._stored() == {}
+    assert where.exists()
 
 
 def test_all_worktrees_share_the_number_of_files_that_are_looked_at(

@@ -31,7 +31,7 @@ def forge(repo: Path, *names: str) -> None:
     draft.replace(index)
 
 
-def _as_it_is(path: Path, mode: bytes) -> bytes:
+def _as_it_is(path: Path, mode: bytearray) -> bytes:
     status = path.lstat()
     numbers = (
         *divmod(status.st_ctime_ns, 10**9),

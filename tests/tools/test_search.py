@@ -13,6 +13,7 @@ from podiumd.tools.search_worker import wanted
 from podiumd.tools.workspace import Refused, Workspace
 from tests.patience import HANG_SECONDS
 from tests.programs import brought
+from tests.tools.deep_tree import deep_tree
 from tests.tools.git_repository import make_repository
 
 
@@ -202,3 +203,13 @@ def test_the_worker_knows_only_the_standard_library() -> None:
     )
 
     assert done.stdout == b"False\n"
+
+
+def test_a_tree_deeper_than_a_stack_is_walked(tmp_path: Path) -> None:
+    with deep_tree(tmp_path / "deep", 1500) as top:
+        code = "from podiumd.tools.search_worker import walked; print(len(list(walked())))"
+        told = subprocess.run(
+            [sys.executable, "-c", code], cwd=top, capture_output=True, text=True, check=True
+        )
+
+    assert int(told.stdout) == 1500

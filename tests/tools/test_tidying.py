@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from podiumd.tools import owner_rights
-from podiumd.tools.boundary import RECORD, left_before, make_up_for
+from podiumd.tools.boundary import RECORD, Tidied, left_before, make_up_for
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.git_process import GitError
 from podiumd.tools.nested_repositories import RepositoryLook
@@ -243,3 +243,24 @@ async def test_a_tree_that_was_larger_before_is_worked_in(
     enclosure.prepare()
 
     assert enclosure.tidy().left == ()
+
+
+@pytest.mark.parametrize("broken", ["damaged", "no file"])
+async def test_where_it_cannot_be_read_what_is_to_be_put_right_the_turn_goes_no_further(
+    inside: Inside, tmp_path: Path, broken: str
+) -> None:
+    record = tmp_path / RECORD
+    assert make_up_for(record) == Tidied()  # nothing had begun
+    if broken == "damaged":
+        record.write_bytes(b'{"root": 1')
+    else:
+        record.symlink_to("record")  # a loop: an error of the disk stands for any
+        record.with_name("record").symlink_to(RECORD)
+
+    left = make_up_for(record).left
+
+    assert len(left) == 1 and "what is to be put right after a command cannot be read" in left[0]
+    assert make_up_for(record) == Tidied() and left_before(record) == left
+    again = Sandbox("required", home=inside.home, environ={}, probe=Probe(), record=record)
+    with pytest.raises(SandboxRefused, match="cannot be read"):
+        await again.enclose(inside.project, tmp_path)

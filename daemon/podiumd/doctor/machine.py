@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 from datetime import UTC, datetime, timedelta
@@ -15,6 +14,7 @@ from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.store.connection import FACTS_NAME
 from podiumd.tools.sandbox import AS_ROOT
+from podiumd.tools.walk import walk
 
 OLDEST_PYTHON: Final = (3, 11)
 _RELEASED: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no honest clock stands before this
@@ -98,7 +98,7 @@ def roots(subject: Subject) -> list[Path]:
 
 def _directories(root: Path) -> int:
     count = 0
-    for _ in os.walk(root):
+    for _ in walk(root):
         count += 1
         if count >= _MOST_DIRECTORIES:
             break

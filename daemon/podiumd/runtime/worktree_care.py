@@ -153,9 +153,15 @@ class WorktreeCare:
 
     async def recover(self) -> None:
         """Find out what became of what the daemon before was about to do, and end it. After that
-        nothing of its gits is left."""
+        nothing of its gits is left, but what one reads that still runs."""
+        at_work = False
         async with self._one:
             for run_id, intended in (await self._stored()).items():
+                if intended.what == "merge" and not await _has_ended(run_id):
+                    at_work = True  # the next start looks again
+                    fields = {"repository": intended.plan.repository, "run_id": run_id}
+                    self._context.log("Merge of an earlier daemon still runs", "warning", **fields)
+                    continue
                 try:
                     await self._settle(run_id, intended)
                 except (GitError, OSError) as error:  # the next start looks again
@@ -163,7 +169,8 @@ class WorktreeCare:
                     self._context.log("Worktree not settled", "warning", run_id=run_id, **fields)
                     continue
                 await self._forget(run_id)
-        await trio.to_thread.run_sync(PINS.clear)  # no git reads there any more
+        if not at_work:
+            await trio.to_thread.run_sync(PINS.clear)  # no git reads there any more
 
     async def _settle(self, run_id: str, intended: Intended) -> None:
         plan, log = intended.plan, partial(self._context.log, run_id=run_id)
@@ -174,9 +181,6 @@ class WorktreeCare:
                 await _finish(intended)
                 log("Worktree removed", directory=plan.directory)
             return
-        with trio.move_on_after(GONE_SECONDS):
-            for one in await trio.to_thread.run_sync(carriers, _marker(run_id)):
-                await wait_gone(one)
         if intended.commit is not None and await unfinished(plan.repository, intended.commit):
             fix = "'git merge --continue' there, or 'git merge --abort'"
             where = {"repository": plan.repository, "branch": plan.branch, "fix": fix}
@@ -252,6 +256,14 @@ class WorktreeCare:
         known = await self._stored()
         known.pop(run_id, None)
         await self._context.store.set_setting(_INTENDED, msgspec.json.encode(known))
+
+
+async def _has_ended(run_id: str) -> bool:
+    """Wait for the git of a merge that an earlier daemon began; whether it is gone."""
+    with trio.move_on_after(GONE_SECONDS) as scope:
+        for one in await trio.to_thread.run_sync(carriers, _marker(run_id)):
+            await wait_gone(one)
+    return not scope.cancelled_caught
 
 
 def _marker(run_id: str) -> str:

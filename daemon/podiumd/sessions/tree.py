@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from podiumd.formats.claude_json import read_object, string
+from podiumd.tools import walk as trees
 
 if TYPE_CHECKING:
     # The processes that read transcripts have paths as text, and start sooner without these.
@@ -116,7 +117,7 @@ def files_below(directories: Iterable[str]) -> set[str]:
     return {
         f"{directory}/{name}"
         for top in directories
-        for directory, _, names in os.walk(top)
+        for directory, _, names in trees.walk(top)
         for name in names
     }
 

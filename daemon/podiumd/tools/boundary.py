@@ -245,12 +245,19 @@ def _left_beside(record: Path) -> Path:
 
 
 def make_up_for(record: Path) -> Tidied:
-    """Tidy up after a command whose daemon was killed, by what it has written down. Blocks; a
-    record that cannot be read is of a command that had not begun."""
+    """Tidy up after a command whose daemon was killed, by what it has written down. Blocks.
+
+    A record that cannot be read is of a command that may have left anything: no further one of the
+    turn begins, and nothing of it is committed. Raises ``OSError``.
+    """
     try:
         boundary = msgspec.json.decode(record.read_bytes(), type=Boundary)
-    except (OSError, msgspec.DecodeError):
+    except FileNotFoundError:  # it had not begun, or is tidied up after
         return Tidied()
+    except (OSError, msgspec.DecodeError) as error:
+        unknown = (f"what is to be put right after a command cannot be read: {error}",)
+        close_record(record, unknown)
+        return Tidied(left=unknown)
     placed = [path for path in boundary.placed if _is_placed(path) and is_removed(path)]
     tidied = tidy(boundary, RepositoryLook(Path(boundary.root)))
     close_record(record, tidied.left)

@@ -33,6 +33,7 @@ from podiumd.tools.pinned_settings import (
     Listings,
     Pins,
     Repository,
+    Stamp,
     is_bare,
     repository_at,
     tree_apart,
@@ -121,8 +122,7 @@ class _Looked(NamedTuple):
 async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Looked | Result]:
     """Look at the settings of the repository around ``path``, and have them pinned for the block;
     or what git says where there is none."""
-    repository = repository_at(path)
-    listed = await _remembered(path, repository)
+    repository, listed = await _remembered(path)
     if repository is None or listed.returncode != 0 or is_bare(repository, listed.stdout):
         said = listed.stderr or NO_TREE
         yield Result(["git", "-C", path, *arguments], 128, b"", said)
@@ -198,24 +198,32 @@ async def settings_of_repository(path: str) -> bytes:
 async def tree_elsewhere(path: str) -> str | None:
     """The working tree that settings name for the repository around ``path``, where that is not
     the one which it lies in. Raises ``GitError``."""
-    repository = await trio.to_thread.run_sync(repository_at, path)
-    listed = await _remembered(path, repository)
+    repository, listed = await _remembered(path)
     if repository is None or listed.returncode != 0:
         return None
     return await trio.to_thread.run_sync(tree_apart, repository, listed.stdout)
 
 
-async def _remembered(path: str, repository: Repository | None) -> Result:
-    """The settings around ``path``, as git lists them or has listed them; or its words."""
+async def _remembered(path: str) -> tuple[Repository | None, Result]:
+    """The repository around ``path``, and its settings as git lists them or has listed them; or its
+    words."""
+    # Some names: in a thread, for the disk may be far away.
+    repository, stamp, known = await trio.to_thread.run_sync(_recalled, path)
     if repository is None:
-        return Result([], 128, b"", NO_REPOSITORY)
-    stamp, known = LISTINGS.stamp(repository), LISTINGS.get(repository)
+        return None, Result([], 128, b"", NO_REPOSITORY)
     if known is not None:
-        return Result([], 0, known, b"")
+        return repository, Result([], 0, known, b"")
     listed = await _listed(path)
     if listed.returncode == 0:
         LISTINGS.keep(repository, stamp, listed.stdout)
-    return listed
+    return repository, listed
+
+
+def _recalled(path: str) -> tuple[Repository | None, Stamp, bytes | None]:
+    repository = repository_at(path)
+    if repository is None:
+        return None, (), None
+    return repository, LISTINGS.stamp(repository), LISTINGS.get(repository)
 
 
 async def _listed(path: str) -> Result:

@@ -35,7 +35,7 @@ _SETTLED_NS: Final = 2_000_000_000
 _INCLUDES: Final = re.compile(r"include(if)?\.")
 FileStamp = tuple[int, int, int] | None
 """What changes with a file: its time, inode and size; of none that is there ``None``."""
-_Stamp = tuple[FileStamp, ...]
+Stamp = tuple[FileStamp, ...]
 
 # They lead git to other settings, or are told apart from them.
 _LEFT_OUT: Final = re.compile(
@@ -126,10 +126,10 @@ class Listings:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Repository, tuple[_Stamp, bytes]] = {}
+        self._known: dict[Repository, tuple[Stamp, bytes]] = {}
 
     @staticmethod
-    def stamp(repository: Repository) -> _Stamp:
+    def stamp(repository: Repository) -> Stamp:
         """What the files of its settings are like. Blocks for two names."""
         names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
         return tuple(map(stamp_of, names))
@@ -139,7 +139,7 @@ class Listings:
         stamp, listing = self._known.get(repository, ((), b""))
         return listing if stamp and stamp == self.stamp(repository) else None
 
-    def keep(self, repository: Repository, stamp: _Stamp, listing: bytes) -> None:
+    def keep(self, repository: Repository, stamp: Stamp, listing: bytes) -> None:
         """Remember a listing that was begun after files were like ``stamp``."""
         if is_settled(stamp) and not any(_INCLUDES.match(key) for key, _ in settings_in(listing)):
             if len(self._known) >= MOST_LISTINGS:

@@ -1,7 +1,8 @@
 """Searches without ripgrep, in a process that can be ended: an expression can take for ever.
 
 Reads names, each ended by NUL, from its input, or walks the directory it runs in where there are
-none, and writes ``path NUL line:`` for each line that matches. Knows only the standard library.
+none, and writes ``path NUL line:`` for each line that matches. Little
+more than the standard library is loaded.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
+
+from podiumd.tools.walk import walk
 
 _BOM = b"\xef\xbb\xbf"
 MOST_OF_A_FILE = 201
@@ -68,7 +71,7 @@ def wanted(pattern: str) -> Callable[[str], bool]:
 
 def walked() -> Iterator[str]:
     """All files below the present directory; links are not followed."""
-    for directory, names, files in os.walk("."):
+    for directory, names, files in walk("."):
         names[:] = sorted(name for name in names if name.casefold() != ".git")
         for name in sorted(files):
             yield os.path.join(directory, name)[2:]  # noqa: PTH118 - a Path is slow in the thousands
