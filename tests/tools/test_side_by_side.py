@@ -297,3 +297,43 @@ def test_what_is_put_right_is_not_beyond_a_link(
     assert owner_rights.is_gone(f"{where}") is False
     assert where.name == "HEAD" or (target / where.name / "kept").read_text() == "[secret]\n"
     assert told.left and f"'{where}'" in told.left[0]
+
+
+LED_ASTRAY = """
+mkdir evil; cp -r .git/HEAD .git/objects .git/refs evil/
+git config -f evil/config core.fsmonitor 'touch {canary}'
+for tree in one two; do cd .git/worktrees/$tree; {deed}; cd ../../..; done
+"""
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "echo ../../../evil > commondir",
+        "rm commondir; cp -r ../../../evil/config ../../../evil/objects ../../../evil/refs .",
+        "cp ../../../evil/config config.worktree",
+        "mkfifo pipe; mv pipe commondir; chmod 500 .",
+    ],
+)
+async def test_a_worktree_that_was_made_meanwhile_leads_nowhere_after_the_command(
+    inside: Inside, deed: str
+) -> None:
+    """As a run with a worktree is started while another works in the repository; what is kept of
+    the command's own (``two``) is put right as well."""
+    project, canary = inside.project, inside.home / "canary"
+    run_git(project, "config", "extensions.worktreeConfig", "true")
+    run_git(project, "worktree", "add", "-q", f"{inside.home}/before")
+    enclosure = await enclosed(inside, project)
+    run_git(project, "worktree", "add", "-q", f"{inside.home}/one")
+    own = "git worktree add -q two 2>/dev/null; "
+
+    done = await run(enclosure, project, own + LED_ASTRAY.format(canary=canary, deed=deed))
+
+    name = "config.worktree" if "config.worktree" in deed else "commondir"
+    told = {f"{project}/.git/worktrees/{tree}/{name}" for tree in ("one", "two")}
+    assert done.tidied.left == () and told <= set(done.tidied.removed), done.output
+    for tree in (inside.home / "one", inside.home / "before"):
+        assert run_git(tree, "status", "--porcelain") == ""
+        assert run_git(tree, "log", "-1", "--format=%s") == "first"
+    run_git(project, "status", "--porcelain")
+    assert not canary.exists()

@@ -32,6 +32,7 @@ from podiumd.tools.sandbox_places import (
     is_placed,
     modules_of,
 )
+from podiumd.tools.worktree_pointers import kept_trees, set_right
 
 RECORD: Final = "boundary.json"
 """The file of a boundary in the directory of its turn."""
@@ -65,7 +66,8 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     """A tree before a command. ``odd`` are the links and the like in the ``repositories``,
     ``known`` the repositories that there were, and what git would wait at, ``unkept`` those that
     are looked at alone, with what they are like; ``shut`` what could not be looked into, ``whole``
-    whether the look came to its end, ``began`` when, in nanoseconds; the rest as in ``Places``."""
+    whether the look came to its end, ``began`` when, in nanoseconds; ``trees`` is what
+    the repositories kept of worktrees; the rest as in ``Places``."""
 
     root: str
     unwanted: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class Boundary(msgspec.Struct, frozen=True, kw_only=True):
     shut: tuple[str, ...] = ()
     whole: bool = True
     began: int = 0
+    trees: tuple[str, ...] | None = None
 
 
 def boundary_of(places: Places, nested: Repositories) -> Boundary:
@@ -94,6 +97,7 @@ def boundary_of(places: Places, nested: Repositories) -> Boundary:
         shut=(*map(str, nested.shut), *odd.shut),
         whole=nested.whole and not _are_too_many(places.repositories),
         began=began,
+        trees=tuple(kept_trees(places.repositories)),
     )
 
 
@@ -118,6 +122,8 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
     known = set(boundary.known)
     made += [f"{path}" for path in now.waiting if f"{path}" not in known]
     removed = {path: is_removed(path) for path in made}
+    if boundary.trees is not None:
+        removed |= set_right(set(kept_trees(boundary.repositories)) - set(boundary.trees))
     common = [Path(path) for path in boundary.repositories]
     crowded = boundary.whole and _are_too_many(boundary.repositories)
     modules = [module for path in common for module in modules_of(path)]

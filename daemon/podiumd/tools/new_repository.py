@@ -47,7 +47,15 @@ def is_plain(git: Path) -> bool:
         # Remotes as git wrote them long ago: their addresses may be paths.
         if any(_holds_files(git / name) for name in ("branches", "remotes")):
             return False
-        return _harmless(read_plain(git / "config", _LARGEST_CONFIG).decode())
+        return is_harmless_file(git / "config")
+    except OSError:
+        return False
+
+
+def is_harmless_file(config: Path) -> bool:
+    """Whether a file of settings names no program and no other file. Blocks."""
+    try:
+        return _harmless(read_plain(config, _LARGEST_CONFIG).decode())
     except (OSError, UnicodeDecodeError):
         return False
 
