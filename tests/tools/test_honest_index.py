@@ -181,6 +181,20 @@ async def test_what_was_found_to_be_honest_is_not_asked_again(
     assert await git.dirty(repo) == ["kept.txt"] and "update-index 1" in asked
 
 
+async def test_a_file_that_goes_through_a_filter_of_the_repository_is_not_taken_for_changed(
+    repo: Path,
+) -> None:
+    """None of those is run for a look, so its content says nothing."""
+    (repo / ".gitattributes").write_text("deep/* filter=x\ngone.txt -filter\n")
+    assert await git.dirty(repo / "deep") == [".gitattributes"]
+    run_git(repo, "config", "filter.x.clean", "tr a-z A-Z")
+    for name in ("deep/changed.txt", "gone.txt"):
+        (repo / name).write_text("anew\n")
+        long_ago(repo / name)
+    commit(repo, "second")
+    assert await git.dirty(repo) == await git.dirty(repo / "deep") == []
+
+
 async def test_a_tree_elsewhere_hides_nothing(repo: Path, tmp_path: Path) -> None:
     shutil.copytree(repo, tmp_path / "elsewhere")
     watch = TreeWatch(repo, Originals(tmp_path / "originals"))

@@ -27,6 +27,11 @@ class GitCall:
         """Whether it goes by the index of the repository itself."""
         return "GIT_INDEX_FILE" not in self._extra
 
+    @property
+    def confined(self) -> bool:
+        """Whether filters that the repository names are run."""
+        return self._confines is not None
+
     def with_environment(self, **extra: str) -> GitCall:
         """The same with more variables."""
         return GitCall(self.top, {**self._extra, **extra}, self._confines)

@@ -102,6 +102,8 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
         # Git itself looks at the files that such a checkout has although it need not.
         hidden = [entry for entry in hidden if entry.mark != _SKIPPED]
     claimed = await trio.to_thread.run_sync(_claimed, found.changed, known)
+    if claimed and not git.confined:
+        claimed = await _unfiltered(claimed, known.top)
     if not hidden and not claimed:
         yield git
         return
@@ -185,6 +187,17 @@ def _claimed(changed: list[_Entry], known: _Known) -> list[_Entry]:
         if status.st_ctime_ns // 10**9 == entry.changed // 10**9:
             found.append(entry)
     return found
+
+
+async def _unfiltered(entries: list[_Entry], top: bytes) -> list[_Entry]:
+    """Without those that go through a filter: where none of the repository's own is run, such a
+    file cannot be compared."""
+    names = b"".join(entry.path + b"\0" for entry in entries)
+    asked = GitCall(os.fsdecode(top)).out("check-attr", "-z", "--stdin", "filter", stdin=names)
+    told = (await asked).split(b"\0")
+    filters = dict(zip(told[0::3], told[2::3], strict=False))
+    plain = (b"unspecified", b"unset")
+    return [entry for entry in entries if filters.get(entry.path, plain[0]) in plain]
 
 
 async def _differ(git: GitCall) -> frozenset[bytes]:
