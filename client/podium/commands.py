@@ -6,7 +6,6 @@ from podium.commands_table import Argument, Command
 from podium.commands_table_chat import CHAT
 from podium.commands_table_daemon import DAEMON, SERVICE
 from podium.commands_table_gateway import GATEWAY
-from podium.commands_table_phone import PHONE
 from podium.commands_table_recipes import RECIPES
 from podium.commands_table_runs import RUNS
 from podium.commands_table_service import INSTALLED
@@ -19,7 +18,7 @@ __all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("every day", (*RUNS, *WORKTREES, *CHAT, *SESSIONS)),
     ("recipes", RECIPES),
-    ("phone", (*GATEWAY, *PHONE)),
+    ("phone", GATEWAY),
     ("voice", VOICE),
     ("machine", (*DAEMON, *INSTALLED, *SERVICE)),
 )

@@ -6,12 +6,12 @@ from typing import Any
 
 import trio
 
-from podium.phone.requests import of_session
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Json
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
+from tests.phone_app.requests import of_session
 
 """Seconds until a phone's wait is a failure: also on a machine that is busy with much else."""
 

@@ -6,7 +6,6 @@ import signal
 
 import pytest
 
-from podium.phone.requests import of_session
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 from tests.e2e.phones import (
@@ -23,6 +22,7 @@ from tests.e2e.phones import (
 from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import Phone
+from tests.phone_app.requests import of_session
 
 pytestmark = pytest.mark.claude
 

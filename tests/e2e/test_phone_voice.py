@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from podium.phone.fields import Json
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.phones import begun, exited, heard, holding, paired, started
 from tests.e2e.stories import ASKING, LOOP, bash, held, when, word
 from tests.fakes.model_server import ModelServer
 from tests.phone.driver import AtOnce, Phone
+from tests.phone_app.fields import Json
 
 pytestmark = pytest.mark.claude
 

@@ -70,11 +70,10 @@ def _imported(path: Path) -> set[str]:
 
 
 # Module -> what it needs beyond the standard library. Nothing but the command that it is for
-# imports it: `podium phone`, `podium runs export`, and whatever shows an agent's words.
+# imports it: `podium runs export`, and whatever shows an agent's words.
 FOREIGN = {
     "client/podium/export_markdown.py": {"markdown_it"},
     "client/podium/markdown.py": {"markdown_it", "rich"},
-    "client/podium/phone/link.py": {"websockets"},
 }
 
 
@@ -83,15 +82,3 @@ def test_the_client_imports_only_itself_and_the_standard_library() -> None:
     foreign = {name_of(path): _imported(path) - allowed for path in modules("client")}
 
     assert {name: found for name, found in foreign.items() if found} == FOREIGN
-
-
-def test_nothing_but_the_simulated_phone_imports_the_simulated_phone() -> None:
-    outside = [path for path in modules("client") if "/podium/phone/" not in path.as_posix()]
-    found = [
-        name_of(path)
-        for path in outside
-        for node in tree(path).body  # within a function is the rule, at the top is not
-        if "podium.phone" in ast.unparse(node) and isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-
-    assert found == []

@@ -21,10 +21,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from tests.e2e.install_claude import install
 from tests.e2e.machine import AGENT_SETTINGS, PATH, GitRepo
 from tests.e2e.stories import bash, when, word
 from tests.fakes.model_server import ModelServer
+from tests.phone.driver import Phone
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 600.0
@@ -145,11 +148,17 @@ def comes_by_phone(person: Newcomer, repository: Path) -> None:
     address = re.search(r"\bwss?://\S+?:\d+", told)
     if key is None or address is None:
         raise Disappointed(f"no key or no address in:\n{told}")
-    lines = f"sessions\nnew {repository} {QUESTION}\nwait turn_complete 120\nsessions\nquit\n"
-    phone = f"podium phone --url {address[0]} --key {key[0]}"
-    told = person.types(phone, person.home, lines)
-    expect(ANSWER, told)
-    expect("repository", told)
+    trio.run(asks_by_phone, address[0], key[0], repository)
+
+
+async def asks_by_phone(url: str, key: str, repository: Path) -> None:
+    """A phone that has nothing but address and key asks something new, and is answered."""
+    async with Phone(url, key) as phone:
+        session_id = await phone.new(str(repository), QUESTION)
+        await phone.turns(session_id, 1)
+        await phone.until(lambda phone: ANSWER in "".join(phone.texts(session_id)))
+        if phone.faults:
+            raise Disappointed(f"an app would misread: {phone.faults}")
 
 
 def leaves(person: Newcomer) -> None:

@@ -9,17 +9,17 @@ from typing import Protocol
 
 import trio
 
-from podium.phone.fields import FRAME_DROPPED, Fault, Json
-from podium.phone.link import Link
-from podium.phone.model import PhoneModel
 from tests.patience import HANG_SECONDS
 from tests.phone.decoders.recorder import RECORDER
+from tests.phone_app.fields import FRAME_DROPPED, Fault, Json
+from tests.phone_app.link import Link
+from tests.phone_app.model import PhoneModel
 
 CHUNK = 65536
 
 
 class Retries(Protocol):
-    """When to connect again: ``podium.phone.retry.Retry`` as the apps do, ``AtOnce`` for tests."""
+    """When to connect again: as the apps do (``phone_app.retry``), or ``AtOnce`` for tests."""
 
     def next(self) -> float | None: ...
     def reset(self) -> None: ...

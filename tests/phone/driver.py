@@ -17,14 +17,14 @@ from typing import TypeVar
 
 import trio
 
-from podium.phone.fields import Fault, Json
-from podium.phone.histories import Message
-from podium.phone.model import PhoneModel
-from podium.phone.sessions import LegacySession, Session
-from podium.phone.variants import VARIANTS, Variant
-from podium.phone.voice import Utterance
 from tests.patience import HANG_SECONDS
 from tests.phone.carrier import AtOnce, Carrier, Retries
+from tests.phone_app.fields import Fault, Json
+from tests.phone_app.histories import Message
+from tests.phone_app.model import PhoneModel
+from tests.phone_app.sessions import LegacySession, Session
+from tests.phone_app.variants import VARIANTS, Variant
+from tests.phone_app.voice import Utterance
 
 __all__ = ["AtOnce", "Phone", "Refused", "Retries"]
 

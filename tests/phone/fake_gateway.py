@@ -19,7 +19,7 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from podium.phone.fields import Json
+from tests.phone_app.fields import Json
 
 KEY = "untethered-0123456789abcdef0123456789abcdef"
 SESSION = "5e551000-0000-4000-8000-000000000001"

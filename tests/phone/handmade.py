@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from podium.phone.fields import Json
-from podium.phone.model import PhoneModel
-from podium.phone.sessions import LegacySession, Session
-from podium.phone.variants import VARIANTS
 from tests.phone.fake_gateway import KEY, SESSION, hello
+from tests.phone_app.fields import Json
+from tests.phone_app.model import PhoneModel
+from tests.phone_app.sessions import LegacySession, Session
+from tests.phone_app.variants import VARIANTS
 
 CONNECTED = {
     "type": "connected",

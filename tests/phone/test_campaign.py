@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from podium.phone.histories import Message
 from tests.phone import campaign
 from tests.phone.campaign import Paced, Wrong, compare
 from tests.phone.decoders.recorder import frames_that_every_app_reads
 from tests.phone.driver import Phone
 from tests.phone.flow import Transcript, made
+from tests.phone_app.histories import Message
 
 __all__ = ["frames_that_every_app_reads"]
 

@@ -6,9 +6,9 @@ import pytest
 import trio
 import trio.testing
 
-from podium.phone.variants import VARIANTS
 from tests.phone.driver import AtOnce, Phone, Refused
 from tests.phone.fake_gateway import KEY, OTHER, SESSION, fake_gateway
+from tests.phone_app.variants import VARIANTS
 
 NUMBERED = ["ios", "ios-0.4"]
 

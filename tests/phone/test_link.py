@@ -6,7 +6,7 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from podium.phone.link import Link, websocket_url
+from tests.phone_app.link import Link, websocket_url
 
 
 def joined(headers: tuple[tuple[str, str], ...] = ()) -> tuple[Link, ServerProtocol]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from podium.phone.fields import Json
 from tests.phone.fake_gateway import OTHER, SESSION, STAMP, row
 from tests.phone.handmade import connected, feed, reasons, sent, without
+from tests.phone_app.fields import Json
 
 WHOLE = "2026-11-22T08:00:00Z"
 RECENT = {

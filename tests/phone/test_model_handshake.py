@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from podium.phone.fields import Json
-from podium.phone.model import PhoneModel
-from podium.phone.variants import ANDROID, IOS, IOS_04, REACT_NATIVE, VARIANTS, Variant
 from tests.phone.fake_gateway import KEY, SESSION, hello
 from tests.phone.handmade import CONNECTED, PONG, connected, feed, reasons, sent, types, without
+from tests.phone_app.fields import Json
+from tests.phone_app.model import PhoneModel
+from tests.phone_app.variants import ANDROID, IOS, IOS_04, REACT_NATIVE, VARIANTS, Variant
 
 
 @pytest.mark.parametrize(("variant", "version"), [(IOS, "0.5.0"), (IOS_04, "0.4.0")])

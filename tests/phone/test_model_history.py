@@ -2,10 +2,10 @@
 
 import pytest
 
-from podium.phone.fields import Json
-from podium.phone.model import PhoneModel
 from tests.phone.fake_gateway import OTHER, SESSION, history, message
 from tests.phone.handmade import connected, feed, reasons, sent, session_of, without
+from tests.phone_app.fields import Json
+from tests.phone_app.model import PhoneModel
 
 BOTH = pytest.mark.parametrize("variant", ["ios", "ios-0.4"])
 

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.phone.fields import Json
-from podium.phone.variants import VARIANTS
 from tests.phone.fake_gateway import SESSION, hello, history, message
 from tests.phone.handmade import CONNECTED, connected
 from tests.phone.test_model_decoding import FRAMES, OUTPUT
+from tests.phone_app.fields import Json
+from tests.phone_app.variants import VARIANTS
 
 KNOWN: list[Json] = [
     *({"type": kind, **frame} for kind, frame in FRAMES.items()),

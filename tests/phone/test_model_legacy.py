@@ -2,10 +2,10 @@
 
 import pytest
 
-from podium.phone.fields import Json
-from podium.phone.model import PhoneModel
 from tests.phone.fake_gateway import SESSION, history, message, row
 from tests.phone.handmade import connected, feed, legacy_session_of, reasons, sent, types, without
+from tests.phone_app.fields import Json
+from tests.phone_app.model import PhoneModel
 
 LEGACY = pytest.mark.parametrize("variant", ["android", "rn"])
 TOLD = history(SESSION, [message(SESSION, 1, "assistant", "hi")], 2)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from podium.phone.fields import Json
-from podium.phone.speech import speakable
-from podium.phone.sync import Spoken
 from tests.phone.fake_gateway import OTHER, SESSION, hello, history, message, row
 from tests.phone.handmade import CONNECTED, PONG, connected, feed, reasons, sent, types
+from tests.phone_app.fields import Json
+from tests.phone_app.speech import speakable
+from tests.phone_app.sync import Spoken
 
 READY = {"type": "session_ready", "session_id": SESSION, "message": "ready"}
 DONE = {"type": "turn_complete", "session_id": SESSION}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from podium.phone.fields import Json
-from podium.phone.model import PhoneModel
 from tests.phone.fake_gateway import SESSION, hello
 from tests.phone.handmade import CONNECTED, connected, feed, reasons
+from tests.phone_app.fields import Json
+from tests.phone_app.model import PhoneModel
 
 READY: Json = {"type": "voice_ready", "utterance_id": "u", "next_frame": 0, "state": "ready"}
 AGAIN: Json = {"from_frame": 1}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from podium.phone.retry import Retry
-from podium.phone.variants import ANDROID, IOS
+from tests.phone_app.retry import Retry
+from tests.phone_app.variants import ANDROID, IOS
 
 
 def delays(retry: Retry) -> list[float]:

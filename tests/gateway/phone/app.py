@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from podium.phone.model import PhoneModel
-from podium.phone.variants import VARIANTS
 from tests.gateway.phone.office import Line, Office
+from tests.phone_app.model import PhoneModel
+from tests.phone_app.variants import VARIANTS
 
 
 class App:

@@ -8,10 +8,10 @@ from collections import deque
 
 import pytest
 
-from podium.phone.fields import Fault
-from podium.phone.fields import Json as Frame
-from podium.phone.voice import Utterance, Voice
 from tests.gateway.phone.office import Line, Office
+from tests.phone_app.fields import Fault
+from tests.phone_app.fields import Json as Frame
+from tests.phone_app.voice import Utterance, Voice
 
 KINDS = ("voice_ready", "voice_partial", "voice_transcript", "voice_error")
 CUTS = 12

@@ -10,14 +10,14 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable
 
-from podium.phone import frames, requests
-from podium.phone.board import Board
-from podium.phone.fields import INT, MISREAD, STR, Fault, Json, is_kind, shown
-from podium.phone.histories import Message
-from podium.phone.sessions import LegacySession, Session
-from podium.phone.sync import Sync
-from podium.phone.variants import IOS, Variant
-from podium.phone.voice import Voice
+from tests.phone_app import frames, requests
+from tests.phone_app.board import Board
+from tests.phone_app.fields import INT, MISREAD, STR, Fault, Json, is_kind, shown
+from tests.phone_app.histories import Message
+from tests.phone_app.sessions import LegacySession, Session
+from tests.phone_app.sync import Sync
+from tests.phone_app.variants import IOS, Variant
+from tests.phone_app.voice import Voice
 
 REMEMBERED_FRAMES = 1000
 Version = tuple[int, int, int]

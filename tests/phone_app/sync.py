@@ -6,12 +6,12 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from podium.phone import histories, requests
-from podium.phone.fields import FRAME_DROPPED, MISREAD, Fault, Json, Unusable
-from podium.phone.histories import History, Message
-from podium.phone.sessions import LegacySession, Session
-from podium.phone.speech import speakable
-from podium.phone.variants import Variant
+from tests.phone_app import histories, requests
+from tests.phone_app.fields import FRAME_DROPPED, MISREAD, Fault, Json, Unusable
+from tests.phone_app.histories import History, Message
+from tests.phone_app.sessions import LegacySession, Session
+from tests.phone_app.speech import speakable
+from tests.phone_app.variants import Variant
 
 
 class Spoken(NamedTuple):

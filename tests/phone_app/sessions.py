@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from podium.phone.fields import MISREAD, Fault
-from podium.phone.histories import History, Message
+from tests.phone_app.fields import MISREAD, Fault
+from tests.phone_app.histories import History, Message
 
 KEPT_ROWS = 50
 PRUNED_ABOVE = 60

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.phone.fields import Json
-from podium.phone.variants import Variant
+from tests.phone_app.fields import Json
+from tests.phone_app.variants import Variant
 
 
 def connect(variant: Variant, key: str, limit: int | None, session_id: str | None = None) -> Json:

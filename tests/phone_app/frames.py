@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from podium.phone import legacy, swift
-from podium.phone.fields import (
+from tests.phone_app import legacy, swift
+from tests.phone_app.fields import (
     BOOL,
     FRAME_DROPPED,
     INT,
@@ -19,7 +19,7 @@ from podium.phone.fields import (
     require,
     shown,
 )
-from podium.phone.variants import Variant
+from tests.phone_app.variants import Variant
 
 LARGEST_BYTES = 256 * 1024
 """The limit of a frame that the apps' authors count on."""

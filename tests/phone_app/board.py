@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from podium.phone.fields import MISREAD, Fault, Json
+from tests.phone_app.fields import MISREAD, Fault, Json
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.phone.fields import (
+from tests.phone_app.fields import (
     BOOL,
     FRAME_DROPPED,
     INT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from podium.phone.fields import (
+from tests.phone_app.fields import (
     BOOL,
     INT,
     LIST,

@@ -1,7 +1,6 @@
 """The WebSocket of a phone, without a socket: bytes go in and out, whole messages too.
 
-The only module of the client that needs more than the standard library: it is imported when
-``podium phone`` runs, and never else.
+Its library is another than the gateway's, so that neither excuses the other.
 """
 
 from __future__ import annotations

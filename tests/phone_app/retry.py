@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podium.phone.variants import Variant
+from tests.phone_app.variants import Variant
 
 LONGEST_SECONDS = 30.0
 JITTER = 0.25

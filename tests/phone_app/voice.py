@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from podium.phone.fields import MISREAD, Fault, Json
+from tests.phone_app.fields import MISREAD, Fault, Json
 
 STATES = ("loading", "ready", "unavailable")
 COMMAND_STATES = ("applied", "confirm", "refused")

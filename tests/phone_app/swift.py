@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podium.phone.fields import (
+from tests.phone_app.fields import (
     BOOL,
     FRAME_DROPPED,
     INT,
