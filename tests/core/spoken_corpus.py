@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from podiumd.core.facts import QuestionKind
 from podiumd.core.kernel import CHOICES
 from podiumd.core.spoken_asked import Asked
-from podiumd.core.spoken_text import LANGUAGES, lexicon
+from tests.core.languages import LANGUAGES
 
 NOISE = """
 you|You.|Thank you.|Thanks for watching!|Thank you for watching.|Thank you very much.|Bye.|Bye-bye.
@@ -195,10 +195,10 @@ def commands(language: str) -> list[tuple[str, str]]:
 
 def approving(language: str) -> list[str]:
     """Every phrase by which leave is given in a language."""
-    words = lexicon(language)
-    assert words is not None
     giving = ("approve", "yes", "always", "confirm")
-    return [" ".join(phrase) for phrase, kind in words.phrases.items() if kind in giving]
+    return [
+        " ".join(phrase) for phrase, kind in LANGUAGES[language].phrases.items() if kind in giving
+    ]
 
 
 def near_misses() -> Iterator[tuple[str, str]]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.spoken import CONFIRM_SECONDS, LANGUAGES, Asked, Heard, Pending, hear, recognise
+from podiumd.core.spoken import CONFIRM_SECONDS, Asked, Heard, Pending, hear, recognise
+from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import lines, question
 
 RISKY = question(input={"command": "git push --force"}, risks=("destructive",))
@@ -38,7 +39,7 @@ class Person:
             "began": began,
             "now": self.now,
         }
-        heard = hear(text, language=language, **(fields | given))  # type: ignore[arg-type]
+        heard = hear(text, language=LANGUAGES[language], **(fields | given))  # type: ignore[arg-type]
         self.pending = heard.pending
         return heard
 
@@ -287,25 +288,12 @@ def test_a_command_that_is_no_answer_to_the_question_is_refused_with_what_would_
 
 def test_phrases_that_contradict_each_other_are_no_command() -> None:
     for words in ("approve, deny", "yes, no", "approve, stop", "next, repeat", "no, approve"):
-        assert recognise(words, "en", question()) is None, words
+        assert recognise(words, LANGUAGES["en"], question()) is None, words
 
 
 def test_somebody_who_says_it_over_and_over_is_a_transcriber_in_a_loop() -> None:
-    assert recognise("yes, yes, yes", "en", question()) is not None
-    assert recognise("yes, yes, yes, yes", "en", question()) is None
-
-
-def test_a_language_without_words_has_no_commands() -> None:
-    for language in ("", "xx", "auto", "english"):
-        assert recognise("approve", language, question()) is None
-        assert Person(RISKY).says("stop", language).command is None
-
-
-def test_the_tag_of_a_region_is_the_language() -> None:
-    for language in ("de", "de-AT", "DE_ch"):
-        spoken = recognise("genehmigen", language, question())
-        assert spoken is not None
-        assert spoken.choice == "allow"
+    assert recognise("yes, yes, yes", LANGUAGES["en"], question()) is not None
+    assert recognise("yes, yes, yes, yes", LANGUAGES["en"], question()) is None
 
 
 def test_a_confirmation_may_be_spoken_in_each_language() -> None:
@@ -326,7 +314,7 @@ def test_a_confirmation_may_be_spoken_in_each_language() -> None:
         assert person.says(confirm, language).state == "applied", language
 
 
-@given(st.text(max_size=40), st.sampled_from(LANGUAGES))
+@given(st.text(max_size=40), st.sampled_from(sorted(LANGUAGES)))
 def test_no_random_text_gives_leave_for_what_is_risky(text: str, language: str) -> None:
     assert Person(RISKY).says(text, language).choice in (None, "deny") or (
         Person(RISKY).says(text, language).state == "confirm"

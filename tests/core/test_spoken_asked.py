@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from podiumd.core.recipe import Recipe
-from podiumd.core.spoken import LANGUAGES, asked_of, question_words
+from podiumd.core.spoken import asked_of, question_words
 from podiumd.core.spoken_asked import label_of, what
-from podiumd.core.spoken_phrases import PHRASES
 from tests.core.builders import DIRECTORY, Play, a_question, a_recipe, a_step, leave, to
+from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import question
 
 
@@ -53,7 +53,7 @@ def test_a_yes_to_more_words_than_are_read_aloud_must_be_confirmed() -> None:
     play = gated(a_recipe({"work": a_step(gate="Go? " + "x" * 500)}))
     asked = asked_of(play.state, play.question)
     assert asked.risks == ("long",)
-    assert what(asked, "en").endswith("… It is longer than that: read it on the screen.")
+    assert what(asked, LANGUAGES["en"]).endswith("… It is longer than that: read it on the screen.")
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_a_yes_to_more_words_than_are_read_aloud_must_be_confirmed() -> None:
 def test_the_call_itself_is_read_back(
     tool: str, given: dict[str, object] | None, said: str
 ) -> None:
-    assert what(question(tool=tool, input=given), "en") == said
+    assert what(question(tool=tool, input=given), LANGUAGES["en"]) == said
 
 
 def test_a_long_command_is_read_in_part_and_says_so() -> None:
-    said = what(question(input={"command": "echo " + "a" * 300}), "en")
+    said = what(question(input={"command": "echo " + "a" * 300}), LANGUAGES["en"])
     assert said.endswith("It is longer than that: read it on the screen.")
     assert len(said) < 250
 
@@ -84,17 +84,20 @@ def test_a_long_command_is_read_in_part_and_says_so() -> None:
 def test_a_question_is_read_with_its_choices() -> None:
     choices = (("a", "Use \n Postgres"), ("b", ""))
     asked = question("ask", text="Which one", choices=choices, tool=None)
-    assert question_words(asked, "de") == "Which one. Sage Use Postgres oder b."
+    assert question_words(asked, LANGUAGES["de"]) == "Which one. Sage Use Postgres oder b."
     single = question("gate", text="Go?", choices=(("go", "go"),), tool=None)
-    assert question_words(single, "en") == "Go? Say go."
-    assert question_words(question("ask", text="Why?", choices=(), tool=None), "en") == "Why?"
+    assert question_words(single, LANGUAGES["en"]) == "Go? Say go."
+    assert (
+        question_words(question("ask", text="Why?", choices=(), tool=None), LANGUAGES["en"])
+        == "Why?"
+    )
 
 
 def test_choices_of_podiums_own_are_named_by_a_word_that_is_understood() -> None:
     from podiumd.core.kernel import CHOICES
     from podiumd.core.spoken import recognise
 
-    for language in LANGUAGES:
+    for language in LANGUAGES.values():
         for kind, choices in CHOICES.items():
             asked = question(kind, choices=choices, tool=None)  # type: ignore[arg-type]
             for choice, _label in choices:
@@ -102,13 +105,3 @@ def test_choices_of_podiums_own_are_named_by_a_word_that_is_understood() -> None
                 spoken = recognise(word, language, asked)
                 assert spoken is not None, (language, kind, word)
                 assert spoken.choice == choice, (language, kind, word)
-
-
-def test_every_language_has_every_phrase_with_the_same_things_to_fill_in() -> None:
-    import re
-
-    fields = {name: set(re.findall(r"\{(\w+)\}", text)) for name, text in PHRASES["en"].items()}
-    assert set(PHRASES) == set(LANGUAGES)
-    for language, phrases in PHRASES.items():
-        found = {name: set(re.findall(r"\{(\w+)\}", text)) for name, text in phrases.items()}
-        assert found == fields, language

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.spoken import LANGUAGES, recognise
-from podiumd.core.spoken_text import lexicon, tokens, utterance
+from podiumd.core.spoken import recognise
+from podiumd.core.spoken_language import tokens
+from podiumd.core.spoken_text import utterance
+from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import lines, question
 
 DATABASES = (
@@ -16,7 +18,7 @@ DATABASES = (
 
 def chosen(text: str, language: str = "en", **given: object) -> str | None:
     fields = {"kind": "ask", "choices": DATABASES, "tool": None} | given
-    spoken = recognise(text, language, question(**fields))  # type: ignore[arg-type]
+    spoken = recognise(text, LANGUAGES[language], question(**fields))  # type: ignore[arg-type]
     return spoken.choice if spoken is not None else None
 
 
@@ -147,13 +149,11 @@ def test_podiums_own_questions_have_their_own_words(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_phrase_of_a_language_is_recognised_by_itself(language: str) -> None:
-    words = lexicon(language)
-    assert words is not None
-    for phrase, kind in words.phrases.items():
+    for phrase, kind in LANGUAGES[language].phrases.items():
         text = " ".join(phrase)
         if kind in ("approve", "yes"):
             assert chosen(text, language, kind="gate", choices=(("yes", "Yes"), ("no", "No")))
-        spoken = recognise(text, language, None)
+        spoken = recognise(text, LANGUAGES[language], None)
         plain = kind in ("yes", "no", "always", "more", "retry", "go_on")
         assert (spoken is None) == plain, (text, kind)
 

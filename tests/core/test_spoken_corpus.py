@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.spoken import LANGUAGES, Asked, Heard, hear, recognise
-from podiumd.core.spoken_text import lexicon
+from podiumd.core.spoken import Asked, Heard, hear, recognise
+from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import approving, commands, near_misses, question
 
 NEAR_MISSES = sorted(set(near_misses()))
@@ -17,7 +17,7 @@ RECOVERY = question("recover", text="The turn was cut off.")
 def heard(text: str, language: str, asked: Asked | None) -> Heard:
     return hear(
         text,
-        language=language,
+        language=LANGUAGES[language],
         asked=asked,
         pending=None,
         device="phone",
@@ -49,7 +49,7 @@ def test_no_near_miss_confirms_what_was_read_back() -> None:
     for language, text in NEAR_MISSES:
         then = hear(
             text,
-            language=language,
+            language=LANGUAGES[language],
             asked=risky,
             pending=asked_for.pending,
             device="phone",
@@ -65,7 +65,7 @@ def test_at_least_95_of_100_real_commands_are_understood(language: str) -> None:
     said = commands(language)
     wrong = []
     for text, wanted in said:
-        spoken = recognise(text, language, question())
+        spoken = recognise(text, LANGUAGES[language], question())
         got = (spoken.choice or spoken.command) if spoken is not None else None
         if got != wanted:
             wrong.append((text, wanted, got))
@@ -89,11 +89,9 @@ def test_a_word_of_one_language_gives_no_leave_in_another(spoken_in: str) -> Non
 def test_no_phrase_gives_leave_in_one_language_and_withholds_it_in_another() -> None:
     giving = {phrase for language in LANGUAGES for phrase in approving(language)}
     for language in LANGUAGES:
-        words = lexicon(language)
-        assert words is not None
         other = {
             " ".join(phrase): kind
-            for phrase, kind in words.phrases.items()
+            for phrase, kind in LANGUAGES[language].phrases.items()
             if kind in ("deny", "no", "stop", "next", "repeat")
         }
         assert giving & other.keys() == set(), language
@@ -101,10 +99,8 @@ def test_no_phrase_gives_leave_in_one_language_and_withholds_it_in_another() -> 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_word_with_a_wrong_letter_gives_no_leave(language: str) -> None:
-    words = lexicon(language)
-    assert words is not None
     phrases = [tuple(phrase.split()) for phrase in approving(language)]
-    known = {word for phrase in [*phrases, *words.fillers] for word in phrase}
+    known = {word for phrase in [*phrases, *LANGUAGES[language].fillers] for word in phrase}
     for phrase in approving(language):
         for at in range(len(phrase)):
             for letter in ("", *"aeionrst"):

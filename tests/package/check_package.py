@@ -21,7 +21,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = ("recipes", "systemd", "launchd")
+# Where each folder of podiumd/_data stands in the tree.
+DATA = {name: name for name in ("recipes", "systemd", "launchd")}
+DATA["spoken"] = "daemon/podiumd/_data/spoken"
 IN_SDIST = ("LICENSE", "README.md", "CHANGELOG.md", "Makefile", "constraints.txt", "pyproject.toml")
 NEVER_SHIPPED = (".venv", ".cache", "__pycache__", ".git", ".pytest_cache", ".hypothesis")
 
@@ -81,8 +83,8 @@ def expect_same(what: str, left: Iterable[object], right: Iterable[object]) -> N
 def source_data() -> dict[str, int]:
     """The data files of the tree with their sizes, as an installed Podium must find them."""
     return {
-        path.relative_to(ROOT).as_posix(): path.stat().st_size
-        for folder in DATA
+        f"{name}/{path.relative_to(ROOT / folder).as_posix()}": path.stat().st_size
+        for name, folder in DATA.items()
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
     }
@@ -133,7 +135,13 @@ def check_sdist(sdist: Path) -> None:
     """The sdist is the whole project: buildable, testable, and nothing of this machine."""
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-    missing = [name for name in (*IN_SDIST, *source_data()) if name not in names]
+    data = [
+        path.relative_to(ROOT).as_posix()
+        for folder in DATA.values()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file()
+    ]
+    missing = [name for name in (*IN_SDIST, *data) if name not in names]
     if not any(name.startswith("tests/") for name in names):
         missing.append("tests")
     if missing:

@@ -24,20 +24,12 @@ from podiumd.core.spoken_asked import (
     what,
 )
 from podiumd.core.spoken_choices import meant, named, own_words
-from podiumd.core.spoken_text import (
-    LANGUAGES,
-    Lexicon,
-    Utterance,
-    kinds,
-    lexicon,
-    primary,
-    without_fillers,
-)
+from podiumd.core.spoken_language import Kind, Language
+from podiumd.core.spoken_text import Utterance, kinds, without_fillers
 from podiumd.core.spoken_text import utterance as plain_words
 
 __all__ = [
     "CONFIRM_SECONDS",
-    "LANGUAGES",
     "Asked",
     "Command",
     "Heard",
@@ -62,8 +54,8 @@ MISHEARD: Final = "allow"
 MOST_REPEATS: Final = 3
 """People say "yes, yes"; a transcriber in a loop says it many times."""
 
-_ANSWERS: Final = frozenset({"always", "more", "retry", "go_on"})
-_YIELDING: Final = {
+_ANSWERS: Final[frozenset[Kind]] = frozenset({"always", "more", "retry", "go_on"})
+_YIELDING: Final[dict[Kind, frozenset[Kind]]] = {
     "yes": frozenset({"approve", "always", "confirm", "stop", "next", "repeat"}),
     "no": frozenset({"deny", "stop", "next", "repeat"}),
     "deny": frozenset({"stop"}),
@@ -118,20 +110,19 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     pending: Pending | None = None
 
 
-def recognise(text: str, language: str, asked: Asked | None = None) -> Spoken | None:
+def recognise(text: str, language: Language, asked: Asked | None = None) -> Spoken | None:
     """The command that an utterance is; ``None`` for ordinary words.
 
     Args:
         text: what was transcribed.
-        language: the tag of the language it was spoken in (``en``, ``de-AT``).
+        language: the one it was spoken in.
         asked: the open question. Without one, "yes" and "no" are ordinary words.
     """
-    words = lexicon(primary(language))
     heard = plain_words(text)
-    if words is None or heard is None:
+    if heard is None:
         return None
-    chosen = _chosen(heard, words, asked)
-    found = kinds(heard.tokens, words)
+    chosen = _chosen(heard, language, asked)
+    found = kinds(heard.tokens, language)
     kind = _one_kind(found)
     if kind == "stop" and (chosen is None or denies(chosen.choice or "")):
         choice = chosen.choice if chosen is not None else _answer("stop", asked)
@@ -142,24 +133,24 @@ def recognise(text: str, language: str, asked: Asked | None = None) -> Spoken | 
         return None
     spoken = _command(kind, asked)
     if spoken is not None and asked is not None and asked.kind == "approval":
-        core = set(without_fillers(heard.tokens, words.fillers))
+        core = set(without_fillers(heard.tokens, language.fillers))
         if (kind == "yes" and len(core) == 1) or core == {MISHEARD}:
             return msgspec.structs.replace(spoken, doubt="short")
     return spoken
 
 
-def _chosen(heard: Utterance, words: Lexicon, asked: Asked | None) -> Spoken | None:
+def _chosen(heard: Utterance, language: Language, asked: Asked | None) -> Spoken | None:
     """The choice that is named by label, number, ordinal or letter."""
     if asked is None or heard.asks:
         return None
-    choice = named(heard.tokens, asked.kind, asked.choices, words)
+    choice = named(heard.tokens, asked.kind, asked.choices, language)
     if choice is None:
         return None
     doubt: Doubt | None = None if own_words(asked.kind, asked.choices) else "place"
     return Spoken(command="choose", choice=choice, question_id=asked.question_id, doubt=doubt)
 
 
-def _one_kind(found: dict[str, int]) -> str | None:
+def _one_kind(found: dict[Kind, int]) -> Kind | None:
     """The kind of phrase that an utterance is, when its phrases agree."""
     if sum(found.values()) > MOST_REPEATS:
         return None
@@ -171,11 +162,11 @@ def _one_kind(found: dict[str, int]) -> str | None:
     return left[0] if len(left) == 1 else None
 
 
-def _yields(kind: str, others: set[str]) -> bool:
+def _yields(kind: Kind, others: set[Kind]) -> bool:
     return others <= _YIELDING.get(kind, frozenset())
 
 
-def _command(kind: str, asked: Asked | None) -> Spoken | None:
+def _command(kind: Kind, asked: Asked | None) -> Spoken | None:
     choice = _answer(kind, asked)
     if kind in ("next", "repeat"):
         return Spoken(command="next" if kind == "next" else "repeat")
@@ -190,7 +181,7 @@ def _command(kind: str, asked: Asked | None) -> Spoken | None:
     return Spoken(command=command, choice=choice, question_id=_id(choice, asked))
 
 
-def _answer(kind: str, asked: Asked | None) -> str | None:
+def _answer(kind: Kind, asked: Asked | None) -> str | None:
     return None if asked is None else meant(kind, asked.kind, asked.choices)
 
 
@@ -201,7 +192,7 @@ def _id(choice: str | None, asked: Asked | None) -> str | None:
 def hear(
     text: str,
     *,
-    language: str,
+    language: Language,
     asked: Asked | None,
     pending: Pending | None,
     device: str,
@@ -213,7 +204,7 @@ def hear(
 
     Args:
         text: what was transcribed; empty (silence, noise) changes nothing.
-        language: the tag of the language it was spoken in.
+        language: the one it was spoken in.
         asked: the open question, if any.
         pending: what ``Heard.pending`` of the device's last utterance was.
         device: who speaks.
@@ -224,34 +215,33 @@ def hear(
     """
     if not text.strip():
         return Heard(pending=pending)
-    code = primary(language)
     waiting = pending if _waits(pending, asked, device, now) else None
     spoken = recognise(text, language, asked)
     if waiting is not None and asked is not None:
-        reply = _reply(text, code)
+        reply = _reply(text, language)
         if reply == "yes":
-            return _confirm("confirm", asked, waiting, utterance_id, began, code)
+            return _confirm("confirm", asked, waiting, utterance_id, began, language)
         if reply == "no" and (spoken is None or spoken.choice is None):
-            return Heard(command="deny", state="refused", read_back=_kept(asked, code))
+            return Heard(command="deny", state="refused", read_back=_kept(asked, language))
     if spoken is None:
         return Heard()
     if spoken.command in ("stop", "next", "repeat"):
-        return _control(spoken, asked, waiting, code, now)
+        return _control(spoken, asked, waiting, language, now)
     if asked is None:
         said = "nothing-to-confirm" if spoken.command == "confirm" else "nothing-open"
         late = pending is not None and spoken.command == "confirm"
-        return _refused(spoken, say(code, "too-late" if late else said))
+        return _refused(spoken, say(language, "too-late" if late else said))
     if waiting is not None and spoken.command in ("confirm", "approve"):
         if spoken.command == "confirm" or spoken.choice == waiting.choice:
-            return _confirm(spoken.command, asked, waiting, utterance_id, began, code)
+            return _confirm(spoken.command, asked, waiting, utterance_id, began, language)
     elif spoken.command == "confirm":
         said = "nothing-to-confirm" if pending is None else "too-late"
-        return _refused(spoken, f"{say(code, said)} {answers(asked, code)}".strip())
+        return _refused(spoken, f"{say(language, said)} {answers(asked, language)}".strip())
     if spoken.choice is None:
-        return _refused(spoken, say(code, "no-fit", choices=answers(asked, code)).strip())
+        return _refused(spoken, say(language, "no-fit", choices=answers(asked, language)).strip())
     if denies(spoken.choice):
-        return _applied(spoken.command, spoken.choice, asked, code)
-    return _ask(spoken, spoken.choice, asked, code, device, utterance_id, now)
+        return _applied(spoken.command, spoken.choice, asked, language)
+    return _ask(spoken, spoken.choice, asked, language, device, utterance_id, now)
 
 
 def _waits(pending: Pending | None, asked: Asked | None, device: str, now: float) -> bool:
@@ -264,21 +254,21 @@ def _waits(pending: Pending | None, asked: Asked | None, device: str, now: float
     )
 
 
-def _reply(text: str, code: str) -> str | None:
+def _reply(text: str, language: Language) -> str | None:
     """``yes`` or ``no`` as the answer to a read-back, whatever the question's own choices are."""
-    words, heard = lexicon(code), plain_words(text)
-    if words is None or heard is None or heard.asks:
+    heard = plain_words(text)
+    if heard is None or heard.asks:
         return None
-    kind = _one_kind(kinds(heard.tokens, words))
-    return {"yes": "yes", "no": "no", "deny": "no"}.get(kind or "")
+    kind = _one_kind(kinds(heard.tokens, language))
+    return {"yes": "yes", "no": "no", "deny": "no"}.get(kind) if kind is not None else None
 
 
-def _kept(asked: Asked, code: str) -> str:
-    return say(code, "kept", choices=answers(asked, code)).strip()
+def _kept(asked: Asked, language: Language) -> str:
+    return say(language, "kept", choices=answers(asked, language)).strip()
 
 
 def _control(
-    spoken: Spoken, asked: Asked | None, waiting: Pending | None, code: str, now: float
+    spoken: Spoken, asked: Asked | None, waiting: Pending | None, language: Language, now: float
 ) -> Heard:
     if spoken.command == "stop":
         return Heard(
@@ -286,10 +276,10 @@ def _control(
             state="applied",
             question_id=spoken.question_id,
             choice=spoken.choice,
-            read_back=say(code, "stopped"),
+            read_back=say(language, "stopped"),
         )
     if spoken.command == "next":
-        return Heard(command="next", state="applied", read_back=say(code, "next"))
+        return Heard(command="next", state="applied", read_back=say(language, "next"))
     if waiting is not None:
         longer = msgspec.structs.replace(waiting, expires_at=now + CONFIRM_SECONDS)
         return Heard(
@@ -303,22 +293,27 @@ def _control(
         command="repeat",
         state="applied",
         question_id=asked.question_id if asked is not None else None,
-        read_back=question_words(asked, code) if asked is not None else "",
+        read_back=question_words(asked, language) if asked is not None else "",
     )
 
 
 def _confirm(
-    command: Command, asked: Asked, waiting: Pending, utterance_id: str, began: float, code: str
+    command: Command,
+    asked: Asked,
+    waiting: Pending,
+    utterance_id: str,
+    began: float,
+    language: Language,
 ) -> Heard:
     """A confirmation: of words that were spoken after the read-back, and are not the same."""
     if utterance_id != waiting.utterance_id and began >= waiting.asked_at:
-        return _applied(command, waiting.choice, asked, code)
+        return _applied(command, waiting.choice, asked, language)
     return Heard(
         command=command,
         state="confirm",
         question_id=asked.question_id,
         choice=waiting.choice,
-        read_back=say(code, "too-soon", again=waiting.read_back),
+        read_back=say(language, "too-soon", again=waiting.read_back),
         pending=waiting,
     )
 
@@ -327,7 +322,7 @@ def _ask(
     spoken: Spoken,
     choice: str,
     asked: Asked,
-    code: str,
+    language: Language,
     device: str,
     utterance_id: str,
     now: float,
@@ -339,14 +334,14 @@ def _ask(
         *((spoken.doubt,) if spoken.doubt is not None else ()),
     )
     if not why:
-        return _applied(spoken.command, choice, asked, code)
+        return _applied(spoken.command, choice, asked, language)
     name = "confirm" if spoken.command == "approve" else "confirm-choice"
     read_back = say(
-        code,
+        language,
         name,
-        label=label_of(choice, asked, code),
-        what=what(asked, code),
-        why=reasons(why, code),
+        label=label_of(choice, asked, language),
+        what=what(asked, language),
+        why=reasons(why, language),
     )
     return Heard(
         command=spoken.command,
@@ -366,12 +361,12 @@ def _ask(
     )
 
 
-def _applied(command: Command, choice: str, asked: Asked, code: str) -> Heard:
+def _applied(command: Command, choice: str, asked: Asked, language: Language) -> Heard:
     if own_words(asked.kind, asked.choices) or asked.kind in ("limit", "recover"):
-        read_back = say(code, "chosen", label=label_of(choice, asked, code))
+        read_back = say(language, "chosen", label=label_of(choice, asked, language))
     else:
         name = "denied" if denies(choice) else "approved"
-        read_back = say(code, name, what=what(asked, code))
+        read_back = say(language, name, what=what(asked, language))
     return Heard(
         command=command,
         state="applied",

@@ -9,8 +9,8 @@ import msgspec
 
 from podiumd.core.facts import QuestionKind
 from podiumd.core.spoken_choices import DENYING, own_words
+from podiumd.core.spoken_language import Language
 from podiumd.core.spoken_paths import inside
-from podiumd.core.spoken_phrases import PHRASES
 from podiumd.core.spoken_risk import READ_CHARACTERS, Risk, call_risks
 from podiumd.core.state import Question, RunState
 
@@ -74,12 +74,12 @@ def _is_irreversible(state: RunState, question: Question) -> bool:
     )
 
 
-def say(language: str, name: str, **filled: str) -> str:
+def say(language: Language, name: str, **filled: str) -> str:
     """One of Podium's own phrases."""
-    return PHRASES[language][name].format(**filled)
+    return language.says[name].format(**filled)
 
 
-def what(asked: Asked, language: str) -> str:
+def what(asked: Asked, language: Language) -> str:
     """What leave is asked for, as it would be done: the call itself, never the agent's own
     description of it; the question's text where it is about no call."""
     if asked.kind != "approval" or not asked.tool:
@@ -99,12 +99,12 @@ def what(asked: Asked, language: str) -> str:
     return _cut(f"{asked.tool} {place}", language, "tool")
 
 
-def question_words(asked: Asked, language: str) -> str:
+def question_words(asked: Asked, language: Language) -> str:
     """A question as it is read aloud, with what may be answered."""
     return f"{what(asked, language)} {answers(asked, language)}".strip()
 
 
-def answers(asked: Asked, language: str) -> str:
+def answers(asked: Asked, language: Language) -> str:
     """What may be answered: ``Say approve, deny or always.``; empty for any text at all."""
     named = [label_of(choice, asked, language) for choice, _label in asked.choices]
     if not named:
@@ -114,15 +114,15 @@ def answers(asked: Asked, language: str) -> str:
     return say(language, "say", choices=listed)
 
 
-def label_of(choice: str, asked: Asked, language: str) -> str:
+def label_of(choice: str, asked: Asked, language: Language) -> str:
     """A choice by the word that names it: the question's own label, or the language's word."""
     label = _UNSEEN.sub(" ", dict(asked.choices).get(choice) or choice).strip()
     if own_words(asked.kind, asked.choices):
         return label
-    return PHRASES[language].get(f"choice:{choice.casefold()}", label)
+    return language.choices.get(choice.casefold(), label)
 
 
-def reasons(risks: tuple[str, ...], language: str) -> str:
+def reasons(risks: tuple[str, ...], language: Language) -> str:
     """Why a confirmation is asked for."""
     return " ".join(say(language, risk) for risk in risks)
 
@@ -132,14 +132,14 @@ def denies(choice: str) -> bool:
     return choice.casefold() in DENYING
 
 
-def _cut(words: str, language: str, name: str) -> str:
+def _cut(words: str, language: Language, name: str) -> str:
     plain = _UNSEEN.sub(" ", words).strip()
     if len(plain) <= READ_CHARACTERS:
         return say(language, name, what=plain)
     return f"{say(language, name, what=plain[:READ_CHARACTERS])} {say(language, 'screen')}"
 
 
-def _sentence(text: str, language: str) -> str:
+def _sentence(text: str, language: Language) -> str:
     plain = _UNSEEN.sub(" ", text).strip()
     if len(plain) > READ_TEXT:
         return f"{plain[:READ_TEXT]}… {say(language, 'screen')}"

@@ -11,7 +11,8 @@ import re
 from typing import Final
 
 from podiumd.core.facts import QuestionKind
-from podiumd.core.spoken_text import Lexicon, Tokens, tokens, without_fillers
+from podiumd.core.spoken_language import Language, Tokens, tokens
+from podiumd.core.spoken_text import without_fillers
 
 Choices = tuple[tuple[str, str], ...]
 
@@ -45,20 +46,20 @@ def meant(said: str, kind: QuestionKind, choices: Choices) -> str | None:
     return next((choice for choice, _label in choices if choice.casefold() == wanted), None)
 
 
-def named(words: Tokens, kind: QuestionKind, choices: Choices, lexicon: Lexicon) -> str | None:
+def named(words: Tokens, kind: QuestionKind, choices: Choices, language: Language) -> str | None:
     """The choice that the words name; ``None`` for none, or more than one."""
-    core = without_fillers(words, lexicon.fillers)
+    core = without_fillers(words, language.fillers)
     if own_words(kind, choices):
-        labelled = _labelled({words, core, _without_verb(core, lexicon)}, choices, lexicon)
+        labelled = _labelled({words, core, _without_verb(core, language)}, choices, language)
         if labelled is not None:
             return labelled
-    number = _number(core, lexicon, bare=own_words(kind, choices))
+    number = _number(core, language, bare=own_words(kind, choices))
     if number == -1:
         number = len(choices)
     return choices[number - 1][0] if 0 < number <= len(choices) else None
 
 
-def _labelled(said: set[Tokens], choices: Choices, lexicon: Lexicon) -> str | None:
+def _labelled(said: set[Tokens], choices: Choices, language: Language) -> str | None:
     """The only choice with that label, or with that label less what stands in parentheses.
 
     A label of fillers alone ("OK") is what people and noise say anyway: its number names it.
@@ -66,48 +67,50 @@ def _labelled(said: set[Tokens], choices: Choices, lexicon: Lexicon) -> str | No
     found = []
     for choice, label in choices:
         forms = {tokens(label), tokens(_PARENTHESIS.sub(" ", label)), tokens(choice)}
-        if any(form in said and without_fillers(form, lexicon.fillers) for form in forms):
+        if any(form in said and without_fillers(form, language.fillers) for form in forms):
             found.append(choice)
     return found[0] if len(found) == 1 else None
 
 
-def _without_verb(words: Tokens, lexicon: Lexicon) -> Tokens:
+def _without_verb(words: Tokens, language: Language) -> Tokens:
     """``Postgres`` of ``use Postgres``, ``second one`` of ``I'll take the second one``."""
     for size in (4, 3, 2, 1):
-        if words[:size] in lexicon.verbs and len(words) > size:
+        if words[:size] in language.verbs and len(words) > size:
             return words[size:]
     return words
 
 
-def _number(words: Tokens, lexicon: Lexicon, *, bare: bool) -> int:
+def _number(words: Tokens, language: Language, *, bare: bool) -> int:
     """Which choice, from 1; -1: the last; 0: no number is named.
 
     ``bare``: a number or an ordinal alone will do. Leave for something is never given by the
     single word "one".
     """
     if bare and len(words) == 1:
-        return lexicon.numbers[words[0]] if words[0] in lexicon.bare else _ordinal(words, lexicon)
-    core = _without_verb(words, lexicon)
-    if core and core[0] in lexicon.articles:
+        return (
+            language.numbers[words[0]] if words[0] in language.bare else _ordinal(words, language)
+        )
+    core = _without_verb(words, language)
+    if core and core[0] in language.articles:
         core = core[1:]
         if len(core) == 1:
-            return _ordinal(core, lexicon)
-    if len(core) == 3 and lexicon.nouns.issuperset(core[:2]):
+            return _ordinal(core, language)
+    if len(core) == 3 and language.nouns.issuperset(core[:2]):
         core = core[1:]  # "option number two"
     if len(core) != 2:
         return 0
     first, second = core
-    if first in lexicon.nouns:
-        return _counted(second, lexicon)
-    return _ordinal((first,), lexicon) if second in lexicon.ones else 0
+    if first in language.nouns:
+        return _counted(second, language)
+    return _ordinal((first,), language) if second in language.ones else 0
 
 
-def _ordinal(words: Tokens, lexicon: Lexicon) -> int:
-    return lexicon.ordinals.get(words[0], 0)
+def _ordinal(words: Tokens, language: Language) -> int:
+    return language.ordinals.get(words[0], 0)
 
 
-def _counted(word: str, lexicon: Lexicon) -> int:
+def _counted(word: str, language: Language) -> int:
     """The number of a number's word, or of a letter."""
     if len(word) == 1 and "a" <= word <= "z":
         return ord(word) - ord("a") + 1
-    return lexicon.numbers.get(word, 0)
+    return language.numbers.get(word, 0)

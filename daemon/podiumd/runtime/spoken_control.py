@@ -13,10 +13,10 @@ from typing import Final, Literal
 import msgspec
 
 from podiumd.core.spoken import Asked, Heard, Pending, hear, question_words
-from podiumd.core.spoken_text import primary
 from podiumd.logs import log
 from podiumd.runtime.api import Service
 from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.speech.spoken_languages import spoken_language
 
 LONGEST_COMMAND: Final = 200
 """Characters of an utterance that may be a command: a dictated page is none."""
@@ -119,11 +119,12 @@ class SpokenControl:
     def _hear(self, said: Said) -> Heard:
         asked = self.asked(said)
         pending = self._pending.pop(said.device, None)
-        if len(said.text) > LONGEST_COMMAND:
+        language = spoken_language(said.language)
+        if language is None or len(said.text) > LONGEST_COMMAND:
             return Heard()
         heard = hear(
             said.text,
-            language=said.language,
+            language=language,
             asked=asked,
             pending=pending,
             device=said.device,
@@ -172,4 +173,6 @@ class SpokenControl:
         if not following:
             return NOTHING_ASKED
         self._read[said.device] = said.session_id, following[0].question_id
-        return question_words(following[0], primary(said.language))
+        language = spoken_language(said.language)
+        assert language is not None  # it has the word for "next"
+        return question_words(following[0], language)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.spoken import Asked, Heard, hear
+from podiumd.speech.spoken_languages import spoken_languages
 from tests.core.spoken_corpus import lines, question
 from tests.speech.voice.sound import pcm_of, silence, spoken
 from tests.speech.voice.worker import Worker
@@ -45,7 +46,7 @@ What does it do?|Show me the difference.|If the tests pass, approve it.|Yes and 
 def heard(text: str, asked: Asked) -> Heard:
     return hear(
         text,
-        language="en",
+        language=spoken_languages()["en"],
         asked=asked,
         pending=None,
         device="phone",

@@ -1,0 +1,195 @@
+"""A language of spoken commands: what people say in it, and what Podium says back.
+
+The words are data, a file a language (``_data/spoken/CODE.toml``); here they are checked and made
+ready for comparing.
+
+A command is one of these phrases and nothing else but fillers, so a file lists what people say to
+a machine that waits for an answer, and nothing that is a sentence of its own in a conversation.
+"Okay", "sure" or "fine" alone are in no list: people say them to each other all day, and
+transcribers write them where there was only noise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+
+Tokens = tuple[str, ...]
+
+Kind = Literal[
+    "approve",
+    "yes",
+    "deny",
+    "no",
+    "confirm",
+    "stop",
+    "next",
+    "repeat",
+    "always",
+    "more",
+    "retry",
+    "go_on",
+]
+"""What a phrase is."""
+
+PLACEHOLDERS: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "approved": "what",
+        "denied": "what",
+        "chosen": "label",
+        "stopped": "",
+        "next": "",
+        "confirm": "what why",
+        "confirm-choice": "label what why",
+        "kept": "choices",
+        "nothing-open": "",
+        "nothing-to-confirm": "",
+        "too-late": "",
+        "too-soon": "again",
+        "no-fit": "choices",
+        "say": "choices",
+        "or": "",
+        "run": "what",
+        "read": "what",
+        "change": "what",
+        "tool": "what",
+        "screen": "",
+        "irreversible": "",
+        "destructive": "",
+        "outside": "",
+        "opaque": "",
+        "unknown": "",
+        "long": "",
+        "always": "",
+        "place": "",
+        "short": "",
+    }.items()
+}
+"""What Podium says, and what is filled in. A question's own text and labels stay as written."""
+
+_TOKEN = re.compile(r"[^\W_]+|#")
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+
+
+class _Words(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Phrases without punctuation.
+
+    ``yes`` and ``no`` are answers where something was asked, and ordinary words where nothing
+    was; ``approve`` and ``deny`` are commands at any time. ``numbers`` and ``ordinals`` are in
+    order from one, the forms of one number parted by ``/``; ``last`` are the ordinals of the last
+    one. ``articles_too`` are the numbers that are articles as well.
+    """
+
+    approve: list[str]
+    yes: list[str]
+    deny: list[str]
+    no: list[str]
+    confirm: list[str]
+    stop: list[str]
+    next: list[str]
+    repeat: list[str]
+    always: list[str]
+    more: list[str]
+    retry: list[str]
+    go_on: list[str]
+    fillers: list[str]
+    nouns: list[str]
+    verbs: list[str]
+    articles: list[str]
+    ones: list[str]
+    numbers: list[str]
+    ordinals: list[str]
+    last: list[str]
+    articles_too: list[str] = []
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    words: _Words
+    phrases: dict[str, str]
+    choices: dict[str, str]
+
+
+class Language(msgspec.Struct, frozen=True, kw_only=True):
+    """A language's words, ready for comparing.
+
+    ``phrases``: from a phrase's tokens to what it is; ``longest`` is the most tokens of one.
+    ``numbers`` and ``ordinals`` count from 1; -1 is the last. ``bare`` are the numbers that mean
+    nothing else when they stand alone. ``says`` are Podium's own phrases, ``choices`` the words
+    that name the answers of its own questions.
+    """
+
+    phrases: dict[Tokens, Kind]
+    longest: int
+    fillers: frozenset[Tokens]
+    nouns: frozenset[str]
+    verbs: frozenset[Tokens]
+    articles: frozenset[str]
+    ones: frozenset[str]
+    numbers: dict[str, int]
+    bare: frozenset[str]
+    ordinals: dict[str, int]
+    says: dict[str, str]
+    choices: dict[str, str]
+
+
+def read_language(data: Mapping[str, Any]) -> Language:
+    """Check the contents of a language's file and make them ready.
+
+    Raises:
+        ValueError: something is missing, unknown or of another kind; the message says what.
+    """
+    file = msgspec.convert(data, _File)
+    found = {name: frozenset(_PLACEHOLDER.findall(text)) for name, text in file.phrases.items()}
+    if found != PLACEHOLDERS:
+        wrong = sorted(
+            name
+            for name in found.keys() | PLACEHOLDERS.keys()
+            if found.get(name) != PLACEHOLDERS.get(name)
+        )
+        raise ValueError(f"phrases: missing, unknown or with other braces: {', '.join(wrong)}")
+    words = file.words
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    phrases = {tokens(phrase): kind for kind in kinds for phrase in getattr(words, kind)}
+    numbers = _counted(words.numbers)
+    digits = {str(number): number for number in range(1, 13)}
+    return Language(
+        phrases=phrases,
+        longest=max(map(len, phrases)),
+        fillers=frozenset(map(tokens, words.fillers)),
+        nouns=_folded(words.nouns),
+        verbs=frozenset(map(tokens, words.verbs)),
+        articles=_folded(words.articles),
+        ones=_folded(words.ones),
+        numbers=numbers | digits,
+        bare=frozenset(numbers.keys() | digits) - _folded(words.articles_too),
+        ordinals=_counted(words.ordinals) | dict.fromkeys(_folded(words.last), -1),
+        says=file.phrases,
+        choices=file.choices,
+    )
+
+
+def primary(tag: str) -> str:
+    """The language of a tag: ``de`` of ``de-AT``."""
+    return re.split(r"[-_]", tag.strip().casefold(), maxsplit=1)[0]
+
+
+def tokens(text: str) -> Tokens:
+    """The words of a text as they are compared: case and punctuation do not count."""
+    return tuple(_TOKEN.findall(_fold(text)))
+
+
+def _counted(forms: Iterable[str]) -> dict[str, int]:
+    return {_fold(form): number for number, one in enumerate(forms, 1) for form in one.split("/")}
+
+
+def _folded(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(_fold, words))
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
