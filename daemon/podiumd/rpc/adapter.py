@@ -4,8 +4,8 @@ The library makes requests, calls methods and makes responses. What it lacks is 
 dispatch needs asyncio, one bad entry spoils its batches, it takes NaN as an id, and it sends
 exception texts to the client.
 
-A line takes the lean way when everything about it is right at first sight; everything else goes
-the careful way, which decodes it anew and finds the words for what is wrong.
+A line is decoded into its method's struct at once. Only one that does not fit is looked at again,
+for the words that say what is wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # the library's, on import
     from jsonrpcserver import Error, Success
     from jsonrpcserver.async_dispatcher import call as call_method
-    from jsonrpcserver.dispatcher import create_request, to_response
+    from jsonrpcserver.dispatcher import to_response
     from jsonrpcserver.request import Request
     from jsonrpcserver.response import to_serializable_one
     from jsonrpcserver.sentinels import NODATA, NOID
@@ -64,18 +64,14 @@ class Method(NamedTuple, Generic[Context]):
 
 
 class _Entry:
-    """A method, prepared for the lean way."""
+    """A method, with its handler as the library calls it and the decoder of its parameters."""
 
-    __slots__ = ("bare", "call", "decode", "method")
+    __slots__ = ("call", "decode", "method")
 
     def __init__(self, method: Method[Any]) -> None:
         self.method = method
         self.call = _guarded(method)
         self.decode = msgspec.json.Decoder(method.params).decode
-        try:
-            self.bare: msgspec.Struct | None = msgspec.convert({}, method.params)
-        except msgspec.ValidationError:
-            self.bare = None
 
 
 class Call(msgspec.Struct):
@@ -135,10 +131,10 @@ class Batch(msgspec.Struct):
         return _joined([answer for answer in answers if answer is not None])
 
 
-class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+class _Envelope(msgspec.Struct):
     jsonrpc: Literal["2.0"]
     method: str
-    params: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw = msgspec.Raw(b"{}")
     id: str | int | float | None = cast(None, NOID)
 
 
@@ -151,6 +147,7 @@ class _Success(msgspec.Struct, tag_field="jsonrpc", tag="2.0"):
 
 _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_any: Final = msgspec.json.Decoder().decode
+_decode_entries: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode: Final = msgspec.json.Encoder().encode
 _UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
@@ -167,16 +164,7 @@ class Adapter(Generic[Context]):
 
     def read(self, line: bytes | bytearray) -> Call | Batch:
         """Decode one line; what is wrong with it becomes a call that answers so."""
-        try:
-            envelope = _decode_envelope(line)
-            entry = self._entries[envelope.method]
-            raw = envelope.params
-            params = entry.bare if raw is msgspec.UNSET else entry.decode(raw)
-        except (KeyError, *_UNDECODABLE):
-            return self._read_carefully(line)
-        if params is None:
-            return self._read_carefully(line)
-        return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
+        return self._read_batch(line) if line.lstrip()[:1] == b"[" else self._read_one(line)
 
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
         """The answer of a line that is not run at all; empty where none is expected."""
@@ -187,56 +175,75 @@ class Adapter(Generic[Context]):
             return _joined(answers) or b""
         return b"".join(answers)
 
-    def _read_carefully(self, line: bytes | bytearray) -> Call | Batch:
+    def _read_batch(self, line: bytes | bytearray) -> Call | Batch:
         try:
-            value = _decode_any(line)
+            _decode_any(line)  # a line that is no JSON has no entries
+            entries = _decode_entries(line)
         except _UNDECODABLE as error:
-            return _refused(None, PARSE_ERROR, f"Parse error: {_syntax_words(error)}.")
-        if not isinstance(value, list):
-            return self._read_item(value)
-        if not value:
+            return _unreadable(error)
+        if not entries:
             return _refused(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
-        if len(value) > self._batch_entries:
+        if len(entries) > self._batch_entries:
             return _refused(
                 None,
                 INVALID_REQUEST,
-                f"Invalid request: a batch of {len(value)} entries; at most {self._batch_entries} "
-                "are taken.",
+                f"Invalid request: a batch of {len(entries)} entries; at most "
+                f"{self._batch_entries} are taken.",
             )
-        return Batch([self._read_item(item) for item in value], self._batch_bytes)
+        return Batch([self._read_one(entry) for entry in entries], self._batch_bytes)
 
-    def _read_item(self, item: Any) -> Call:
-        fault = _envelope_fault(item)
-        if fault:
-            known = isinstance(item, dict) and _is_id(item.get("id"))
-            return _refused(
-                item.get("id") if known else None, INVALID_REQUEST, f"Invalid request: {fault}."
-            )
-        request = create_request(item)
-        entry = self._entries.get(request.method)
-        if entry is None:
-            hint = nearest(request.method, self._entries)
-            return _refused(
-                request.id,
-                METHOD_NOT_FOUND,
-                f"Method not found: {quoted(request.method)}; {hint}.",
-            )
-        given = item.get("params", {})
-        if isinstance(given, list):
-            return _refused(
-                request.id,
-                INVALID_PARAMS,
-                "Invalid params: parameters are passed by name, so 'params' must be an object.",
-                {"parameter": "params"},
-            )
+    def _read_one(self, line: bytes | bytearray | msgspec.Raw) -> Call:
         try:
-            params = msgspec.convert(given, entry.method.params)
+            envelope = _decode_envelope(line)
+        except _UNDECODABLE as error:
+            return _no_request(line, error)
+        entry = self._entries.get(envelope.method)
+        if entry is None:
+            hint = nearest(envelope.method, self._entries)
+            words = f"Method not found: {quoted(envelope.method)}; {hint}."
+            return _refused(envelope.id, METHOD_NOT_FOUND, words)
+        try:
+            params = entry.decode(envelope.params)
         except _UNDECODABLE:
-            parameter, words = fault_of(entry.method.params, given)
-            return _refused(
-                request.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter}
-            )
-        return Call(request.method, [params], request.id, entry.call, entry.method.pace)
+            return _unfit(entry.method, envelope)
+        return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
+
+
+def _no_request(line: bytes | bytearray | msgspec.Raw, error: Exception) -> Call:
+    """Answer what is no JSON, or no request."""
+    try:
+        value = _decode_any(line)
+    except _UNDECODABLE as worse:
+        return _unreadable(worse)
+    known = isinstance(value, dict) and _is_id(value.get("id"))
+    words = _envelope_fault(value) or _syntax_words(error)
+    known_id = value.get("id") if known else None
+    return _refused(known_id, INVALID_REQUEST, f"Invalid request: {words}.")
+
+
+def _unreadable(error: Exception) -> Call:
+    return _refused(None, PARSE_ERROR, f"Parse error: {_syntax_words(error)}.")
+
+
+def _unfit(method: Method[Any], envelope: _Envelope) -> Call:
+    """Answer a request whose parameters are not those of its method."""
+    try:
+        given = _decode_any(envelope.params)
+    except _UNDECODABLE as error:
+        return _unreadable(error)
+    if isinstance(given, list):
+        words = "parameters are passed by name, so 'params' must be an object"
+        return _refused(
+            envelope.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": "params"}
+        )
+    if not isinstance(given, dict):
+        return _refused(
+            envelope.id, INVALID_REQUEST, "Invalid request: 'params' must be an object."
+        )
+    parameter, words = fault_of(method.params, given)
+    return _refused(
+        envelope.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter}
+    )
 
 
 def notification(method: str, params: Any) -> bytes:
@@ -328,8 +335,6 @@ def _envelope_fault(item: Any) -> str | None:
         return "'method' must be a string"
     if "id" in item and not _is_id(item["id"]):
         return "'id' must be a string, a number or null"
-    if "params" in item and not isinstance(item["params"], (dict, list)):
-        return "'params' must be an object"
     return None
 
 
