@@ -190,18 +190,19 @@ def test_what_is_passed_over_as_it_is_known_changes_nothing_of_what_is_told(
     for number in range(1, 4):
         path = project / f"{session_id(number)}.jsonl"
         path.write_bytes(lines(1, 3))
-        beside = project / session_id(number) / "subagents" / "agent-1.jsonl"
-        beside.parent.mkdir(parents=True)
-        beside.write_bytes(b"{}\n")
+        helper = project / session_id(number) / "subagents" / "agent-1.jsonl"
+        helper.parent.mkdir(parents=True)
+        helper.write_bytes(b"{}\n")
     all_of_it = walk_roots([root])
     table.save(index, [read(Path(one.path)).row for one in all_of_it.sessions])
     table.save_companions(index, all_of_it.companions)
+    of_the_last = project / session_id(3) / "subagents" / "agent-1.jsonl"
     path = project / f"{session_id(2)}.jsonl"
     written = path.stat().st_mtime_ns + {"copied": 10**9, "older copy": -(10**9)}.get(what, 0)
     match what:
         case "grown":
             append(path, lines(4, 1))
-            append(beside, b"{}\n")
+            append(of_the_last, b"{}\n")
         case "moved":
             path.rename(other / path.name)
         case "copied" | "older copy":
@@ -209,7 +210,7 @@ def test_what_is_passed_over_as_it_is_known_changes_nothing_of_what_is_told(
             os.utime(other / path.name, ns=(written, written))
         case "gone":
             path.unlink()
-            beside.unlink()
+            of_the_last.unlink()
 
     known = table.known(index)
     found = walk_roots([root], known)
