@@ -9,7 +9,8 @@ import pytest
 from hypothesis import settings
 
 from tests import needs
-from tests.examples import ALL
+from tests.examples import ALL, keep_few_steady
+from tests.shares import import_one_share
 
 settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
@@ -21,6 +22,13 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # The tests and all they import stay to the end. To look through thousands of them for garbage,
 # again and again, would cost a fifth of the whole.
 gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Get ready what every process would else do for itself."""
+    keep_few_steady()
+    import_one_share(session.config)
 
 
 def pytest_collection_finish() -> None:

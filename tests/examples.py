@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 ALL: Final = "all"
 _FEW: Final = 20
@@ -20,3 +21,13 @@ def examples(count: int) -> settings:
     """The settings of a property that asks for another number of examples than the usual 100."""
     few = settings().max_examples == _FEW
     return settings(max_examples=_FEW if few else count)
+
+
+def keep_few_steady() -> None:
+    """Draw no constants of the product where the examples are few.
+
+    hypothesis reads them from all modules that happen to be imported by then: so which examples
+    there are would depend on the tests before, and each process would parse the whole product.
+    """
+    if settings().derandomize:
+        vars(providers)["_get_local_constants"] = lambda: providers._local_constants

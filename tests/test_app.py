@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -87,11 +88,13 @@ def test_a_script_may_be_named_from_the_home(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("written", "reason"),
-    [
-        (None, "cannot be read: No such file or directory"),
-        (b"\xff\xfe", "cannot be read: it is not UTF-8 text"),
-        (b"[[turns]\n", "not TOML: "),
-    ],
+    sampled(
+        [
+            (b"[[turns]\n", "not TOML: "),
+            (None, "cannot be read: No such file or directory"),
+            (b"\xff\xfe", "cannot be read: it is not UTF-8 text"),
+        ]
+    ),
 )
 def test_a_script_that_cannot_be_used_is_named_with_its_setting(
     tmp_path: Path, written: bytes | None, reason: str

@@ -8,6 +8,8 @@ import pytest
 
 from tests.long import sampled
 
+# What the tests in here need no plugin for takes a second of each process to import.
+LEAN = ("-p", "no:hypothesispytest", "-p", "no:pytest_cov")
 ROOT = Path(__file__).resolve().parents[1]
 
 pytest_plugins = ["pytester"]
@@ -70,7 +72,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 def test_what_was_not_run_is_told_once_with_program_package_and_number(
     suite: pytest.Pytester, workers: int
 ) -> None:
-    done = suite.runpytest_subprocess("-n", str(workers))
+    done = suite.runpytest_subprocess(*LEAN, "-n", str(workers))
 
     done.assert_outcomes(passed=1, skipped=6)
     assert [line for line in done.outlines if line.startswith("Not run")] == [LINE]
@@ -80,7 +82,7 @@ def test_where_all_is_required_what_is_absent_fails(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUIRE_ALL", "1")
-    done = suite.runpytest_subprocess("-n", "0")
+    done = suite.runpytest_subprocess(*LEAN, "-n", "0")
 
     done.assert_outcomes(passed=1, skipped=1, errors=4, failed=1)
     assert "needs no-such-program (package its-package)" in done.stdout.str()

@@ -215,13 +215,17 @@ prose_lines = st.text(
 ).map(lambda text: text.replace("\n", " "))
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
-    max_leaves=6,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=2)
+    ),
+    max_leaves=4,
 )
 written = st.builds(
     lambda name, args: {**args, "action": name},
     st.sampled_from(NAMES),
-    st.dictionaries(st.text(min_size=1, max_size=8).filter(lambda k: k != "action"), json_values),
+    st.dictionaries(
+        st.text(min_size=1, max_size=8).filter(lambda key: key != "action"), json_values, max_size=3
+    ),
 )
 
 

@@ -248,7 +248,7 @@ def test_what_was_wrong_is_said_of_the_last_message_with_anything_in_it() -> Non
     ],
 )
 def test_marks_without_end_cost_some_lines_for_each_character(piece: str) -> None:
-    marks = piece * (16_000 // len(piece))  # enough: what is quadratic takes hundreds for each
+    marks = piece * (8_000 // len(piece))  # enough: what is quadratic takes hundreds for each
     for text in (marks + YES, YES * 200 + marks):
         with at_most_lines(60 * len(text)):
             from_text(text, ALLOWED)

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from podiumd.core.actions import parse_reply
+from tests.long import sampled
+from tests.work import at_most_lines
 
 WRITE = '{"action": "write_file", "path": "a", "content": "1"}'
 CALL = '{"name": "write_file", "arguments": {"path": "a", "content": "1"}}'
@@ -154,6 +156,7 @@ def test_an_action_in_the_right_form_makes_the_others_examples() -> None:
     assert [action.name for action in parse_reply(text).actions] == ["read_file"]
 
 
+@pytest.mark.parametrize("length", sampled([40_000, 200_000]))
 @pytest.mark.parametrize(
     "piece",
     [
@@ -167,6 +170,11 @@ def test_an_action_in_the_right_form_makes_the_others_examples() -> None:
         "{'action': '",
     ],
 )
-def test_a_reply_of_many_beginnings_is_read_in_steps_that_its_length_bounds(piece: str) -> None:
-    """Would hang here were each beginning followed to the end of the text."""
-    said(piece * (200_000 // len(piece)))
+def test_a_reply_of_many_beginnings_is_read_in_steps_that_its_length_bounds(
+    piece: str, length: int
+) -> None:
+    """Each beginning followed to the end of the text would be thousands of lines a character, and
+    hang at the greater length where one regular expression did it.
+    """
+    with at_most_lines(50 * length):
+        said(piece * (length // len(piece)))

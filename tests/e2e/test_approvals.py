@@ -65,6 +65,9 @@ async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
     assert "Not here." in model_server.requests[1].result
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_always_for_commands_like_this_allows_the_rule_that_was_shown_and_no_more"
+)
 async def test_always_for_commands_like_this_holds_for_those_alone(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -99,6 +99,7 @@ async def test_a_failing_test_is_mended_with_a_persons_leave(
     assert len({row.uuid for row in rows}) == len(rows)
 
 
+@pytest.mark.long("tests/runtime/test_native.py::test_a_failing_test_is_mended_and_committed")
 async def test_a_failing_test_is_mended_from_the_command_line_without_asking(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:
@@ -176,6 +177,9 @@ async def test_much_output_and_many_processes_neither_hang_nor_stay(
     assert podium.children() == []
 
 
+@pytest.mark.long(
+    "tests/drivers/native/test_models.py::test_a_wrong_key_fails_at_once_and_names_its_variable"
+)
 async def test_a_wrong_key_is_told_at_once_and_is_shown_nowhere(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:
@@ -186,6 +190,9 @@ async def test_a_wrong_key_is_told_at_once_and_is_shown_nowhere(
     assert len(machine.model.requests) <= 1
 
 
+@pytest.mark.long(
+    "tests/runtime/test_native_commits.py::test_where_nothing_is_left_nothing_is_said_of_a_commit"
+)
 async def test_done_and_reading_alone_make_no_commit(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:

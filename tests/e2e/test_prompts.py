@@ -52,6 +52,7 @@ async def test_a_fork_knows_the_conversation_and_leaves_it_as_it_was(
     assert prompts == ["Hi.", "What if?"]
 
 
+@pytest.mark.long("tests/runtime/test_sharing.py::test_prompts_that_are_queued_run_in_their_order")
 async def test_a_prompt_to_a_busy_session_waits_its_turn_where_it_is_asked_to(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -72,6 +73,9 @@ async def test_a_prompt_to_a_busy_session_waits_its_turn_where_it_is_asked_to(
     assert podium.machine.prompts(first["session_id"], repo.path) == ["First.", "Second."]
 
 
+@pytest.mark.long(
+    "tests/runtime/test_sharing.py::test_a_take_over_pauses_the_run_and_goes_through_its_session"
+)
 async def test_a_prompt_takes_over_from_a_run_which_is_paused_by_it(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -69,6 +69,7 @@ async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_an
     assert FINDING in prompts[2] and "Open a shop" in prompts[0]
 
 
+@pytest.mark.long("tests/client/test_run.py::test_json_is_an_event_a_line_and_the_run_at_the_end")
 async def test_with_json_every_event_is_a_line_and_the_last_one_has_the_run(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

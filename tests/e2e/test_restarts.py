@@ -33,6 +33,9 @@ LONG = "Thinking about it. " * 20
 ONCE = bash("echo ran >> made", LONG)
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recovery.py::test_a_turn_that_ended_while_no_daemon_looked_is_adopted"
+)
 async def test_what_the_agent_did_alone_is_adopted_and_the_run_goes_on(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -83,6 +86,9 @@ async def test_a_client_that_follows_goes_on_over_a_restart(
     assert (repo.path / "made").read_text() == "ran\n"
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recovery.py::test_a_turn_that_was_cut_off_is_told_so_twice_and_then_a_person_is_asked"
+)
 async def test_an_agent_killed_with_its_daemon_is_told_that_it_was_interrupted(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

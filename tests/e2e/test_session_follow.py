@@ -94,6 +94,7 @@ async def test_prompts_are_shown_verbatim(
     assert json.loads(last.out)["messages"] == messages[4:]
 
 
+@pytest.mark.long("tests/sessions/test_transcripts.py::test_a_delta_holds_what_was_written_since")
 async def test_who_comes_back_with_the_last_seq_gets_exactly_what_was_missed(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -80,6 +80,9 @@ async def test_transcripts_of_helpers_and_long_results_belong_to_their_session(
     assert page["messages"][-1]["text"] == "Done."
 
 
+@pytest.mark.long(
+    "tests/runtime/test_session_list.py::test_a_session_is_forgotten_once_its_transcript_is_deleted"
+)
 async def test_a_deleted_transcript_stays_listed_as_gone_until_it_is_forgotten(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -113,6 +116,9 @@ async def test_a_deleted_transcript_stays_listed_as_gone_until_it_is_forgotten(
     assert (await podium.refused("sessions.get", session_id=session)).code == -32002
 
 
+@pytest.mark.long(
+    "tests/sessions/test_transcripts_gone.py::test_a_deleted_transcript_stays_listed_with_its_numbers"
+)
 async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_list(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

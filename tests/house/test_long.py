@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from tests.house.source import ROOT, modules, name_of, tree
+from tests.house.source import ROOT, modules, name_of, naming, text, tree
 
 LONG = "pytest.mark.long"
 
 
+TEST = re.compile(r"^(?:async )?def (test_\w+)", re.MULTILINE)
+
+
 def _tests() -> dict[str, list[ast.expr]]:
-    """Every test, as pytest names it, with what it is decorated with."""
-    return {
-        f"{name_of(path)}::{node.name}": node.decorator_list
+    """Every test, as pytest names it, with what it is decorated with where one is long."""
+    tests: dict[str, list[ast.expr]] = {
+        f"{name_of(path)}::{name}": []
         for path in modules("tests")
+        if path.name.startswith("test_")
+        for name in TEST.findall(text(path))
+    }
+    return tests | {
+        f"{name_of(path)}::{node.name}": node.decorator_list
+        for path in naming([LONG], "tests")
         if path.name.startswith("test_")
         for node in tree(path).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

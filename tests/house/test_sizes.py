@@ -1,12 +1,18 @@
 """A file holds one idea and a function fits a screen or two."""
 
 import ast
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from tests.house.source import modules, name_of, tree
+from tests.house.source import modules, name_of, text, tree
 
 FILE_LINES = 600
 FUNCTION_LINES = 80
+
+# Where something begins at the margin; a file in which nothing is long from one to the next has no
+# long function.
+MARGIN = re.compile(r"^(?:@|(?:async )?def |class )", re.MULTILINE)
 
 # Name -> why it may be longer. An entry that is no longer needed fails too.
 LONG_FILES: dict[str, str] = {}
@@ -26,6 +32,18 @@ def _functions(node: ast.AST, owner: str) -> Iterator[tuple[str, int]]:
             yield from _functions(child, owner)
 
 
+def _may_be_long(code: str) -> bool:
+    """Whether it need be parsed: code within a string begins nothing, so it is no margin here."""
+    begins = [0]
+    begins += [
+        code.count("\n", 0, found.start())
+        for found in MARGIN.finditer(code)
+        if not any(code.count(quotes, 0, found.start()) % 2 for quotes in ('"""', "'''"))
+    ]
+    begins.append(code.count("\n"))
+    return any(end - begin > FUNCTION_LINES for begin, end in pairwise(begins))
+
+
 def test_no_file_is_long_without_a_stated_reason() -> None:
     lengths = {name_of(path): path.read_bytes().count(b"\n") for path in modules()}
     long = {name: lines for name, lines in lengths.items() if lines > FILE_LINES}
@@ -37,6 +55,7 @@ def test_no_function_is_long_without_a_stated_reason() -> None:
     long = {
         name: lines
         for path in modules()
+        if _may_be_long(text(path))
         for name, lines in _functions(tree(path), name_of(path))
         if lines > FUNCTION_LINES
     }

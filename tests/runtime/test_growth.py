@@ -20,6 +20,7 @@ from podiumd.store.facts import Store, open_store
 from podiumd.store.records import NewFact, StoredFact
 from tests.core.builders import RUN, Play, a_recipe, a_step, leave, to
 from tests.core.talks import Talk
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -54,7 +55,7 @@ def step(play: Play, number: int) -> int:
     return stored + len(row_of(play.state).summary)
 
 
-@pytest.mark.parametrize("session", ["same", "fresh"])
+@pytest.mark.parametrize("session", sampled(["fresh", "same"]))
 def test_a_step_stores_as_much_when_it_is_the_two_hundredth(session: str) -> None:
     play = rounds(session)
     stored = [step(play, number) for number in range(201)]
@@ -63,6 +64,7 @@ def test_a_step_stores_as_much_when_it_is_the_two_hundredth(session: str) -> Non
     assert len(row_of(play.state).summary) < ROW_BYTES
 
 
+@pytest.mark.long("test_a_step_stores_as_much_when_it_is_the_two_hundredth")
 def test_what_is_told_of_a_run_in_lists_and_snapshots_does_not_grow() -> None:
     play = rounds()
     sizes = []

@@ -166,17 +166,17 @@ def _the_place_is_a_pipe(place: Path) -> None:
     "make",
     sampled(
         [
-            _ten_thousand_recipes,
+            _pipes,
             _a_gigabyte,
             _deep_nesting,
+            _ten_thousand_recipes,
             _wrong_everywhere,
-            _pipes,
             _circles,
             _the_place_is_a_circle,
             _the_place_is_the_users_home,
             _the_place_is_a_pipe,
         ],
-        5,
+        3,
     ),
 )
 async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(

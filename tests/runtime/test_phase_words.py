@@ -11,6 +11,7 @@ from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime import phase_words
 from podiumd.runtime.errors import InvalidParameter
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import Talk, begun, talk
@@ -31,7 +32,7 @@ async def test_words_while_it_waits_are_the_next_prompt_of_the_phase(
         assert (went["turn_id"], went["session_id"]) == (turn.request.turn_id, held.session_id)
 
 
-@pytest.mark.parametrize("if_busy", BUSY)
+@pytest.mark.parametrize("if_busy", sampled(BUSY))
 async def test_words_to_a_conversation_that_waits_for_others_are_for_its_first_phase(
     machine: Machine, if_busy: str
 ) -> None:

@@ -24,6 +24,7 @@ from podiumd.runtime.loading import SHOWN_FAULTS, load
 from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact, RunRow
 from podiumd.tools.process import MARKER
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 
@@ -185,7 +186,7 @@ def marked(turn_id: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-@pytest.mark.parametrize("name", ["facts_v1", "facts_native", "facts_talk"])
+@pytest.mark.parametrize("name", sampled(["facts_v1", "facts_native", "facts_talk"]))
 async def test_whatever_fact_is_lost_a_log_folds_again_to_what_was_decided_without_it(
     tmp_path: Path, name: str
 ) -> None:

@@ -16,6 +16,7 @@ import trio
 from podiumd.runtime import storage
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import Ledger
+from tests.long import sampled
 from tests.runtime.harness import Machine
 from tests.runtime.test_session_list import listed, ready, write
 from tests.runtime.test_storage import aged, marked, storage_of, transcript
@@ -117,7 +118,7 @@ async def pruned(root: Path, *what: str) -> None:
         await storage_of(daemon, transcripts_days=30).prune(what, vacuum=True)
 
 
-@pytest.mark.parametrize("point", KILLS)
+@pytest.mark.parametrize("point", sampled(KILLS, 2))
 async def test_pruning_that_was_killed_lost_nothing_but_what_may_go_and_goes_on(
     tmp_path: Path, point: str
 ) -> None:

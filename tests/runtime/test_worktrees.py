@@ -15,6 +15,7 @@ from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.worktree_list import short_name
 from podiumd.tools.process import MARKER
+from tests.long import sampled
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
@@ -295,7 +296,7 @@ async def test_what_is_no_run_s_is_listed_and_left_alone(
 PROGRAMS = ["merge.x.driver", "filter.x.smudge", "filter.x.clean", "filter.x.process"]
 
 
-@pytest.mark.parametrize("setting", PROGRAMS)
+@pytest.mark.parametrize("setting", sampled(PROGRAMS))
 async def test_a_repository_that_names_programs_of_its_own_is_left_to_the_person(
     machine: Machine, one: str, repository: Path, setting: str
 ) -> None:

@@ -106,6 +106,7 @@ def test_what_an_installation_left_behind_stands_in_nobodys_way(
 
 
 @pytest.mark.needs("systemd-socket-activate")
+@pytest.mark.long("test_what_an_installation_left_behind_stands_in_nobodys_way")
 def test_a_service_that_runs_is_stopped_without_its_manager_and_may_come_back(
     somebody: Person,
 ) -> None:
@@ -135,6 +136,7 @@ def test_an_own_configuration_is_taken_where_no_service_can_be_started(somebody:
 
 
 @pytest.mark.needs("systemd-socket-activate")
+@pytest.mark.long("test_what_an_installation_left_behind_stands_in_nobodys_way")
 def test_one_unit_that_is_left_is_taken_away(somebody: Person) -> None:
     somebody.podium("service", "install")
     somebody.podium("down")
@@ -161,6 +163,7 @@ def test_an_installation_that_fails_is_taken_back(somebody: Person, verb: str) -
     assert up.stdout.startswith("Podium is running: pid "), up.stderr
 
 
+@pytest.mark.long("test_an_installation_that_fails_is_taken_back")
 def test_an_installation_that_fails_leaves_the_daemon_alone(somebody: Person) -> None:
     somebody.podium("up")
     pid = somebody.status()["pid"]

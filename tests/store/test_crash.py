@@ -12,6 +12,7 @@ import trio
 
 import podiumd
 from podiumd.store.facts import open_store
+from tests.long import sampled
 from tests.store.support import value_of
 
 CHILD = Path(__file__).with_name("crash_child.py")
@@ -47,7 +48,7 @@ async def _stored(directory: Path) -> Acknowledged:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["store.before-commit", "store.after-commit"])
+@pytest.mark.parametrize("name", sampled(["store.before-commit", "store.after-commit"]))
 async def test_what_was_acknowledged_before_a_kill_is_there_after_it(
     tmp_path: Path, name: str
 ) -> None:

@@ -221,6 +221,7 @@ async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(["facts.db", "facts.db-wal"]))
+@pytest.mark.long("test_flipped_bytes_give_named_errors_and_never_a_false_fact")
 async def test_truncated_files_give_named_errors_and_never_a_false_fact(
     tmp_path: Path, name: str
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from podiumd.tools import git
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.worktree_remains import forget_branch
+from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git
 
 NEWER = """#!{python}
@@ -133,7 +134,7 @@ def test_anybodys_git_of_that_release_runs_them(repository: Path, trace: Path) -
     assert trace.exists()
 
 
-@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("write", sampled(WRITERS, 3))
 async def test_a_git_of_ours_runs_none_of_them(
     repository: Path, trace: Path, write: Callable[[Path], Awaitable[None]]
 ) -> None:

@@ -97,7 +97,7 @@ class Exchange:
             draft.replace(path)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", sampled(PLACES, 2))
 @pytest.mark.parametrize("group", sampled(GROUPS))
 async def test_no_exchange_has_the_daemon_s_own_git_run_anything(
     project: Path,

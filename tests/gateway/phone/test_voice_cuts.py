@@ -9,6 +9,7 @@ from collections import deque
 import pytest
 
 from tests.gateway.phone.office import Line, Office
+from tests.long import sampled
 from tests.phone_app.fields import Fault
 from tests.phone_app.fields import Json as Frame
 from tests.phone_app.voice import Utterance, Voice
@@ -66,7 +67,7 @@ class App:
             await self.exchange(whole=True)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", sampled(range(20), 4))
 async def test_what_is_said_over_a_line_that_is_cut_is_heard_once_and_whole(
     office: Office, seed: int
 ) -> None:
