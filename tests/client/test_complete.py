@@ -19,6 +19,7 @@ from tests.client.fake_daemon import (
     podium,
 )
 from tests.client.stories import QUESTION, RECIPE, ended_run
+from tests.long import sampled
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
+    sampled([
         (["sta"], ["status"]),
         (["--v"], ["--version"]),
         (["runs", "s"], ["show"]),
@@ -85,7 +86,7 @@ def offered(daemon: FakeDaemon, *words: str) -> list[str]:
         (["devices", "revoke", ""], ["phone", "Ada's"]),
         (["pair", "--png", ""], [":files"]),
         (["nonsense", ""], []),
-    ],
+    ], 14),
 )  # fmt: skip
 def test_what_may_follow(full: FakeDaemon, words: list[str], expected: list[str]) -> None:
     assert offered(full, *words) == expected

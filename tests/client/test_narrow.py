@@ -9,6 +9,7 @@ from tests.client.fake_daemon import RUN_ID, FakeDaemon, Json, Refused
 from tests.client.stories import RECIPE
 from tests.client.terminal import Terminal
 from tests.client.test_views import STATUS
+from tests.long import sampled
 
 COMMANDS = [
     ["runs"],
@@ -55,7 +56,7 @@ def shown(daemon: FakeDaemon, command: list[str], columns: int) -> list[str]:
     return [flow.plain(line) for line in terminal.screen.replace("\r\n", "\n").splitlines()]
 
 
-@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("columns", sampled([40, 80, 120]))
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_line_of_a_list_is_broken_by_the_terminal(
     kitchen: FakeDaemon, command: list[str], columns: int

@@ -109,6 +109,7 @@ async def test_a_steer_after_the_end_is_too_late(
     assert turn.report.kind == "done" and len(server.requests) == 1
 
 
+@pytest.mark.long("test_a_steer_is_taken_at_the_next_boundary")
 async def test_a_steer_while_the_last_answer_streams_makes_one_longer_turn(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -172,6 +173,7 @@ async def test_a_server_the_agent_left_running_is_ended_and_reported(
     assert any("sleep 997" in line for line in turn.report.background_stopped)
 
 
+@pytest.mark.long("test_a_server_the_agent_left_running_is_ended_and_reported")
 async def test_a_background_task_that_never_ends_does_not_hold_the_turn(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

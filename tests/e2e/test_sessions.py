@@ -62,6 +62,7 @@ async def test_sessions_of_podium_and_of_a_plain_claude_are_listed_alike(
     assert plain[:8] in told.out and "Colours" in told.out and ours[:8] not in told.out
 
 
+@pytest.mark.long("tests/sessions/test_tree.py::test_files_beside_a_session_belong_to_it")
 async def test_transcripts_of_helpers_and_long_results_belong_to_their_session(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from podiumd.core.recipe_calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, RecipeRefused, Refused
+from tests.long import sampled
 from tests.runtime.calling import INNER, calling, history
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import ONE_STEP, Daemon, Machine, running
@@ -163,21 +164,28 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
 
 @pytest.mark.parametrize(
     ("called", "call", "words"),
-    [
-        ("gone", "", "there is no recipe 'gone'"),
-        ("inner", "", "needs 'what': add it to [steps.work.params]"),
-        ("inner", 'params = { what = "x", who = "y" }', "has no parameter 'who'"),
-        ("broken", "", "there is no recipe 'broken' that can be called"),
-        ("calling", "", "recipe 'calling' calls itself by way of 'calling', and so without end"),
-        pytest.param(
-            *("deep", "", f"call each other more than {MAX_CALL_DEPTH} deep"),
-            marks=pytest.mark.long,
-        ),
-        ("implement-and-review-all", "", "begins again by @restart"),
-        pytest.param(
-            *("heavy", "", f"more than {MOST_CALLED_STEPS} steps"), marks=pytest.mark.long
-        ),
-    ],
+    sampled(
+        [
+            ("gone", "", "there is no recipe 'gone'"),
+            ("inner", "", "needs 'what': add it to [steps.work.params]"),
+            ("inner", 'params = { what = "x", who = "y" }', "has no parameter 'who'"),
+            ("broken", "", "there is no recipe 'broken' that can be called"),
+            (
+                "calling",
+                "",
+                "recipe 'calling' calls itself by way of 'calling', and so without end",
+            ),
+            pytest.param(
+                *("deep", "", f"call each other more than {MAX_CALL_DEPTH} deep"),
+                marks=pytest.mark.long,
+            ),
+            ("implement-and-review-all", "", "begins again by @restart"),
+            pytest.param(
+                *("heavy", "", f"more than {MOST_CALLED_STEPS} steps"), marks=pytest.mark.long
+            ),
+        ],
+        3,
+    ),
 )
 async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
     machine: Machine, called: str, call: str, words: str

@@ -21,6 +21,7 @@ from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
 from podiumd.runtime.housekeeping import DAY_SECONDS, daily, tidy
 from podiumd.store.facts import Store, open_store
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Machine, fields_of, running
 from tests.store.support import a_fact, a_run
@@ -224,7 +225,7 @@ async def tidied_until_killed(root: Path) -> None:
         await tidy(keeping(daemon.context, runs_days=365), nothing_in_use)
 
 
-@pytest.mark.parametrize("point", ["forget.after-files", "forget.after-batch"])
+@pytest.mark.parametrize("point", sampled(["forget.after-batch", "forget.after-files"]))
 async def test_forgetting_that_was_killed_lost_nothing_but_what_was_due(
     tmp_path: Path, point: str
 ) -> None:

@@ -27,6 +27,9 @@ def machine(tmp_path: Path) -> NativeMachine:
     return NativeMachine(tmp_path)
 
 
+@pytest.mark.long(
+    "tests/tools/test_commit_made.py::test_turns_of_one_repository_that_end_at_once_all_have_their_commit"
+)
 async def test_prompts_at_once_in_one_tree_all_have_their_commit(machine: NativeMachine) -> None:
     names = [f"f{number}.txt" for number in range(4)]
     writes = [act({"action": "write_file", "path": name, "content": "x\n"}) for name in names]
@@ -146,6 +149,7 @@ async def test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_le
     assert left(machine) == ""
 
 
+@pytest.mark.long("test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_left")
 async def test_a_step_that_changes_nothing_itself_commits_it_too(
     machine: NativeMachine, work: str
 ) -> None:

@@ -138,6 +138,7 @@ async def test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go(
             await daemon.service.worktrees.merge(run_id)
 
 
+@pytest.mark.long("test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go")
 async def test_two_lines_of_work_become_one_commit_of_two_parents(
     machine: Machine, one: str, repository: Path
 ) -> None:
@@ -316,6 +317,7 @@ async def test_a_repository_that_names_programs_of_its_own_is_left_to_the_person
 HOOKS = ("pre-merge-commit", "post-merge", "commit-msg", "prepare-commit-msg", "post-checkout")
 
 
+@pytest.mark.long("tests/tools/test_ways_to_run.py::test_none_is_run_by_the_daemon_s_own_git")
 async def test_no_hook_and_no_other_program_of_the_repository_runs(
     machine: Machine, one: str, repository: Path
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_service_that_runs_is_stopped_without_its_manager_and_may_come_back(
     (somebody.home / ".stand-in" / "broken").unlink()
 
 
+@pytest.mark.long("test_what_an_installation_left_behind_stands_in_nobodys_way")
 def test_an_own_configuration_is_taken_where_no_service_can_be_started(somebody: Person) -> None:
     somebody.podium("service", "install")
     somebody.podium("down")

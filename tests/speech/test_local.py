@@ -106,6 +106,7 @@ async def test_a_worker_that_hangs_is_killed_and_the_audio_read_again(tmp_path: 
         assert await say(speech) == "32000 bytes of pcm16 in None"
 
 
+@pytest.mark.long("test_a_worker_that_hangs_is_killed_and_the_audio_read_again")
 async def test_a_worker_that_takes_no_audio_is_killed(tmp_path: Path) -> None:
     async with fake_worker(tmp_path, "deaf", once=True, timeout_seconds=10.0) as (speech, _):
         assert await say(speech, seconds=60) == "1920000 bytes of pcm16 in None"

@@ -7,17 +7,21 @@ from pathlib import Path
 import pytest
 
 from podiumd.tools.worktree_merge import merge, prepare
+from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("branch.main.mergeoptions", "--squash"),
-        ("branch.main.mergeoptions", "--no-commit --no-ff"),
-        ("branch.main.mergeoptions", "--strategy=ours"),
-        ("pull.twohead", "ours"),
-    ],
+    sampled(
+        [
+            ("branch.main.mergeoptions", "--squash"),
+            ("branch.main.mergeoptions", "--no-commit --no-ff"),
+            ("branch.main.mergeoptions", "--strategy=ours"),
+            ("pull.twohead", "ours"),
+        ],
+        2,
+    ),
 )
 async def test_what_is_told_as_merged_is_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str

@@ -9,6 +9,7 @@ import pytest
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of
 from tests.gateway.routes.station import Station
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 from tests.runtime.phases import Talk, agree, begun, designing, talk
@@ -146,16 +147,24 @@ async def test_words_go_to_the_phase_and_its_tools_are_told(
 
 @pytest.mark.parametrize(
     ("question", "payload", "prompt"),
-    [
-        ({"options": SIZES}, {"answer": "s", "note": "for now"}, "Small"),
-        ({"options": SIZES, "multi": True}, ["s", "l"], "Large"),
-        ({}, "As large as can be", "As large as can be"),
-        (
-            {"columns": [{"name": "page", "required": True}, {"name": "count", "type": "number"}]},
-            [{"page": "home", "count": 3}],
-            "home",
-        ),
-    ],
+    sampled(
+        [
+            ({"options": SIZES}, {"answer": "s", "note": "for now"}, "Small"),
+            ({"options": SIZES, "multi": True}, ["s", "l"], "Large"),
+            ({}, "As large as can be", "As large as can be"),
+            (
+                {
+                    "columns": [
+                        {"name": "page", "required": True},
+                        {"name": "count", "type": "number"},
+                    ]
+                },
+                [{"page": "home", "count": 3}],
+                "home",
+            ),
+        ],
+        1,
+    ),
 )
 async def test_a_question_interrupts_and_its_answer_is_the_next_message(
     station: Station, machine: Machine, question: Json, payload: object, prompt: str
