@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,18 +23,23 @@ def import_one_share(config: pytest.Config) -> None:
     number = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
     if not number:
         return
-    workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    for path in _collected(config)[int(number) :: workers]:
+    modules = collected(config.args, config.getoption("ignore") or ())
+    for path in share(modules, int(number), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])):
         with suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
-def _collected(config: pytest.Config) -> list[Path]:
+def collected(folders: Iterable[str], ignored: Iterable[str]) -> list[Path]:
     """The test modules of the folders that pytest was told to look through."""
-    ignored = [ROOT / name for name in config.getoption("ignore") or ()]
+    left_out = [ROOT / name for name in ignored]
     return sorted(
         path
-        for folder in config.args
+        for folder in folders
         for path in (ROOT / folder).rglob("test_*.py")
-        if not any(path.is_relative_to(one) for one in ignored)
+        if not any(path.is_relative_to(one) for one in left_out)
     )
+
+
+def share(modules: Sequence[Path], number: int, workers: int) -> Sequence[Path]:
+    """The modules that the worker of this number makes ready."""
+    return modules[number::workers]
