@@ -10,7 +10,6 @@ from hypothesis import settings
 
 from tests import needs
 from tests.examples import ALL, keep_few_steady
-from tests.shares import import_one_share
 
 settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
@@ -28,7 +27,6 @@ gc.disable()
 def pytest_collection(session: pytest.Session) -> None:
     """Get ready what every process would else do for itself."""
     keep_few_steady()
-    import_one_share(session.config)
 
 
 def pytest_collection_finish() -> None:
