@@ -24,7 +24,7 @@ gc.disable()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+def pytest_collection() -> None:
     """Get ready what every process would else do for itself."""
     keep_few_steady()
 
