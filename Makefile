@@ -121,6 +121,10 @@ fresh: ## README's 'make run' and 'make test' in an empty clone with an empty ho
 		git clone --quiet . "$$root/podium" && cd "$$root/podium" && for name in $(FRESH); do \
 		HOME=$$root/home MAKEFLAGS= $(MAKE) --no-print-directory $$name || exit; done
 
+.PHONY: record
+record: $(VENV)/.dev ## write tests/recorded anew: what methods answer, events tell, commands print
+	@$(PY) -m tests.recorded.record
+
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
 	$(PY) -m tests.faults.campaign
