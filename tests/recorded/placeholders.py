@@ -31,7 +31,8 @@ _KINDS: Final = {
     "time": r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"
     r"|\b\d\d:\d\d:\d\d(?:\.\d+)?",
     "duration": r"(?<![\w.])\d+(?:\.\d+)? (?:(?:s|ms|min|h)(?: ago)?|days ago)\b"
-    r"|(?<=seconds=)[\d.]+|(?m:^now(?=  )|(?<=  )now(?=  |$))",
+    r"|(?<![\w:.])\d+:\d\d(?::\d\d)?(?![\w:])|(?<=seconds=)[\d.]+"
+    r"|(?m:^now(?=  )|(?<=  )now(?=  |$))",
     "size": r"(?<![\w.])\d+(?:\.\d+)? [KMG]?B\b",
     "pid": r"(?<=pid )\d+",
     "key": r"(?<=untethered-)[0-9a-f]{32}",
