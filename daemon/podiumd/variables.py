@@ -16,7 +16,7 @@ OTHERS: Final = frozenset(
         *("HOME", "CONFIG", "SOCKET"),  # places
         *("SERVICE", "FAILPOINT"),  # from a service manager, from tests
         *("TURN", "TOOLS_TOKEN"),  # of an agent's turn, from which a daemon may be started
-        *("DEBUG", "PHONE_KEY", "RECORDER"),  # of the client, whose shell starts the daemon
+        *("DEBUG", "RECORDER"),  # of the client, whose shell starts the daemon
     )
 )
 
