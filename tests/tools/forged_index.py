@@ -11,11 +11,16 @@ _HEAD = 12
 _FIXED = 62
 
 
-def forge(repo: Path, *names: str) -> None:
+def forge(repo: Path, *names: str, index: Path | None = None) -> None:
     """Have the index of a repository claim that these files are as they were when they were added:
-    times, size and number are those that they have now."""
-    index = repo / ".git/index"
-    data = bytearray(index.read_bytes()[:-20])
+    times, size and number are those that they have now.
+
+    ``index``: the file of a split one that holds them. Its name is its digest, which stays: git
+    does not look.
+    """
+    split, index = index, index or repo / ".git/index"
+    whole = index.read_bytes()
+    data, digest = bytearray(whole[:-20]), whole[-20:]
     assert data[:8] == b"DIRC\0\0\0\2"
     place, left = _HEAD, {os.fsencode(name) for name in names}
     for _ in range(struct.unpack(">I", data[8:12])[0]):
@@ -26,9 +31,25 @@ def forge(repo: Path, *names: str) -> None:
             data[place : place + 40] = _as_it_is(repo / os.fsdecode(name), data[place + 24 :])
         place += (_FIXED + length + 8) // 8 * 8
     assert not left
+    if split is None:
+        digest = hashlib.sha1(data, usedforsecurity=False).digest()
     draft = index.with_name("forged")
-    draft.write_bytes(bytes(data) + hashlib.sha1(data, usedforsecurity=False).digest())
+    draft.write_bytes(bytes(data) + digest)
     draft.replace(index)
+
+
+def stat_of(path: Path) -> bytes:
+    """What git's cache of untracked files keeps of a directory, as that is now."""
+    return _as_it_is(path, bytearray())
+
+
+def forge_untracked(repo: Path, was: bytes, path: Path) -> None:
+    """Have the cache of untracked files of a repository claim that a directory is as it ``was``."""
+    index = repo / ".git/index"
+    data = index.read_bytes()[:-20]
+    assert b"UNTR" in data and was in data
+    data = data.replace(was, stat_of(path))
+    index.write_bytes(data + hashlib.sha1(data, usedforsecurity=False).digest())
 
 
 def _as_it_is(path: Path, mode: bytearray) -> bytes:

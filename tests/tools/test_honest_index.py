@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git, honest_index
+from podiumd.tools import git, honest_index, pinned_settings
 from podiumd.tools.changes import TreeWatch
 from podiumd.tools.changes_since import changes_since
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
-from tests.tools.forged_index import forge
+from tests.tools.forged_index import forge, forge_untracked, stat_of
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
@@ -154,10 +154,82 @@ async def test_what_is_written_into_the_index_by_hand_hides_nothing(
     assert run_git(repo, "status", "--porcelain") == ""  # the repository's own index stays
 
 
-async def test_what_was_found_to_be_honest_is_not_asked_again(
+async def test_what_may_have_changed_in_the_moment_of_the_index_is_read_in_a_copy_too(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(honest_index, "_SETTLED_NS", 0)
+    run_git(repo, "config", "core.trustctime", "false")
+    long_ago(repo / "kept.txt")
+    hide(repo, ["--assume-unchanged"], "gone.txt")  # so that a copy is made
+    run_git(repo, "update-index", "--refresh")
+    (repo / "kept.txt").write_text("AS COMMITTED\n")
+    long_ago(repo / "kept.txt", repo / ".git/index")
+    assert await git.dirty(repo) == ["kept.txt"]
+
+
+async def test_a_filter_that_is_not_run_does_not_end_a_look_in_the_moment_of_a_change(
+    repo: Path,
+) -> None:
+    (repo / ".gitattributes").write_text("kept.txt filter=x\n")
+    commit(repo, "second")
+    hide(repo, ["--assume-unchanged"], "gone.txt")
+    run_git(repo, "config", "filter.x.clean", "false")
+    long_ago(repo / "kept.txt")
+    run_git(repo, "-c", "filter.x.clean=cat", "update-index", "--refresh")
+    long_ago(repo / ".git/index")
+    assert await git.dirty(repo) == []
+
+
+async def test_whoever_makes_many_repositories_has_no_first_look_anew(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(honest_index, "_SETTLED_NS", 0)
+    monkeypatch.setattr(honest_index, "MOST_KNOWN", 1)
+    monkeypatch.setattr(honest_index, "_TREES", honest_index._Trees())
+    assert await git.dirty(repo) == []
+    (repo / "kept.txt").write_text("hidden\n")
+    long_ago(repo / "kept.txt")
+    forge(repo, "kept.txt")
+    for name in ("one", "two"):
+        await git.dirty(make_repository(tmp_path / name))
+    assert await git.dirty(repo) == ["kept.txt"]
+
+
+async def test_what_is_written_by_hand_into_the_other_file_of_a_split_index_hides_nothing(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first file stays as it was."""
+    for module in (honest_index, pinned_settings):
+        monkeypatch.setattr(module, "_SETTLED_NS", 0)
+    long_ago(repo / "kept.txt")
+    run_git(repo, "update-index", "--refresh")  # else it is taken over into the first
+    run_git(repo, "update-index", "--split-index")
+    [shared] = (repo / ".git").glob("sharedindex.*")
+    assert await git.dirty(repo) == []
+    (repo / "kept.txt").write_text("hidden\n")
+    long_ago(repo / "kept.txt")
+    forge(repo, "kept.txt", index=shared)
+    assert run_git(repo, "--no-optional-locks", "status", "--porcelain") == ""
+    assert await git.dirty(repo) == ["kept.txt"]
+
+
+async def test_a_cache_of_untracked_files_that_is_written_by_hand_hides_none(repo: Path) -> None:
+    run_git(repo, "update-index", "--untracked-cache")
+    long_ago(repo / "deep")
+    run_git(repo, "status")
+    was = stat_of(repo / "deep")
+    (repo / "deep/new.txt").write_text("new\n")
+    long_ago(repo / "deep")
+    forge_untracked(repo, was, repo / "deep")
+    assert run_git(repo, "status", "--porcelain") == ""
+    assert await git.dirty(repo) == ["deep/new.txt"]
+
+
+async def test_what_was_found_to_be_honest_is_not_asked_again(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (honest_index, pinned_settings):
+        monkeypatch.setattr(module, "_SETTLED_NS", 0)
     assert await git.dirty(repo) == []
     (repo / "kept.txt").write_text("anew\n")
     (repo / "gone.txt").write_text("anew too\n")
@@ -173,7 +245,7 @@ async def test_what_was_found_to_be_honest_is_not_asked_again(
     monkeypatch.setattr(GitCall, "out", out)
     assert await git.dirty(repo) == [] and "update-index 2" in asked
     asked.clear()
-    assert await git.dirty(repo) == [] and asked == ["ls-files 0"]
+    assert await git.dirty(repo) == [] and asked == []
 
     (repo / "kept.txt").write_text("hidden\n")
     long_ago(repo / "kept.txt")

@@ -14,7 +14,8 @@ from tests.tools.git_repository import commit, make_repository, run_git
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Whose files count as settled from the moment on when they are written."""
-    monkeypatch.setattr(pinned_settings, "_SETTLED_NS", 0)
+    for module in (pinned_settings, honest_index):
+        monkeypatch.setattr(module, "_SETTLED_NS", 0)
     path = make_repository(tmp_path / "repository")
     (path / "a.txt").write_text("one\n")
     (path / "b.txt").write_text("one\n")
@@ -82,9 +83,25 @@ async def test_a_mark_takes_two_gits_and_a_third_where_the_index_has_changed(
     await git.tree_mark(repository)
     assert gits == ["rev-parse", "status"]
     gits.clear()
-    run_git(repository, "add", "new.txt")
+    run_git(repository, "rm", "--quiet", "--cached", "b.txt")
     await git.tree_mark(repository)
     assert gits == ["rev-parse", "ls-files", "status"]
+
+
+async def test_what_has_changed_and_is_in_the_index_is_read_once(
+    repository: Path, gits: list[str]
+) -> None:
+    """Whoever may write the index by hand may say of it what they like."""
+    await git.tree_mark(repository)
+    (repository / "new.txt").write_text("new\n")
+    run_git(repository, "add", "new.txt")
+    gits.clear()
+    await git.tree_mark(repository)
+    reading = ["check-attr", "rev-parse", "update-index", "diff"]
+    assert gits == ["rev-parse", "ls-files", *reading, "status"]
+    gits.clear()
+    await git.tree_mark(repository)
+    assert gits == ["rev-parse", "status"]
 
 
 async def test_an_index_that_was_written_just_now_is_listed_again(
@@ -116,7 +133,7 @@ async def test_no_more_indexes_are_remembered_than_have_room(
     tmp_path: Path, repository: Path, gits: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(honest_index, "MOST_KNOWN", 1)
-    monkeypatch.setattr(honest_index, "_known", {})
+    monkeypatch.setattr(honest_index, "_LISTED", {})
     await git.tree_mark(repository)
     await git.tree_mark(make_repository(tmp_path / "another"))
     gits.clear()

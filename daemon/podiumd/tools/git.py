@@ -155,7 +155,8 @@ async def tree_mark(path: str | os.PathLike[str]) -> tuple[str | None, str] | No
     Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
     do, in nested repositories as well. To stay cheap,
     contents count up to a total (see ``tree``); of larger or later files size and time stand in.
-    It takes two gits, and a third where the index has changed.
+    It takes two gits, and a third where the index has changed; some more, once, where files are in
+    the index that have changed since the first look (see ``honest_index``).
     """
     top = await top_level(path)
     return None if top is None else await _mark(top, _MAX_NESTING)

@@ -20,6 +20,7 @@ SETTINGS: Final = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.ignoreStat=false",  # with it git marks what it writes as not to be looked at
+    "core.untrackedCache=false",  # which is in the index, and tells what somebody wrote there
     "core.quotePath=false",
     "i18n.commitEncoding=UTF-8",
     "gc.auto=0",
@@ -166,6 +167,13 @@ def names_filter(named: Mapping[str, str]) -> bool:
     return any(_FILTER.fullmatch(key) for key in named)
 
 
+def _only_looks(arguments: Sequence[str]) -> bool:
+    """Whether a command of git reads files only to see whether they are as they were: so does one
+    that is told what to put into an index, with what may have changed since in the same moment."""
+    name, *options = arguments
+    return name in _LOOK or (name == "update-index" and "--index-info" in options)
+
+
 def kept_from(
     named: Mapping[str, str], arguments: Sequence[str], confine: Confine | None = None
 ) -> list[str]:
@@ -184,7 +192,7 @@ def kept_from(
         if of_filter is None:
             settings.append(f"{key}={refusing}")
             continue
-        looks = arguments[0] in _LOOK and confine is None
+        looks = confine is None and _only_looks(arguments)
         settings.append(f"{of_filter[1]}.required={'false' if looks else 'true'}")
         instead = confine(value) if confine is not None else "" if looks else refusing
         settings.append(f"{key}={instead}")

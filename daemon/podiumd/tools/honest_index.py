@@ -62,28 +62,57 @@ class _Entry(NamedTuple):
 
 
 class _Known:
-    """What was found of one index, of the tree at ``top``. Files that have not changed since the
-    first look at it need no other: ``since`` is when that was. ``honest`` are entries that were
-    found to be as they say; the kernel's time of change in them is that of the file as it was then,
-    which nobody can set."""
+    """What was found of one index. Files that have not changed since the first look at it need no
+    other: ``since`` is when that was. ``honest`` are entries that were found to be as they say; the
+    kernel's time of change in them is that of the file as it was then, which nobody can set."""
 
-    def __init__(self, top: str) -> None:
-        self.top = os.fsencode(top)
-        self.since = time.time_ns() - _SETTLED_NS
+    def __init__(self, since: int) -> None:
+        self.since = since
         self.honest: frozenset[tuple[bytes, bytes]] = frozenset()
+
+
+class _Place(NamedTuple):
+    """Where an index is looked at: the ``top`` of its tree, the file and what that is like.
+    ``index`` is empty where it is not the repository's own, or there is none."""
+
+    top: str
+    index: str
+    stamp: FileStamp
+    settled: bool
 
 
 class Listed(NamedTuple):
     """What an index has below a directory that a look of ours must not take for granted: the
     entries that are ``passed_over``, the files that have ``changed`` since the first look, and the
-    names of the first submodules."""
+    names of the first submodules. ``top`` is that of the tree."""
 
+    top: str
     passed_over: list[_Entry]
     changed: list[_Entry]
     links: list[bytes]
 
 
-_KNOWN: dict[str, _Known] = {}
+class _Trees:
+    """What is known of each tree. Of those that have no room any more it is remembered since when
+    they were looked at: else whoever makes many repositories would have a first look anew."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Known] = {}
+        self._forgotten: int | None = None
+
+    def known(self, top: str) -> _Known:
+        """What is known of the tree at ``top``."""
+        known = self._known.pop(top, None)
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                gone = self._known.pop(next(iter(self._known)))
+                self._forgotten = min(gone.since, self._forgotten or gone.since)
+            known = _Known(self._forgotten or time.time_ns() - _SETTLED_NS)
+        self._known[top] = known  # the one that was used last is forgotten last
+        return known
+
+
+_TREES: Final = _Trees()
 _LISTED: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
 
 
@@ -95,15 +124,15 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     also a copy of the index. What a sparse checkout has not checked out stays passed over.
     """
     await require_own_tree(git.top)
-    known = await trio.to_thread.run_sync(_known, git.top)
     found = await listed(git)
+    known, top = _TREES.known(found.top), os.fsencode(found.top)
     hidden = found.passed_over
     if any(entry.mark == _SKIPPED for entry in hidden) and await _is_sparse(git):
         # Git itself looks at the files that such a checkout has although it need not.
         hidden = [entry for entry in hidden if entry.mark != _SKIPPED]
-    claimed = await trio.to_thread.run_sync(_claimed, found.changed, known)
+    claimed = await trio.to_thread.run_sync(_claimed, found.changed, known, top)
     if claimed and not git.confined:
-        claimed = await _unfiltered(claimed, known.top)
+        claimed = await _unfiltered(claimed, found.top)
     if not hidden and not claimed:
         yield git
         return
@@ -126,25 +155,42 @@ async def listed(git: GitCall) -> Listed:
     One that passes nothing over is not listed again before its file changes: the kernel's time of
     that nobody can set.
     """
-    repository = repository_at(git.top) if git.own_index else None
-    index = f"{repository.directory}/index" if repository is not None else ""
-    stamp, before = stamp_of(index), _LISTED.get((index, git.top))
-    if before is not None and before[0] == stamp:
+    place = await trio.to_thread.run_sync(_place, git)
+    before = _LISTED.get((place.index, git.top))
+    if before is not None and before[0] == place.stamp:
         return before[1]
-    known = await trio.to_thread.run_sync(_known, git.top)
+    known = _TREES.known(place.top)
     listing = await git.out("ls-files", "-z", "-v", "--stage", "--debug", "--full-name")
     entries = [_entry(found) for found in _ENTRY.finditer(listing)]
     found = Listed(
+        place.top,
         [entry for entry in entries if entry.passed_over],
         [entry for entry in entries if _may_have_changed(entry, known)],
         [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
     )
-    _LISTED.pop((index, git.top), None)
-    if repository is not None and not found.passed_over and is_settled([stamp]):
+    _LISTED.pop((place.index, git.top), None)
+    if place.settled and not found.passed_over and await trio.to_thread.run_sync(_is_whole, place):
         if len(_LISTED) >= MOST_KNOWN:
             del _LISTED[next(iter(_LISTED))]
-        _LISTED[index, git.top] = stamp, found
+        _LISTED[place.index, git.top] = place.stamp, found
     return found
+
+
+def _place(git: GitCall) -> _Place:
+    repository = repository_at(git.top)
+    if repository is None:
+        return _Place(git.top, "", None, settled=False)
+    if not git.own_index:
+        return _Place(repository.top, "", None, settled=False)
+    index = f"{repository.directory}/index"
+    stamp = stamp_of(index)
+    return _Place(repository.top, index, stamp, is_settled([stamp]))
+
+
+def _is_whole(place: _Place) -> bool:
+    """Whether an index is in one file. Of a split one that file says nothing of the other, which
+    can be changed in its place."""
+    return not any(Path(place.index).parent.glob("sharedindex.*"))
 
 
 def _may_have_changed(entry: _Entry, known: _Known) -> bool:
@@ -158,21 +204,13 @@ async def require_own_tree(top: str) -> None:
         raise GitError(ELSEWHERE.format(top, elsewhere))
 
 
-def _known(top: str) -> _Known:
-    repository = repository_at(top)
-    name = top if repository is None else repository.top
-    if name not in _KNOWN and len(_KNOWN) >= MOST_KNOWN:
-        del _KNOWN[next(iter(_KNOWN))]
-    return _KNOWN.setdefault(name, _Known(name))
-
-
 def _entry(found: re.Match[bytes]) -> _Entry:
     changed = int(found["changed"]) * 10**9 + int(found["nanoseconds"])
     is_file = found["mode"] in _FILES and found["stage"] == b"0"
     return _Entry(found["said"], found["debug"], found["path"], changed, found["mark"], is_file)
 
 
-def _claimed(changed: list[_Entry], known: _Known) -> list[_Entry]:
+def _claimed(changed: list[_Entry], known: _Known, top: bytes) -> list[_Entry]:
     """The entries of files that have changed since the first look, at which git would not look:
     they are said to be as they are now. Blocks for the names of these."""
     found = []
@@ -180,7 +218,7 @@ def _claimed(changed: list[_Entry], known: _Known) -> list[_Entry]:
         if (entry.said, entry.debug) in known.honest:
             continue
         try:
-            status = os.lstat(os.path.join(known.top, entry.path))  # noqa: PTH118 - often
+            status = os.lstat(os.path.join(top, entry.path))  # noqa: PTH118 - often
         except OSError:
             continue
         # Some gits compare seconds alone.
@@ -189,11 +227,11 @@ def _claimed(changed: list[_Entry], known: _Known) -> list[_Entry]:
     return found
 
 
-async def _unfiltered(entries: list[_Entry], top: bytes) -> list[_Entry]:
+async def _unfiltered(entries: list[_Entry], top: str) -> list[_Entry]:
     """Without those that go through a filter: where none of the repository's own is run, such a
     file cannot be compared."""
     names = b"".join(entry.path + b"\0" for entry in entries)
-    asked = GitCall(os.fsdecode(top)).out("check-attr", "-z", "--stdin", "filter", stdin=names)
+    asked = GitCall(top).out("check-attr", "-z", "--stdin", "filter", stdin=names)
     told = (await asked).split(b"\0")
     filters = dict(zip(told[0::3], told[2::3], strict=False))
     plain = (b"unspecified", b"unset")
@@ -219,7 +257,10 @@ async def _is_sparse(git: GitCall) -> bool:
 
 
 def _copied(index: Path, copy: Path) -> None:
+    """Copy an index with its time: git reads what may have changed in the moment of that."""
     try:
+        time_ns = index.stat().st_mtime_ns
         copy.write_bytes(read_plain(index, MOST_BYTES, links=True))
+        os.utime(copy, ns=(time_ns, time_ns))
     except OSError as error:
         raise GitError(f"the index '{index}' cannot be read: {error}") from error
