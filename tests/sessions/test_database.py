@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from podiumd.sessions import database
 from podiumd.sessions.database import COMMITS_A_CHECKPOINT, LARGE_COMMIT, Index
@@ -104,6 +105,34 @@ async def test_commits_reach_the_file_itself_now_and_then(
         assert in_the_file() == []
         await write(add, str(number))  # type: ignore[misc]
     assert in_the_file() == [str(number) for number in range(commits)]
+
+
+async def test_while_the_log_begins_anew_who_reads_goes_on_and_who_writes_waits_outside_of_sqlite(
+    index: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite would have the event loop wait, and give up in the end."""
+    shared = Index(index)
+    index.execute("PRAGMA busy_timeout = 0")
+    begun, over = trio.Event(), trio.Event()
+
+    def checkpoint(path: str, mode: str) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            if mode == "RESTART":
+                other.execute("BEGIN IMMEDIATE")  # as SQLite does for it
+                trio.from_thread.run_sync(begun.set)
+                trio.from_thread.run(over.wait)
+                other.execute("ROLLBACK")
+
+    monkeypatch.setattr(database, "_checkpoint", checkpoint)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(shared.checkpoint)
+        await begun.wait()
+        nursery.start_soon(shared.write, add, "a")
+        nursery.start_soon(shared.write_aside, add, "b")
+        await trio.testing.wait_all_tasks_blocked()
+        assert await shared.ask(keys) == []
+        over.set()
+    assert await shared.ask(keys) == ["a", "b"]
 
 
 async def test_one_who_waits_for_his_turn_may_give_up(index: sqlite3.Connection) -> None:

@@ -30,6 +30,7 @@ class Index:
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._path: str = connection.execute("PRAGMA database_list").fetchone()[2]
         self._lock = trio.Lock()
+        self._writing = trio.Lock()  # taken before the other
         self._large = trio.Lock()
         self._commits = 0
 
@@ -60,7 +61,7 @@ class Index:
         **kwargs: P.kwargs,
     ) -> T:
         """Run a small change in a transaction. Raises ``sqlite3.Error``; nothing is then stored."""
-        async with self._lock:
+        async with self._writing, self._lock:
             with _transaction(self._connection):
                 result = change(self._connection, *args, **kwargs)
         await self._checkpoint_after(1)
@@ -82,7 +83,7 @@ class Index:
                 return change(self._connection, *args, **kwargs)
 
         async with self._large:
-            async with self._lock:
+            async with self._writing, self._lock:
                 result = await trio.to_thread.run_sync(work)
             await self._checkpoint_after(LARGE_COMMIT)
         return result
@@ -96,20 +97,24 @@ class Index:
     async def checkpoint(self) -> None:
         """Bring what was committed into the database file. Raises ``sqlite3.Error``.
 
+        Nobody waits for the disk but who caused it. What came in meanwhile is little: with that
+        done too the log begins anew, for which SQLite keeps writers out. They wait here, not in the
+        event loop. Without it the log would grow for as long as much is written: to gigabytes at
+        100,000 sessions.
+
         The first one costs a descriptor for good: SQLite parks that of a closed connection while
         another of the process has a lock on the file, and gives it to the next one.
         """
         self._commits = 0
-        await trio.to_thread.run_sync(_checkpoint, self._path)
+        await trio.to_thread.run_sync(_checkpoint, self._path, "PASSIVE")
+        async with self._writing:
+            await trio.to_thread.run_sync(_checkpoint, self._path, "RESTART")
 
 
-def _checkpoint(path: str) -> None:
-    # On a connection of its own, so that nobody has to wait for the disk but who caused it. What
-    # came in meanwhile is little; with that done too the log begins anew. Else it would grow for as
-    # long as much is written: to gigabytes at 100,000 sessions.
+def _checkpoint(path: str, mode: str) -> None:
+    # On a connection of its own, so that who reads goes on.
     with closing(sqlite3.connect(path, timeout=0)) as connection:
-        for mode in ("PASSIVE", "RESTART"):
-            connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+        connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
 
 
 @contextmanager
