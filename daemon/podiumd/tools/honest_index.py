@@ -73,10 +73,10 @@ class _Known:
 
 class _Place(NamedTuple):
     """Where an index is looked at: the ``top`` of its tree, the file and what that is like.
-    ``index`` is empty where it is not the repository's own, or there is none."""
+    ``file`` is empty where it is not the repository's own, or there is none."""
 
     top: str
-    index: str
+    file: str
     stamp: FileStamp
     settled: bool
 
@@ -156,7 +156,7 @@ async def listed(git: GitCall) -> Listed:
     that nobody can set.
     """
     place = await trio.to_thread.run_sync(_place, git)
-    before = _LISTED.get((place.index, git.top))
+    before = _LISTED.get((place.file, git.top))
     if before is not None and before[0] == place.stamp:
         return before[1]
     known = _TREES.known(place.top)
@@ -168,11 +168,11 @@ async def listed(git: GitCall) -> Listed:
         [entry for entry in entries if _may_have_changed(entry, known)],
         [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
     )
-    _LISTED.pop((place.index, git.top), None)
+    _LISTED.pop((place.file, git.top), None)
     if place.settled and not found.passed_over and await trio.to_thread.run_sync(_is_whole, place):
         if len(_LISTED) >= MOST_KNOWN:
             del _LISTED[next(iter(_LISTED))]
-        _LISTED[place.index, git.top] = place.stamp, found
+        _LISTED[place.file, git.top] = place.stamp, found
     return found
 
 
@@ -190,7 +190,7 @@ def _place(git: GitCall) -> _Place:
 def _is_whole(place: _Place) -> bool:
     """Whether an index is in one file. Of a split one that file says nothing of the other, which
     can be changed in its place."""
-    return not any(Path(place.index).parent.glob("sharedindex.*"))
+    return not any(Path(place.file).parent.glob("sharedindex.*"))
 
 
 def _may_have_changed(entry: _Entry, known: _Known) -> bool:
