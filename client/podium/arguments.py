@@ -99,6 +99,10 @@ class _Words:
             if not self._words or self._words[0].startswith("--"):
                 self._complain(f"needs a value after {name}, as in {name} {_shape(option)}")
             value = self._words.pop(0)
+        if not value:  # a variable of the shell that is not set: what was meant is not the default
+            self._complain(
+                f"takes no empty value after {name}, but one as in {name} {_shape(option)}"
+            )
         self._check(option, value, name)
         if option.repeat:
             self._values[option.dest].append(value)
@@ -120,7 +124,7 @@ class _Words:
                 self._check(argument, value, "")
                 self._values[argument.dest] = value
             elif not argument.optional:
-                missing.append(_shape(argument))
+                missing.append(_wanted(argument))
         return missing
 
     def _check(self, argument: Argument, value: str, name: str) -> None:
@@ -148,6 +152,14 @@ class _Words:
         name = name_of(self._command)
         todo = fix or f"see '{name} --help'"
         raise Failure(f"'{name}' {what}: {todo}.", USAGE)
+
+
+def _wanted(argument: Argument) -> str:
+    """Name what is missing, and what there is to choose from."""
+    if not argument.choices:
+        return argument.metavar
+    *others, last = argument.choices
+    return f"{argument.metavar} ({', '.join(others)} or {last})".lstrip()
 
 
 def _shape(argument: Argument) -> str:

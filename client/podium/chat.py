@@ -273,8 +273,10 @@ class Chat:
     def _help(self, rest: str) -> None:
         recipe = self._recipe.run_id is not None
         agent = self._session.agent_name
-        person = self._lines.interactive
-        self._out.aside.write(chat_commands.help_text(person=person, recipe=recipe, agent=agent))
+        person, screen = self._lines.interactive, self._out.aside
+        screen.write(
+            chat_commands.help_text(person=person, recipe=recipe, agent=agent, width=screen.columns)
+        )
 
     def _status(self, rest: str) -> None:
         session, run_id = self._session, self._recipe.run_id

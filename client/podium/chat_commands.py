@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from podium import text
+
 LEAVING = ("exit", "quit", "/exit", "/quit")
 
 HELP = """\
 Say what you want done. A line that ends in \\ goes on in the next one{keys}.
 While the agent works, what you type waits for its turn{steer}.
 Ctrl-C interrupts it.
-Where it asks for leave: y is yes, n is no, a is always in this run; words after them are
-told to the agent, other words are no, and why. An empty line is no.
+Where it asks for leave: y is yes, n is no, a is always in this run;
+words after them are told to the agent, other words are no, and why. An empty line is no.
 Where it asks something else: a number or your own words; 1,3 where several can be chosen.
 
   /help           this
@@ -26,7 +28,7 @@ Where it asks something else: a number or your own words; 1,3 where several can 
 //words sends /words to the agent.
 """
 
-KEYS = ", and so does one\nthat you end with Alt-Enter; a paste is one message"
+KEYS = ",\nand so does one that you end with Alt-Enter; a paste is one message"
 
 AT_PROMPT = ("recipe", "resume", "stop")
 """Commands that follow the recipe, and so have to wait for the prompt."""
@@ -53,11 +55,24 @@ def for_agent(message: str) -> str:
     return message[1:] if message.startswith("//") else message
 
 
-def help_text(*, person: bool, recipe: bool, agent: str | None) -> str:
-    """What ``/help`` says. ``person``: at a terminal that edits lines."""
+def help_text(*, person: bool, recipe: bool, agent: str | None, width: int) -> str:
+    """What ``/help`` says, in lines of at most ``width`` cells (0: any). ``person``: at a terminal
+    that edits lines."""
     modes = f": {', '.join(MODES)}" if agent in (None, "native") else ""
     steer = "; the recipe's agent gets it at once" if recipe else ""
-    return HELP.format(keys=KEYS if person else "", steer=steer, modes=modes)
+    words = HELP.format(keys=KEYS if person else "", steer=steer, modes=modes)
+    return "".join(f"{fit}\n" for line in words.splitlines() for fit in _fitted(line, width))
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    """Break a line between words; a command goes above what it does where they do not fit."""
+    if not width or text.cells(line) <= width:
+        return [line]
+    if not line.startswith("  "):
+        return text.wrapped(line, width)
+    name, _, meaning = line.strip().rpartition("  ")
+    above = [f"  {name.rstrip()}"] if name else []
+    return [*above, *text.wrapped(f"    {meaning}", width, 4)]
 
 
 def goes_on(line: str) -> bool:

@@ -246,6 +246,16 @@ def test_the_short_way_knows_the_same_flags_as_the_table() -> None:
             "not 'set': settings are changed in the file that ",
         ),
         (["answer"], "'podium answer' needs QUESTION: see 'podium answer --help'."),
+        (["completion"], "'podium completion' needs SHELL (bash, zsh or fish): see "),
+        (
+            ["run", "a", "--session", ""],
+            "no empty value after --session, but one as in --session ID",
+        ),
+        (
+            ["run", "a", "--model="],
+            "'podium run' takes no empty value after --model, but one as in",
+        ),
+        (["chat", "--agent", ""], "'podium chat' takes no empty value after --agent"),
         (["runs", "--zzz", "x"], "it takes --all, --limit, --before, --json: see"),
         (["prune", "--what", "worktrees"], "takes runs, turns, checks, transcripts, gone, marks"),
         (["rpc", "daemon.ping", "{"], "not JSON"),
