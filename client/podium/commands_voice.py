@@ -201,7 +201,8 @@ def status(json: bool) -> int:
         return OK
     state = str(answer.get("state"))
     told = [f"voice: {STATES.get(state, text.fold(state))}"]
-    told += [text.fold(answer[name]) for name in ("engine", "model") if answer.get(name)]
+    if state != "not-installed":  # what would be used tells nothing before it is there
+        told += [text.fold(answer[name]) for name in ("engine", "model") if answer.get(name)]
     text.say(", ".join(told))
     if answer.get("problem"):
         text.say(f"{text.fold(answer['problem'])}")

@@ -92,6 +92,10 @@ def test_without_a_daemon_that_is_told(tmp_path: Path) -> None:
             {"state": "no-model", "model": "base", "problem": "Run 'podium voice install base'."},
             "voice: no model, base\nRun 'podium voice install base'.\n",
         ),
+        (
+            {"state": "not-installed", "engine": "worker", "model": "base", "problem": "Run it."},
+            "voice: not installed\nRun it.\n",
+        ),
         ({"state": "strange\x1b"}, "voice: strange\\x1b\n"),
     ],
 )
