@@ -89,9 +89,11 @@ class Runs:
                 return await take()
             except Busy as error:
                 refused = error
-            name = refused.data["holder"].get("id")
-            if name not in self._actors or not await self.let_end(name):
+            actor = self._actors.get(refused.data["holder"].get("id"))
+            if actor is None or (await actor.settled()).exit is None:
                 raise refused
+            while not actor.done.is_set() and self._actors.get(actor.run_id) is actor:
+                await actor.changed()
 
     async def resolve(self, run_id: str) -> str:
         """The full id for an id or a unique beginning of one.
