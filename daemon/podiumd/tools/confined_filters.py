@@ -15,6 +15,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.tools.at_work import BEGINNING, Reach
 from podiumd.tools.boundary import LEFT
 from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
@@ -39,6 +40,11 @@ class ConfinedFilters:
     def variables(self) -> Mapping[str, str]:
         """What the git has in its environment that runs them, to be found by."""
         return {MARKER: self._turn_id}
+
+    @property
+    def reach(self) -> Reach | None:
+        """What they can write."""
+        return self._enclosure.reach
 
     def confine(self, command: str) -> str:
         """The command in the sandbox. Blocks for a small file. Raises ``OSError``.
@@ -67,7 +73,7 @@ class ConfinedFilters:
 
         Raises ``OSError``, also where that cannot be put right.
         """
-        await trio.to_thread.run_sync(self._enclosure.prepare)
+        await trio.to_thread.run_sync(self._enclosure.prepare, limiter=BEGINNING)
         try:
             yield
         finally:

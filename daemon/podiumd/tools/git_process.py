@@ -13,12 +13,15 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import trio
 
+from podiumd.tools.at_work import Reach
+from podiumd.tools.beside import Confined, run_beside, through
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_refused import fault_at, waits_at
 from podiumd.tools.git_settings import (
     SETTINGS,
     Confine,
     cut_short,
+    filters_nothing,
     git_environment,
     keeps_place,
     kept_from,
@@ -74,6 +77,10 @@ class Confines(Protocol):
     def confine(self, command: str) -> str:
         """The command of a filter, confined. Raises ``OSError``."""
 
+    @property
+    def reach(self) -> Reach | None:
+        """What they can write."""
+
     def at_work(self) -> AbstractAsyncContextManager[None]:
         """Have all ready for the time that the git runs."""
 
@@ -95,19 +102,27 @@ async def run_git(
     told = await _told(path, arguments, settings)
     environment = git_environment(os.environ) | dict(variables or {})
     if runs_nothing(arguments):
-        return await _run([*told, *arguments], environment, stdin)
+        return await _beside(path, arguments, [*told, *arguments], environment, stdin)
     async with _looked_at(path, arguments) as looked:
         if not isinstance(looked, _Looked):
             return looked
         named = looked.named
         environment = {**looked.variables, **environment}
-        if confines is None or not names_filter(named):
+        if confines is None or not names_filter(named) or filters_nothing(arguments):
             command = [*told, *_kept(named, arguments), *within(arguments)]
-            return await _run(command, environment, stdin)
+            return await _beside(path, arguments, command, environment, stdin)
         async with confines.at_work():
             kept = await trio.to_thread.run_sync(_kept, named, arguments, confines.confine)
             environment |= confines.variables
-            return await _run([*told, *kept, *within(arguments)], environment, stdin)
+            command = [*told, *kept, *within(arguments)]
+            return await _beside(path, arguments, command, environment, stdin, confines.reach)
+
+
+async def _beside(path: str, arguments: Sequence[str], *how: Any) -> Result:
+    try:
+        return await run_beside(_run, path, arguments, *how)
+    except OSError as error:
+        raise GitError(f"git {arguments[0]} is not run in '{path}': {error}") from error
 
 
 class _Looked(NamedTuple):
@@ -242,10 +257,17 @@ def _told_settings(path: str, settings: Sequence[str]) -> list[str]:
     return ["git", "-C", path, *(word for one in settings for word in ("-c", one))]
 
 
-async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes = b"") -> Result:
+async def _run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: bytes = b"",
+    confined: Confined | None = None,
+) -> Result:
+    gate = None if confined is None else confined.gate()
+    line = command if confined is None else confined.command(command, gate)
     run = partial(
         trio.run_process,
-        command,
+        line,
         stdin=stdin,
         capture_stdout=True,
         capture_stderr=True,
@@ -254,7 +276,12 @@ async def _run(command: list[str], environment: Mapping[str, str], stdin: bytes 
         start_new_session=True,  # a Ctrl-C meant for the daemon is not for its git
         deliver_cancel=end_group,
     )
-    return await _in_time(command, run)
+    if gate is None:
+        return await _in_time(command, run)
+    try:
+        return await _in_time(command, partial(through, gate, run))
+    finally:
+        gate.close()
 
 
 async def _in_time(command: Sequence[str], run: Callable[[], Awaitable[T]]) -> T:

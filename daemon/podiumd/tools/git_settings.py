@@ -51,6 +51,7 @@ _RUN_NOTHING: Final = frozenset(
 # From 2.54 on git runs the hooks that settings name (hook.NAME.event) when refs or an index are
 # written too. Those that write an index alone make nothing where worktrees share it.
 _WRITE_INDEX: Final = frozenset(("read-tree", "update-index", "write-tree"))
+_FILTER_NOTHING: Final = frozenset(("commit-tree", "read-tree", "update-ref", "write-tree"))
 # These look and write nothing. A file that a filter would change back passes for another there.
 _LOOK: Final = frozenset(("diff", "diff-files", "diff-index", "diff-tree", "ls-files", "status"))
 _INTO_SUBMODULES: Final = frozenset(("diff", "diff-files", "diff-index", "status"))
@@ -115,6 +116,11 @@ def runs_nothing(arguments: Sequence[str]) -> bool:
     if name == "symbolic-ref":  # which only looks where it is given one name
         return len([option for option in options if not option.startswith("-")]) == 1
     return name in _RUN_NOTHING
+
+
+def filters_nothing(arguments: Sequence[str]) -> bool:
+    """Whether a command of git starts no filter, though it may run other programs."""
+    return arguments[0] in _FILTER_NOTHING
 
 
 def writes(arguments: Sequence[str]) -> bool:

@@ -22,6 +22,7 @@ from typing import Literal, Protocol
 import msgspec
 import trio
 
+from podiumd.tools.at_work import AT_WORK, Reach
 from podiumd.tools.boundary import (
     LEFT,
     Boundary,
@@ -69,6 +70,10 @@ class SandboxRefused(Exception):
 class Enclosure(Protocol):
     """A sandbox that is ready for one working tree."""
 
+    @property
+    def reach(self) -> Reach | None:
+        """What a command in it can write."""
+
     def gate(self) -> Gate | None:
         """What the next command is to go through, where others could disturb its start."""
 
@@ -93,7 +98,8 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     """See ``Enclosure``: ``prefix`` stands before the command. ``record`` is where the boundary
     is written down; ``placeholders`` are those of the daemon, where files are put at all. ``left``
     is what commands of the turn have left that was not put right. ``by_path``: the sandbox finds
-    by paths what it mounts, and ``prefix`` ends where the command begins."""
+    by paths what it mounts, and ``prefix`` ends where the command begins. ``reach`` is what a
+    command can write."""
 
     prefix: tuple[str, ...]
     variables: dict[str, str]
@@ -103,6 +109,7 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
     record: Path | None = None
     placeholders: Placeholders | None = None
     left: list[str] = []
+    reach: Reach | None = None
 
     def gate(self) -> Gate | None:
         return Gate(self.prefix[1:-1]) if self.by_path else None
@@ -127,6 +134,8 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
             write_down(self.boundary, self.record)
         if self.placeholders is not None:
             self.placeholders.put(self.boundary.placed)
+        if self.reach is not None:  # last: what fails has not begun
+            AT_WORK.begin(self.reach)
 
     def tidy(self) -> Tidied:
         if self.boundary is None or self.look is None:
@@ -135,6 +144,8 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
             self.placeholders.take_away(self.boundary.placed)
         tidied = tidy(self.boundary, self.look)
         self.left.extend(tidied.left)
+        if self.reach is not None and not tidied.left:  # else a link of it may still be there
+            AT_WORK.end(self.reach)
         if self.record is not None:
             close_record(self.record, tidied.left)
         return tidied
@@ -300,6 +311,18 @@ class Sandbox:
             # There the profile itself keeps such files from being made.
             placeholders=None if darwin else self._placeholders,
             left=self._left,
+            reach=self._reach(program, places),
+        )
+
+    def _reach(self, program: str, places: Places) -> Reach:
+        return Reach(
+            program,
+            places.root,
+            repositories=places.repositories,
+            kept=places.protected,
+            placed=places.placed,
+            # There the profile itself keeps such files from being made.
+            placeholders=None if self._platform == "darwin" else self._placeholders,
         )
 
 

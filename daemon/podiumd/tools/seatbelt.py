@@ -50,6 +50,19 @@ def profile(places: Places, scratch: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
+def writing_profile(writable: Iterable[str], kept: Iterable[str]) -> str:
+    """The text for a git of ours that writes only in ``writable``, and not what is ``kept``."""
+    lines = [
+        "(version 1)",
+        "(allow default)",
+        "(deny file-write*)",
+        _rule("allow file-write*", "subpath", writable),
+        _rule("allow file-write*", "literal", _DEVICES),
+        _rule("deny file-write*", "subpath", kept),
+    ]
+    return "\n".join(line for line in lines if line) + "\n"
+
+
 def _rule(verdict: str, kind: str, values: Iterable[str]) -> str:
     filters = [f"({kind} {_quoted(value)})" for value in values]
     return f"({verdict} {' '.join(filters)})" if filters else ""

@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 import trio
 
+from podiumd.tools.at_work import BEGINNING
 from podiumd.tools.boundary import Tidied
 from podiumd.tools.commands import Ending, run_into
 from podiumd.tools.failpoints import failpoint
@@ -99,7 +100,7 @@ async def run_arguments(
     stopped: list[str] = []
     tidied = Tidied()
     if enclosure is not None:
-        await trio.to_thread.run_sync(enclosure.prepare)
+        await trio.to_thread.run_sync(enclosure.prepare, limiter=BEGINNING)
         failpoint("sandbox.after-prepare")
     try:
         with _Start(output, whole, enclosure) as start:

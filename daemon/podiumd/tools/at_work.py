@@ -1,0 +1,90 @@
+"""Which commands in a sandbox are at work at this moment, for a git of ours that writes.
+
+What a command can write it can exchange for a link, and git writes where that leads. So a git that
+writes within the reach of a command is confined as that is (see ``beside``). One that is not is
+over before a command begins: that waits for it, and it waits for nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:  # it looks for nothing here
+    from podiumd.tools.boundary import Placeholders
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What a command can write: the tree at ``root``, and the ``repositories`` that its sandbox was
+    planned with, but for what is ``kept`` in them. ``placed`` are those of the kept that stand
+    there only as long as somebody needs them, put by ``placeholders``. ``program`` is that of the
+    sandbox."""
+
+    program: str
+    root: str
+    repositories: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    placed: tuple[str, ...] = ()
+    placeholders: Placeholders | None = None
+
+    def touches(self, paths: Iterable[str]) -> bool:
+        """Whether it can write one of the paths, or something below one."""
+        own = [PurePath(one) for one in (self.root, *self.repositories)]
+        return any(
+            mine.is_relative_to(path) or PurePath(path).is_relative_to(mine)
+            for path in paths
+            for mine in own
+        )
+
+
+class AtWork:
+    """Keeps who is at work. Its methods may be called in any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._reaches: list[Reach] = []
+        self._writing: list[tuple[str, ...]] = []
+
+    def begin(self, reach: Reach) -> None:
+        """A command is about to begin. Blocks until no git writes unconfined within its reach."""
+        with self._changed:
+            self._reaches.append(reach)
+            self._changed.wait_for(lambda: not any(map(reach.touches, self._writing)))
+
+    def end(self, reach: Reach) -> None:
+        """A command is over, and what it left is put right."""
+        with self._changed:
+            if reach in self._reaches:
+                self._reaches.remove(reach)
+
+    @contextmanager
+    def writing(
+        self, paths: tuple[str, ...], own: Reach | None = None
+    ) -> Iterator[tuple[Reach, ...]]:
+        """Tell who can write these paths, for a git that does, apart from its ``own`` filter; where
+        nobody can, none begins to before the block is over."""
+        with self._changed:
+            others = (reach for reach in self._reaches if reach is not own)
+            found = tuple(reach for reach in others if reach.touches(paths))
+            if not found:
+                self._writing.append(paths)
+        try:
+            yield found
+        finally:
+            if not found:
+                with self._changed:
+                    self._writing.remove(paths)
+                    self._changed.notify_all()
+
+
+AT_WORK: Final = AtWork()
+"""One for the daemon."""
+BEGINNING: Final = trio.CapacityLimiter(8)
+"""For the threads in which a command begins: the git that one waits for needs a thread, too."""

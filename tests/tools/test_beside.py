@@ -1,0 +1,276 @@
+"""A git of ours that writes while a command works in the same repository, and exchanges for links
+what git writes to: nothing beyond the repository is written."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.core.loop_facts import FileChange
+from podiumd.tools import git
+from podiumd.tools.at_work import AtWork, Reach
+from podiumd.tools.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.git import GitError
+from podiumd.tools.originals import Originals
+from podiumd.tools.shell import run_arguments
+from podiumd.tools.worktree_merge import merge, prepare
+from tests.patience import HANG_SECONDS
+from tests.tools.boxed_project import Inside
+from tests.tools.fresh_turn import fresh_turn
+from tests.tools.git_repository import run_git, set_for_person
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+
+
+@pytest.fixture
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inside:
+    found = Inside(tmp_path)
+    (found.home / ".gitconfig").unlink()
+    (found.home / ".bashrc").write_text("[mine]\n")
+    monkeypatch.setenv("HOME", f"{found.home}")
+    set_for_person(found.home, "user.name", "A Person")
+    set_for_person(found.home, "user.email", "a@example.org")
+    return found
+
+
+@asynccontextmanager
+async def at_work(inside: Inside, deed: str, root: Path | None = None) -> AsyncIterator[None]:
+    """A command in the sandbox of ``root`` that has done its deed, and goes on for the block."""
+    root = root or inside.project
+    pipe = root / "goes-on"
+    os.mkfifo(pipe)
+    begun = trio.Event()
+    enclosure, _ = await inside.sandbox.enclose(root, inside.state)
+    assert enclosure is not None
+    said = ""
+
+    def hear(piece: str) -> None:
+        nonlocal said
+        said += piece
+        if "begun" in said:
+            begun.set()
+
+    async def run() -> None:
+        done = await run_arguments(
+            ["/bin/sh", "-ec", f"{deed}\necho begun\ncat goes-on"],
+            cwd=f"{root}",
+            environment={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+            turn_id=fresh_turn(),
+            enclosure=enclosure,
+            limit_seconds=HANG_SECONDS,
+            on_output=hear,
+        )
+        assert done.exit_status == 0, done.output
+        begun.set()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run)
+        await begun.wait()
+        try:
+            yield
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(pipe.write_bytes, b"")
+
+
+async def committed(inside: Inside, root: Path) -> Committed:
+    """What comes of the commit of a turn that has changed one file in ``root``."""
+    originals, turn = Originals(inside.state / "originals"), fresh_turn()
+    before, after = originals.keep(b"a\n"), originals.keep(f"{turn}\n".encode())
+    (root / "a.txt").write_text(f"{turn}\n")
+    change = FileChange(path="a.txt", before=before, after=after)
+    order = CommitOrder(
+        root=f"{root}",
+        record=f"{inside.state}/commit",
+        changes=(change,),
+        run_id="r1",
+        turn_id=turn,
+    )
+    return await commit_changes(order, originals)
+
+
+def worktree(inside: Inside) -> Path:
+    side = inside.home / "side"
+    run_git(inside.project, "worktree", "add", "-q", "-b", "side", f"{side}")
+    return side
+
+
+LINKS = {
+    "the log of a branch": "ln -sf {target} .git/logs/refs/heads/side",
+    "the log of HEAD": "ln -sf {target} .git/worktrees/side/logs/HEAD",
+    "all logs": "mv .git/logs .git/old; ln -s {folder} .git/logs",
+    "all branches": "mv .git/refs/heads .git/refs/old; ln -s {folder} .git/refs/heads",
+    "objects": "mv .git/objects .git/old; ln -s {folder} .git/objects",
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+async def test_no_link_leads_a_commit_out_of_the_repository(inside: Inside, link: str) -> None:
+    side, folder = worktree(inside), inside.home / "folder"
+    folder.mkdir()
+    target = inside.home / ".bashrc"
+    if link == "all branches":
+        (folder / "side").write_text(run_git(side, "rev-parse", "HEAD") + "\n")
+    if link == "objects":
+        run_git(inside.home, "clone", "-q", "--bare", f"{inside.project}", "clone")
+        folder.rmdir()
+        (inside.home / "clone/objects").rename(folder)
+    if link == "all logs":
+        (folder / "refs/heads").mkdir(parents=True)
+        (folder / "refs/heads/side").write_text("[mine]\n")
+    before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    deed = LINKS[link].format(target=target, folder=folder)
+
+    async with at_work(inside, deed):
+        done = await committed(inside, side)
+
+    assert done.state == "failed", done.detail
+    assert target.read_text() == "[mine]\n"
+    after = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    assert after == before
+    if "log" in link:  # else the command has taken more than a link from the repository
+        again = await committed(inside, side)
+        assert again.state == "committed", again.detail
+
+
+async def test_a_commit_beside_a_command_is_made_as_ever(inside: Inside) -> None:
+    side = worktree(inside)
+
+    async with at_work(inside, ":"):
+        done = await committed(inside, side)
+        assert run_git(side, "log", "-1", "--format=%an") == "A Person"
+
+    assert done.state == "committed", done.detail
+    assert "commit: " in run_git(side, "reflog", "-1")
+    assert run_git(side, "status", "--porcelain") == ""
+    assert list((inside.project / ".git").glob("podium-*")) == []
+
+
+async def test_a_worktree_is_made_merged_and_removed_beside_a_command(inside: Inside) -> None:
+    made, project = inside.home / "trees/made", inside.project
+    (project / ".gitignore").write_text("goes-on\n")
+    run_git(project, "add", ".gitignore")
+    run_git(project, "commit", "-qm", "ignored")
+    run_git(project, "branch", "old")
+    run_git(project, "pack-refs", "--all")
+
+    async with at_work(inside, ":"):
+        await git.add_worktree(f"{project}", f"{made}", "new")
+        assert (made / "a.txt").read_text() == "a\n"
+        done = await committed(inside, made)
+        plan = await prepare(f"{project}", "new")
+        await merge(f"{project}", plan, fresh_turn())
+        tip = run_git(project, "rev-parse", "new")
+        await git.remove_worktree(f"{project}", f"{made}", "new", tip, force=False)
+
+    assert done.state == "committed" and run_git(project, "rev-parse", "HEAD") == done.sha
+    assert not made.exists() and len(run_git(project, "worktree", "list").splitlines()) == 1
+    assert run_git(project, "branch", "--format=%(refname:short)").split() == ["main", "old"]
+    assert run_git(project, "status", "--porcelain") == ""
+
+
+async def test_no_link_leads_a_new_branch_or_a_removed_one_out(inside: Inside) -> None:
+    target, project = inside.home / ".bashrc", inside.project
+    deed = f"mkdir -p .git/logs/refs/heads; ln -s {target} .git/logs/refs/heads/new"
+
+    async with at_work(inside, deed):
+        with pytest.raises(GitError, match="Read-only file system"):
+            await git.add_worktree(f"{project}", f"{inside.home}/made", "new")
+
+    assert target.read_text() == "[mine]\n"
+    assert (project / "a.txt").read_text() == "a\n"
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_who_signs_and_filters_for_the_person_is_not_confined(
+    inside: Inside, beside: bool
+) -> None:
+    """They may write what is theirs."""
+    side, told = worktree(inside), inside.home / "told"
+    told.mkdir()
+    for name, text in {
+        "sign": f"cat > /dev/null; touch {told}/signed\n"
+        "echo '[GNUPG:] SIG_CREATED D 1 8 00 1 AA' >&2\necho signature\n",
+        "clean": f"touch {told}/cleaned; cat\n",
+    }.items():
+        (inside.home / name).write_text(f"#!/bin/sh\n{text}")
+        (inside.home / name).chmod(0o700)
+    set_for_person(inside.home, "gpg.program", f"{inside.home}/sign")
+    set_for_person(inside.home, "commit.gpgSign", "true")
+    set_for_person(inside.home, "filter.x.clean", f"{inside.home}/clean")
+    (inside.project / ".git/info").mkdir(exist_ok=True)
+    (inside.project / ".git/info/attributes").write_text("*.txt filter=x\n")
+
+    if beside:
+        async with at_work(inside, ":"):
+            done = await committed(inside, side)
+    else:
+        done = await committed(inside, side)
+
+    assert {path.name for path in told.iterdir()} == {"signed", "cleaned"}, done.detail
+    assert done.state == "committed"
+    assert "signature" in run_git(side, "cat-file", "commit", "HEAD")
+    assert f"{run_git(side, 'show', 'HEAD:a.txt')}\n" == (side / "a.txt").read_text()
+
+
+async def test_git_is_not_led_to_another_repository(inside: Inside) -> None:
+    """By what a command may write in a tree around that which git works in."""
+    within, mine = inside.project / "within", inside.home / "mine"
+    run_git(inside.home, "clone", "-q", f"{inside.project}", f"{mine}")
+    before = run_git(mine, "rev-parse", "HEAD")
+
+    async with at_work(inside, ":"):
+        run_git(inside.home, "clone", "-q", f"{inside.project}", f"{within}")
+        fresh = await committed(inside, within)
+        (within / ".git").rename(inside.project / ".git/aside")
+        (within / ".git").write_text(f"gitdir: {mine}/.git\n")
+        led = await committed(inside, within)
+
+    assert run_git(mine, "rev-parse", "HEAD") == before
+    for done in (fresh, led):
+        assert done.state == "failed" and "not the one which was there before" in done.detail
+
+
+def test_a_command_begins_once_no_git_writes_unconfined_where_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    work, waits, begun = AtWork(), threading.Event(), threading.Event()
+    real = work._changed.wait_for
+
+    def wait_for(over: Callable[[], bool]) -> bool:
+        waits.set()
+        return real(over)
+
+    reach, other = Reach("bwrap", "/tree", ("/repository",)), Reach("bwrap", "/other")
+
+    def begin() -> None:
+        work.begin(reach)
+        begun.set()
+
+    with work.writing(("/repository/refs",)) as found:
+        assert found == ()
+        work.begin(other)  # which has nothing to do with it
+        thread = threading.Thread(target=begin)
+        monkeypatch.setattr(work._changed, "wait_for", wait_for)
+        thread.start()
+        assert waits.wait(HANG_SECONDS)
+        with work.writing(("/repository/logs",)) as beside:
+            assert beside == (reach,)
+        assert not begun.is_set()
+    thread.join(HANG_SECONDS)
+
+    assert begun.is_set()
+    with work.writing(("/",)) as found:
+        assert found == (other, reach)
+    work.end(reach)
+    with work.writing(("/tree/a",), own=other) as found:
+        assert found == ()
+    with work.writing(("/other/a",), own=other) as found:
+        assert found == ()
