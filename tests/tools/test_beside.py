@@ -4,18 +4,21 @@ what git writes to: nothing beyond the repository is written."""
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from podiumd.core.loop_facts import FileChange
-from podiumd.tools import git
+from podiumd.tools import beside, git
 from podiumd.tools.at_work import AtWork, Reach
+from podiumd.tools.beside import Confined
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.git import GitError
 from podiumd.tools.originals import Originals
@@ -274,3 +277,45 @@ def test_a_command_begins_once_no_git_writes_unconfined_where_it_can(
         assert found == ()
     with work.writing(("/other/a",), own=other) as found:
         assert found == ()
+
+
+async def test_what_is_exchanged_as_a_git_is_confined_is_not_written(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sandbox of git finds by paths what it mounts, as that of a command does."""
+    side, mine = worktree(inside), inside.home / "mine"
+    run_git(inside.home, "clone", "-q", "--bare", f"{inside.project}", f"{mine}")
+    real, common = beside._confined, inside.project / ".git"
+
+    def exchanged(program: str, *how: Any) -> Confined:
+        words = real(program, *how).prefix
+        box = inside.state / "bwrap"
+        box.write_text(
+            f"#!{sys.executable}\nimport os, sys\n"
+            f"words = [{f'{mine}'!r} if before == '--bind' and word == {f'{common}'!r} else word\n"
+            "         for before, word in zip(sys.argv, sys.argv[1:])]\n"
+            f"os.execv({shutil.which('bwrap')!r}, ['bwrap', *words])\n"
+        )
+        box.chmod(0o700)
+        return Confined((f"{box}", *words[1:]))
+
+    before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    async with at_work(inside, ":"):
+        monkeypatch.setattr(beside, "_confined", exchanged)
+        done = await committed(inside, side)
+
+    assert done.state == "failed" and f"'{common}' was exchanged" in done.detail
+    after = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    assert before.items() <= after.items()
+    assert not any(after[path] for path in after.keys() - before.keys())  # where it would mount
+
+
+def test_on_macos_the_profile_says_where_git_writes() -> None:
+    box = beside._confined("/usr/bin/sandbox-exec", ["/r/.git"], ["/r/.git/config"], "darwin")
+
+    assert box.gate() is None and box.command(["git"], None)[:2] == list(box.prefix[:2])
+    assert box.prefix[2].splitlines()[2:4] == [
+        "(deny file-write*)",
+        '(allow file-write* (subpath "/r/.git"))',
+    ]
+    assert box.prefix[2].splitlines()[-1] == '(deny file-write* (subpath "/r/.git/config"))'
