@@ -20,6 +20,7 @@ from podiumd.tools import beside, git
 from podiumd.tools.at_work import AtWork, Reach
 from podiumd.tools.beside import Confined
 from podiumd.tools.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.confined_filters import ConfinedFilters
 from podiumd.tools.git import GitError
 from podiumd.tools.originals import Originals
 from podiumd.tools.shell import run_arguments
@@ -83,7 +84,9 @@ async def at_work(inside: Inside, deed: str, root: Path | None = None) -> AsyncI
                 await trio.to_thread.run_sync(pipe.write_bytes, b"")
 
 
-async def committed(inside: Inside, root: Path) -> Committed:
+async def committed(
+    inside: Inside, root: Path, confines: ConfinedFilters | None = None
+) -> Committed:
     """What comes of the commit of a turn that has changed one file in ``root``."""
     originals, turn = Originals(inside.state / "originals"), fresh_turn()
     before, after = originals.keep(b"a\n"), originals.keep(f"{turn}\n".encode())
@@ -96,7 +99,7 @@ async def committed(inside: Inside, root: Path) -> Committed:
         run_id="r1",
         turn_id=turn,
     )
-    return await commit_changes(order, originals)
+    return await commit_changes(order, originals, confines=confines)
 
 
 def worktree(inside: Inside) -> Path:
@@ -221,6 +224,30 @@ async def test_who_signs_and_filters_for_the_person_is_not_confined(
     assert done.state == "committed"
     assert "signature" in run_git(side, "cat-file", "commit", "HEAD")
     assert f"{run_git(side, 'show', 'HEAD:a.txt')}\n" == (side / "a.txt").read_text()
+
+
+@pytest.mark.parametrize("beside", [True, False])
+async def test_a_filter_of_the_repository_runs_in_its_sandbox_alone(
+    inside: Inside, beside: bool
+) -> None:
+    side = worktree(inside)
+    run_git(inside.project, "config", "filter.x.clean", f"touch {inside.home}/out {side}/in; cat")
+    (inside.project / ".git/info").mkdir(exist_ok=True)
+    (inside.project / ".git/info/attributes").write_text("*.txt filter=x\n")
+    enclosure, _ = await inside.sandbox.enclose(side, inside.state)
+    assert enclosure is not None
+    confines = ConfinedFilters(enclosure, fresh_turn(), inside.state / "filters")
+
+    if beside:
+        async with at_work(inside, ":"):
+            done = await committed(inside, side, confines)
+    else:
+        done = await committed(inside, side, confines)
+
+    assert done.state == "committed", done.detail
+    assert not (inside.home / "out").exists() and (side / "in").exists()
+    assert f"{run_git(side, 'show', 'HEAD:a.txt')}\n" == (side / "a.txt").read_text()
+    assert run_git(side, "diff", "--cached", "--name-only") == ""
 
 
 async def test_git_is_not_led_to_another_repository(inside: Inside) -> None:
