@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import trio
 
+from podiumd.tools.beside import INDEX_PLACE
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError, tree_elsewhere
 from podiumd.tools.pinned_settings import FileStamp, is_settled, repository_at, stamp_of
@@ -137,7 +138,7 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
         yield git
         return
     where = Path(git.top, await git.line("rev-parse", "--git-path", "index"))
-    with tempfile.TemporaryDirectory(prefix="podium-index-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=INDEX_PLACE) as scratch:
         copy = Path(scratch, "index")
         await trio.to_thread.run_sync(_copied, where, copy)
         own = git.with_environment(GIT_INDEX_FILE=os.fspath(copy))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.tools.beside import INDEX_PLACE
 from podiumd.tools.delete import delete_tree
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
@@ -84,7 +85,7 @@ async def _commit_of(git: GitCall, name: str) -> str | None:
 async def _added(git: GitCall, directory: str, commit: str) -> list[str]:
     """The files in ``directory`` that are not as git writes them for ``commit``; those that it did
     not come to are no matter."""
-    with tempfile.TemporaryDirectory(prefix="podium-index-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=INDEX_PLACE) as scratch:
         # Of its own: a git that was killed leaves a locked index, or none.
         index = str(Path(scratch, "index"))
         # Not by GIT_DIR, with which git takes any directory for a repository.
