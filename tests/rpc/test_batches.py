@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -91,3 +92,31 @@ async def test_entries_run_in_order_and_those_that_wait_beside_them() -> None:
     told = await answers(world, ("wait", 1), ("large", 2), ("small", 3))
     assert told == [(1, "z" * 600), (2, "x" * 600), (3, "y")]
     assert world.done == ["large", "small", "wait"]
+
+
+async def test_a_batch_of_far_too_many_is_refused_before_each_is_an_object() -> None:
+    """Numbers below 256 are objects that are there already; an entry as such takes 72 bytes."""
+    many = 100_000
+    line = b"[" + b"1," * (many - 1) + b"1]"
+    tracemalloc.start()
+    try:
+        work = ADAPTER.read(line)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert f"a batch of {many} entries".encode() in (await work.run(World()) or b"")
+    assert peak < 32 * many
+
+
+async def test_a_member_that_stands_twice_is_told_as_such() -> None:
+    """What stands last counts where both are as they may be."""
+    line = b'{"jsonrpc":"2.0","method":1,"id":1,"method":"small"}'
+    reply = await ADAPTER.read(line).run(World())
+    assert json.loads(reply or b"") == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "error": {
+            "code": -32600,
+            "message": "Invalid request: a member stands in it twice, once as it may not be.",
+        },
+    }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
-from podiumd.runtime import snapshots
+from podiumd.runtime import feeds, snapshots
 from podiumd.runtime.bus import QUEUE_EVENTS
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
@@ -96,6 +97,27 @@ async def test_a_follower_that_lagged_hears_again_where_it_stands(machine: Machi
             await held.waits()
             data = await until(feed, lambda data: data["run"]["status"] == "waiting")
             assert data["phase"] == "goal"
+
+
+async def test_what_changes_while_a_follower_is_read_to_from_the_store_is_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        held = await begun(daemon, talk(machine))
+        turn = await held.answers("A shop")
+        async with daemon.service.follow_run(held.run_id, 0) as feed:
+            assert (await anext(feed))["type"] == "snapshot"
+            page = feeds.run_page
+
+            async def changed_meanwhile(*args: Any) -> Any:
+                monkeypatch.setattr(feeds, "run_page", page)
+                found = await page(*args)
+                turn.end(done())
+                await held.waits()
+                return found
+
+            monkeypatch.setattr(feeds, "run_page", changed_meanwhile)
+            await until(feed, lambda data: data["run"]["status"] == "waiting")
 
 
 async def test_a_new_follower_is_told_of_so_many_conversations_and_no_more(

@@ -149,6 +149,7 @@ _decode_envelope: Final = msgspec.json.Decoder(_Envelope).decode
 _decode_any: Final = msgspec.json.Decoder().decode
 _decode_entries: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode: Final = msgspec.json.Encoder().encode
+_TWICE: Final = "a member stands in it twice, once as it may not be"
 _UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 
@@ -177,26 +178,26 @@ class Adapter(Generic[Context]):
 
     def _read_batch(self, line: bytes | bytearray) -> Call | Batch:
         try:
-            _decode_any(line)  # a line that is no JSON has no entries
+            many = len(_decode_any(line))  # a line that is no JSON has no entries
+            if not many:
+                return _refused(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
+            if many > self._batch_entries:  # before each is an object of its own: 72 bytes a "1,"
+                return _refused(
+                    None,
+                    INVALID_REQUEST,
+                    f"Invalid request: a batch of {many} entries; at most "
+                    f"{self._batch_entries} are taken.",
+                )
             entries = _decode_entries(line)
         except _UNDECODABLE as error:
             return _unreadable(error)
-        if not entries:
-            return _refused(None, INVALID_REQUEST, "Invalid request: the batch is empty.")
-        if len(entries) > self._batch_entries:
-            return _refused(
-                None,
-                INVALID_REQUEST,
-                f"Invalid request: a batch of {len(entries)} entries; at most "
-                f"{self._batch_entries} are taken.",
-            )
         return Batch([self._read_one(entry) for entry in entries], self._batch_bytes)
 
     def _read_one(self, line: bytes | bytearray | msgspec.Raw) -> Call:
         try:
             envelope = _decode_envelope(line)
-        except _UNDECODABLE as error:
-            return _no_request(line, error)
+        except _UNDECODABLE:
+            return _no_request(line)
         entry = self._entries.get(envelope.method)
         if entry is None:
             hint = nearest(envelope.method, self._entries)
@@ -209,14 +210,14 @@ class Adapter(Generic[Context]):
         return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
 
 
-def _no_request(line: bytes | bytearray | msgspec.Raw, error: Exception) -> Call:
+def _no_request(line: bytes | bytearray | msgspec.Raw) -> Call:
     """Answer what is no JSON, or no request."""
     try:
         value = _decode_any(line)
     except _UNDECODABLE as worse:
         return _unreadable(worse)
     known = isinstance(value, dict) and _is_id(value.get("id"))
-    words = _envelope_fault(value) or _syntax_words(error)
+    words = _envelope_fault(value) or _TWICE
     known_id = value.get("id") if known else None
     return _refused(known_id, INVALID_REQUEST, f"Invalid request: {words}.")
 

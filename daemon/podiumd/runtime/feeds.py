@@ -106,6 +106,8 @@ class Feed(ABC):
             return self._earlier(self._page[0]) or await self._tell(Heard(self._page.popleft()))
         if follower.lagged:
             follower.lagged = False
+            # What was told while a page was read and is not stored is not on the next page.
+            follower.missed |= any(isinstance(item, Output) for item in follower.queue)
             follower.queue.clear()
             try:
                 self._page.extend(await self._read())
