@@ -55,6 +55,7 @@ NOT_JSON: list[bytes] = [
     b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"daemon.ping"}',
     b'{"jsonrpc":"2.0","id":01,"method":"daemon.ping"}',
     b'{"jsonrpc":"2.0","id":1,"method":"daemon.\xff"}',
+    b'{"jsonrpc":"2.0","id":1,"method":"daemon.ping","extra":"\xff"}',
     b'{"jsonrpc":"2.0","id":1,"method":"a\x01b"}',
     b'{"jsonrpc":"2.0","id":1,"method":"\\x41"}',
     b"[" * 100_000,

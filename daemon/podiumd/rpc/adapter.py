@@ -165,6 +165,10 @@ class Adapter(Generic[Context]):
 
     def read(self, line: bytes | bytearray) -> Call | Batch:
         """Decode one line; what is wrong with it becomes a call that answers so."""
+        try:
+            line.decode()  # members that nobody knows are skipped as they are
+        except UnicodeDecodeError as error:
+            return _unreadable(error)
         return self._read_batch(line) if line.lstrip()[:1] == b"[" else self._read_one(line)
 
     def refuse(self, work: Call | Batch, refusal: PodiumError) -> bytes:
