@@ -26,6 +26,7 @@ from podiumd.sessions.bulk import (
 )
 from podiumd.sessions.complaints import Complaints
 from podiumd.sessions.database import Index
+from podiumd.sessions.give_back import give_back
 from podiumd.sessions.holds import Holds
 from podiumd.sessions.logs import Logs
 from podiumd.sessions.news import News
@@ -251,10 +252,11 @@ class Follower:
                     with self._costing():
                         await trio.to_thread.run_sync(self._watch.arm)
                 directories = await self._look_at_all()
-                if watched:
-                    complete = self._watch.complete
-                    with self._costing():
+                with self._costing():
+                    if watched:
+                        complete = self._watch.complete
                         self._complete = await trio.to_thread.run_sync(complete, directories)
+                    await trio.to_thread.run_sync(give_back)  # all files at once take much
             finally:
                 self._swept = trio.current_time()
 

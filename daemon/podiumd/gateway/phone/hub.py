@@ -60,7 +60,7 @@ class Hub:
         self._nursery: trio.Nursery | None = None
         self._channels: Channels | None = None
         self._news: News | None = None
-        self._someone = trio.Event()
+        self._turnout = trio.Event()
         devices.on_revoke(self._cut)
         devices.begin_at(lambda: 0 if self._news is None else self._news.told)
 
@@ -116,6 +116,7 @@ class Hub:
         finally:
             self._connections.discard(phone)
             self.phones.discard(phone)
+            self._turnout.set()
             self.utterances.gone(phone)
             phone.leave()
 
@@ -123,7 +124,7 @@ class Hub:
         """A phone has shown its key: from here on it hears of everything."""
         if not phone.revoked:
             self.phones.add(phone)
-            self._someone.set()
+            self._turnout.set()
 
     def broadcast(self, payload: bytes) -> None:
         """Send one message to every phone."""
@@ -193,16 +194,17 @@ class Hub:
     # -- sessions ----------------------------------------------------------------------------
 
     async def _follow_sessions(self) -> None:
-        """Send lists when they change, at most one a second; while nobody looks, nothing."""
+        """Send lists when they change, at most one a second. What changed is kept only for who is
+        here or about to be, whose lists may be older: a first index changes every session."""
         with self.service.sessions_changed() as changes:
             while True:
-                await self._someone.wait()
                 changed = await changes.changed()
-                if not self.phones:
-                    self._someone = trio.Event()
-                    continue
-                await guarded(self._tell_sessions(changed))
-                await trio.sleep(LIST_SECONDS)
+                while self._connections and not self.phones:
+                    self._turnout = trio.Event()
+                    await self._turnout.wait()
+                if self.phones:
+                    await guarded(self._tell_sessions(changed))
+                    await trio.sleep(LIST_SECONDS)
 
     async def _tell_sessions(self, changed: set[str]) -> None:
         rows = (await self.service.sessions_list(None, MOST_ROWS, None))["sessions"]
