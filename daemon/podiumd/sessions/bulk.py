@@ -73,6 +73,7 @@ _ENVIRONMENT: Final = {
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _answers: Final = msgspec.msgpack.Decoder(Answer)
+_batches: Final = msgspec.msgpack.Decoder(list[Found])
 
 
 def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
@@ -89,6 +90,29 @@ def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def packed(found: list[Found]) -> list[bytes | list[Found]]:
+    """Take the files out of the list, as batches of ``batches_of`` in a fraction of their memory.
+
+    To read 100,000 takes a minute. What anybody makes for good meanwhile would lie among so many
+    small objects, and keep the memory of all of them from the system. Blocking.
+    """
+    batches = [_packed(batch) for batch in batches_of(found)]
+    found.clear()
+    return batches
+
+
+def _packed(batch: list[Found]) -> bytes | list[Found]:
+    try:
+        return _encode(batch)
+    except UnicodeEncodeError:  # a path that is no text
+        return batch
+
+
+def unpacked(batch: bytes | list[Found]) -> list[Found]:
+    """Return a batch of ``packed`` as it was."""
+    return _batches.decode(batch) if isinstance(batch, bytes) else batch
 
 
 class _Failed(Exception):

@@ -20,9 +20,10 @@ from podiumd.sessions import compare, table, tree
 from podiumd.sessions.bulk import (
     WORTHWHILE_BYTES,
     BulkReader,
-    batches_of,
     bulk_reader,
+    packed,
     process_count,
+    unpacked,
 )
 from podiumd.sessions.complaints import Complaints
 from podiumd.sessions.database import Index
@@ -275,7 +276,11 @@ class Follower:
             if not reader.started:
                 much = compare.unread(known, changes.read) >= WORTHWHILE_BYTES
                 await reader.start(self._processes() if much else 0)
-            await self._read_all(changes.read, reader)
+            del known
+            found.sessions.clear()
+            found.companions.clear()
+            changes.companions.clear()
+            await self._read_all(await trio.to_thread.run_sync(packed, changes.read), reader)
         if changes.vanished:
             await self._lose(changes.vanished)
         return found.directories
@@ -296,9 +301,9 @@ class Follower:
             )
         return found, changes
 
-    async def _read_all(self, found: Sequence[Found], reader: BulkReader) -> None:
+    async def _read_all(self, packs: Sequence[bytes | list[Found]], reader: BulkReader) -> None:
         """Bring sessions up to date."""
-        batches = batches_of(found)
+        batches = map(unpacked, packs)
         failures: list[Exception] = []
 
         async def read() -> None:
