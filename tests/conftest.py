@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from hypothesis import settings
+from trio.testing import MockClock
 
 from tests import needs
 from tests.examples import ALL, keep_few_steady
@@ -38,3 +39,13 @@ def pytest_collection_finish() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Have tests left out, and that told, where the system lacks what they need."""
     config.pluginmanager.register(needs, "needs")
+
+
+@pytest.fixture
+def mock_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """A clock that stands still. A sweep that meets a process in the middle of an exec, of whatever
+    else this machine does, looks again at once: it would wait for ever by this clock."""
+    from podiumd.tools import process  # here: what is loaded before coverage begins is not counted
+
+    monkeypatch.setattr(process, "UNDECIDED_SECONDS", 0.0)
+    return MockClock()

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-from podiumd.tools import process_looks
+from podiumd.tools import process, process_looks
 from podiumd.tools.process import sweep
-from podiumd.tools.process_looks import environment, listed, look
+from podiumd.tools.process_looks import Look, environment, listed, look
 from tests.patience import HANG_SECONDS
 from tests.tools.test_process import READY, SLEEP, child, named
 
@@ -184,3 +185,20 @@ async def test_a_long_environment_is_read_to_its_end() -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+async def test_a_sweep_that_cannot_decide_gives_up_though_the_tests_clock_stands_still(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    async def in_mid_exec(*_: object) -> Look:
+        nonlocal looks
+        looks += 1
+        return Look([], undecided=True, seen=frozenset())
+
+    monkeypatch.setattr(process, "look", in_mid_exec)
+    with trio.fail_after(HANG_SECONDS):  # by this clock it would never come to that
+        assert await sweep("nobody") == []
+    assert looks == process.MOST_UNDECIDED + 2
+    assert mock_clock.current_time() == 0
