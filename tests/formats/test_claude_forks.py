@@ -119,4 +119,5 @@ def test_what_records_follow_that_are_no_messages_is_told() -> None:
     lines.append(user("to the model", uuid="meta", parentUuid="a2", isMeta=True))
     told = ("h1", "a1", "h2", "h1", "meta", "a2")
     assert links(*lines) == [*map(identity_of, told)]
-    assert links(*chain(("h1", None)), row(type="system", uuid="h2")) == [], "they follow nothing"
+    root, silent = chain(("h1", None)), row(type="system", uuid="h2")
+    assert links(*root, silent) == [identity_of("h1"), identity_of("")], "the other does not say"

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from podiumd.formats.claude_session import ClaudeSession
@@ -41,6 +41,7 @@ def by_reading_again(records: list[dict[str, str]], find: Callable[[bytes], int]
     return origins
 
 
+@example(rows=[("system", "a", "b"), ("user", "b", ""), ("system", "a", "")], after=["a"])
 @given(
     rows=st.lists(
         st.tuples(

@@ -272,7 +272,7 @@ class ClaudeSession:
                 cursor.reach(uuid or "")
             elif uuid:
                 follows = _parent(node)
-                if follows:
+                if follows is not None:  # of two with one uuid the last counts, a root too
                     cursor.link(uuid, follows)
                 if not node.is_sidechain:
                     cursor.extend(uuid, follows)
