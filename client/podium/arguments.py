@@ -99,7 +99,9 @@ class _Words:
             if not self._words or self._words[0].startswith("--"):
                 self._complain(f"needs a value after {name}, as in {name} {_shape(option)}")
             value = self._words.pop(0)
-        if not value:  # a variable of the shell that is not set: what was meant is not the default
+        if (
+            not value and not option.may_be_empty
+        ):  # a variable of the shell that is not set: what was meant is not the default
             self._complain(
                 f"takes no empty value after {name}, but one as in {name} {_shape(option)}"
             )

@@ -25,6 +25,7 @@ class Argument(NamedTuple):
     default: Any = None
     values: str = ""
     otherwise: str = ""
+    may_be_empty: bool = False
 
     @property
     def is_option(self) -> bool:

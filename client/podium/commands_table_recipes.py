@@ -83,7 +83,7 @@ RECIPES = (
         "commands_recipe_tools:sim",
         (
             positional("NAME", "name", "a recipe's id", values="recipes"),
-            option("--outcomes", "the outcomes, joined by commas", "A,B,C"),
+            option("--outcomes", "the outcomes, joined by commas", "A,B,C", may_be_empty=True),
             option("--paths", "every simple path to each exit"),
             option("--step", "play this step alone", "STEP"),
             option("--script", "its replies; '-' reads standard input", "FILE", values="files"),

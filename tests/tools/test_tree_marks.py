@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,10 +31,10 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = git_process._run
 
     async def run(
-        command: list[str], environment: Mapping[str, str], stdin: bytes = b""
+        command: list[str], environment: Mapping[str, str], *more: Any
     ) -> git_process.Result:
         asked.append(git_process.asked_of(command).partition(" ")[0])
-        return await real(command, environment, stdin)
+        return await real(command, environment, *more)
 
     monkeypatch.setattr(git_process, "_run", run)
     return asked
