@@ -66,12 +66,21 @@ async def test_a_thread_with_a_recipe_and_words_has_them_for_its_first_phase(
 ) -> None:
     async with stream(station, asking("t", "A shop", **place(station, talk(machine)))) as one:
         turn = await station.daemon.turn()
-        turn.begins_with(await turn.steered())
+        (actor,) = station.daemon.runs.live
+        state = await actor.until(lambda state: bool(state.steers))
+        if state.steers[0].turn_id is None:  # before the first turn was begun: its next prompt
+            turn.end(done(text=""))
+            turn = await station.daemon.turn()
+            assert turn.prompt == "A shop"
+        else:
+            turn.begins_with(await turn.steered())
+            assert list(turn.steers.values()) == ["A shop"]
         turn.end(done(text="A shop, good."))
         events = await one.rest()
-    assert list(turn.steers.values()) == ["A shop"] and text_of(events) == "A shop, good."
+    assert text_of(events) == "A shop, good."
+    turns = len(machine.agent.turns)
     again = await told(station, asking("t", "A shop", run="run-2"))
-    assert text_of(again) == "A shop, good." and len(machine.agent.turns) == 1
+    assert text_of(again) == "A shop, good." and len(machine.agent.turns) == turns
 
 
 async def test_a_recipe_can_begin_in_a_session_that_is_there(
