@@ -2,20 +2,24 @@
 
 ``python -m tests.recorded.earlier FILE``, run with this folder in a checkout of that release,
 writes such a home as an archive. ``unpacked`` puts it somewhere else, with the same length of path:
-what says where something is, transcripts and checksums included, then speaks of the new place.
+what says where something is, transcripts and checksums included, then speaks of the new place, and
+of a time some minutes ago: nothing is over or forgotten for what has passed since it was left.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +36,10 @@ _CHECKED: Final = (
     ),
 )
 """Tables whose rows have a checksum: their keys, the column with the data, the others in it."""
+
+_TIME: Final = re.compile(rb"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_MONO: Final = re.compile(rb'"mono":([0-9.]+)')
+_AGO: Final = timedelta(minutes=5)
 
 LEFT_OUT: Final = ("bin", "podium.sock", "stderr", "sound.pcm")
 
@@ -93,29 +101,55 @@ def move(home: Path) -> None:
     was, now = (home / "was").read_bytes(), os.fsencode(home)
     assert len(was) == len(now)
     moves = [(was, now), (Path(os.fsdecode(was)).name.encode(), home.name.encode())]
-    _move_facts(home / "state" / "facts.db", was, now)
+    later = _later(home / "state" / "facts.db")
+    _move_facts(home / "state" / "facts.db", was, now, later)
     for path in home.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.name != "facts.db":
             text = path.read_bytes()
             changed = text
             for old, new in moves:
                 changed = changed.replace(old, new)
+            changed = _moved_on(changed, later)
             if changed != text:
                 path.write_bytes(changed)
     [folder] = (home / ".claude" / "projects").iterdir()
     folder.rename(folder.with_name(str(home / "shop").replace("/", "-")))
 
 
-def _move_facts(path: Path, was: bytes, now: bytes) -> None:
+def _later(path: Path) -> timedelta:
+    """How far to move times on, so that the last fact is some minutes old."""
+    with closing(sqlite3.connect(path)) as connection:
+        [(last,)] = connection.execute("SELECT max(at) FROM facts")
+    return datetime.now(UTC) - _AGO - datetime.fromisoformat(last)
+
+
+def _moved_on(text: bytes, later: timedelta) -> bytes:
+    def moved(found: re.Match[bytes]) -> bytes:
+        at = datetime.fromisoformat(found[0].decode()) + later
+        return at.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3].encode() + b"Z"
+
+    return _TIME.sub(moved, text)
+
+
+def _mono_moved_on(text: bytes, seconds: float) -> bytes:
+    return _MONO.sub(lambda found: b'"mono":%.6f' % (float(found[1]) + seconds), text)
+
+
+def _move_facts(path: Path, was: bytes, now: bytes, later: timedelta) -> None:
     """Each row is first found to match its checksum, then gets that of the new place."""
     with closing(sqlite3.connect(path)) as connection:
         for table, key, data, fields in _CHECKED:
             rows = connection.execute(f"SELECT {data}, checksum, {fields} FROM {table}").fetchall()
+            told = [float(mono) for text, *_ in rows for mono in _MONO.findall(text)]
+            on = time.monotonic() - _AGO.total_seconds() - max(told, default=0.0)
             for text, stored, *row in rows:
                 assert checksum(text, *row) == stored, (table, row)
-                moved = text.replace(was, now)
+                moved = _moved_on(text.replace(was, now), later)
+                moved = _mono_moved_on(moved, on)
                 there = [
-                    one.replace(os.fsdecode(was), os.fsdecode(now)) if isinstance(one, str) else one
+                    _moved_on(os.fsencode(one).replace(was, now), later).decode()
+                    if isinstance(one, str)
+                    else one
                     for one in row
                 ]
                 columns = ", ".join(f"{name} = ?" for name in fields.split(", "))
