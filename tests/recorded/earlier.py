@@ -16,13 +16,13 @@ import sqlite3
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from podiumd.runtime.clock import Clock
 from podiumd.store.records import checksum
 from tests.recorded import scenario
 from tests.recorded.world import World, world
@@ -141,7 +141,7 @@ def _move_facts(path: Path, was: bytes, now: bytes, later: timedelta) -> None:
         for table, key, data, fields in _CHECKED:
             rows = connection.execute(f"SELECT {data}, checksum, {fields} FROM {table}").fetchall()
             told = [float(mono) for text, *_ in rows for mono in _MONO.findall(text)]
-            on = time.monotonic() - _AGO.total_seconds() - max(told, default=0.0)
+            on = Clock().mono() - _AGO.total_seconds() - max(told, default=0.0)
             for text, stored, *row in rows:
                 assert checksum(text, *row) == stored, (table, row)
                 moved = _moved_on(text.replace(was, now), later)
