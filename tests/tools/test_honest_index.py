@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from podiumd.tools.changes_since import changes_since
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
-from tests.tools.forged_index import forge, forge_untracked, stat_of
+from tests.tools.forged_index import forge, forge_trees, forge_untracked, stat_of, trees_in
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
@@ -196,7 +197,7 @@ async def test_whoever_makes_many_repositories_has_no_first_look_anew(
 
 
 async def test_what_is_written_by_hand_into_the_other_file_of_a_split_index_hides_nothing(
-    repo: Path, monkeypatch: pytest.MonkeyPatch
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its first file stays as it was."""
     for module in (honest_index, pinned_settings):
@@ -205,12 +206,16 @@ async def test_what_is_written_by_hand_into_the_other_file_of_a_split_index_hide
     run_git(repo, "update-index", "--refresh")  # else it is taken over into the first
     run_git(repo, "update-index", "--split-index")
     [shared] = (repo / ".git").glob("sharedindex.*")
+    watch = TreeWatch(repo, Originals(tmp_path / "originals"))
+    before = await watch.snapshot()
     assert await git.dirty(repo) == []
     (repo / "kept.txt").write_text("hidden\n")
     long_ago(repo / "kept.txt")
     forge(repo, "kept.txt", index=shared)
     assert run_git(repo, "--no-optional-locks", "status", "--porcelain") == ""
     assert await git.dirty(repo) == ["kept.txt"]
+    changes, _ = await watch.between(before)
+    assert [change.path for change in changes] == ["kept.txt"]
 
 
 async def test_a_cache_of_untracked_files_that_is_written_by_hand_hides_none(repo: Path) -> None:
@@ -223,6 +228,79 @@ async def test_a_cache_of_untracked_files_that_is_written_by_hand_hides_none(rep
     forge_untracked(repo, was, repo / "deep")
     assert run_git(repo, "status", "--porcelain") == ""
     assert await git.dirty(repo) == ["deep/new.txt"]
+
+
+FORMS = [
+    ["update-index", "--refresh"],
+    ["update-index", "--index-version", "4"],
+    ["update-index", "--split-index"],
+    ["config", "index.recordEndOfIndexEntries", "true"],
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_trees_that_are_told_by_hand_hide_nothing_that_is_staged(
+    repo: Path, form: list[str], tmp_path: Path
+) -> None:
+    run_git(repo, "read-tree", "HEAD")
+    run_git(repo, *form)
+    head, digest = await git.head(repo), await git.tree_digest(repo)
+    watch = TreeWatch(repo / "deep", Originals(tmp_path / "originals"))
+    before = await watch.snapshot()
+    (repo / "deep/changed.txt").write_text("staged\n")
+    forge_trees(repo, "deep/changed.txt")
+    for asked in (["status", "--porcelain"], ["diff", "--stat", "HEAD"], ["diff", "--cached"]):
+        assert run_git(repo, "--no-optional-locks", *asked) == ""
+
+    assert await git.dirty(repo) == await git.dirty(repo / "deep") == ["deep/changed.txt"]
+    assert await git.dirty(repo) == ["deep/changed.txt"]  # what was found holds
+    assert (await git.uncommitted(repo))[0].keys() == {"deep/changed.txt"}
+    assert await git.tree_digest(repo) != digest
+    told = (await changes_since(f"{repo}", head, head)).uncommitted
+    assert [one.path for one in told.files] == ["deep/changed.txt"] and "+staged" in told.patch
+    changes, _ = await watch.between(before)
+    assert [change.path for change in changes] == ["changed.txt"]
+    assert run_git(repo, "--no-optional-locks", "status", "--porcelain") == ""  # it stays
+
+
+async def test_a_directory_that_is_staged_as_gone_is_not_hidden_either(repo: Path) -> None:
+    run_git(repo, "read-tree", "HEAD")
+    said = trees_in(repo / ".git/index")
+    run_git(repo, "rm", "--quiet", "-r", "--cached", "deep")
+    (repo / "deep/changed.txt").unlink()
+    index = repo / ".git/index"
+    data = index.read_bytes()[:-20].replace(trees_in(index), said)
+    index.write_bytes(data + hashlib.sha1(data, usedforsecurity=False).digest())
+    assert await git.dirty(repo) == ["deep/changed.txt"]
+
+
+async def test_trees_of_a_commit_that_comes_later_hide_nothing_from_then_on(repo: Path) -> None:
+    first = run_git(repo, "rev-parse", "HEAD")
+    (repo / "deep/changed.txt").write_text("second\n")
+    second = commit(repo, "second")
+    run_git(repo, "reset", "--quiet", "--soft", first)
+    (repo / "deep/changed.txt").write_text("staged\n")
+    forge_trees(repo, "deep/changed.txt")  # those of the second
+    assert await git.dirty(repo) == ["deep/changed.txt"]
+    run_git(repo, "update-ref", "HEAD", second)
+    assert run_git(repo, "--no-optional-locks", "status", "--porcelain") == ""
+    assert await git.dirty(repo) == ["deep/changed.txt"]
+
+
+async def test_an_index_that_tells_of_its_trees_as_they_are_is_not_copied(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(honest_index, "without_trees", None)
+    for letter in ("deep/er/x", "deep.txt", "deep-er/x", "z"):
+        (repo / letter).parent.mkdir(exist_ok=True)
+        (repo / letter).write_text("new\n")
+    commit(repo, "second")
+    run_git(repo, "read-tree", "HEAD")
+    assert await git.dirty(repo) == []
+    run_git(repo, "rm", "--quiet", "-r", "--cached", "deep")
+    (repo / "intended").write_text("intended\n")
+    run_git(repo, "add", "--intent-to-add", "intended")
+    assert "intended" in await git.dirty(repo)
 
 
 async def test_what_was_found_to_be_honest_is_not_asked_again(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from podiumd.tools.worktree_merge import merge, prepare
+from podiumd.tools import git
+from podiumd.tools.worktree_merge import NotMerged, merge, prepare
 from tests.long import sampled
+from tests.tools.forged_index import forge
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -26,10 +29,7 @@ from tests.tools.git_repository import commit, make_repository, run_git, set_for
 async def test_what_is_told_as_merged_is_merged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
 ) -> None:
-    monkeypatch.setenv("HOME", f"{tmp_path}")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    set_for_person(tmp_path, "user.name", "A Person")
-    set_for_person(tmp_path, "user.email", "a@example.org")
+    as_somebody(tmp_path, monkeypatch)
     repository = make_repository(tmp_path / "repository")
     (repository / "a.txt").write_text("one\n")
     commit(repository, "first")
@@ -47,3 +47,38 @@ async def test_what_is_told_as_merged_is_merged(
     assert run_git(repository, "show", "HEAD:b.txt") == "new"
     assert len(run_git(repository, "rev-parse", "HEAD^@").split()) == 2
     assert run_git(repository, "status", "--short") == ""
+
+
+async def test_what_the_index_hides_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_somebody(tmp_path, monkeypatch)
+    repository = make_repository(tmp_path / "repository")
+    for name in ("a.txt", "b.txt"):
+        (repository / name).write_text("one\n")
+    commit(repository, "first")
+    run_git(repository, "checkout", "-q", "-b", "side")
+    (repository / "a.txt").write_text("two\n")
+    commit(repository, "side")
+    run_git(repository, "checkout", "-q", "main")
+    assert await git.dirty(repository) == []
+    for name in ("a.txt", "b.txt"):
+        (repository / name).write_text("mine\n")
+        os.utime(repository / name, (10**9, 10**9))
+    forge(repository, "a.txt", "b.txt")
+    assert run_git(repository, "status", "--short") == ""
+
+    with pytest.raises(NotMerged, match=r"hides \(a.txt\)"):
+        await prepare(f"{repository}", "side")
+    assert (repository / "a.txt").read_text() == "mine\n"
+    (repository / "a.txt").unlink()
+    run_git(repository, "checkout", "-q", "HEAD", "--", "a.txt")
+    await merge(f"{repository}", await prepare(f"{repository}", "side"), "marker")
+    assert (repository / "b.txt").read_text() == "mine\n"
+
+
+def as_somebody(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", f"{home}")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    set_for_person(home, "user.name", "A Person")
+    set_for_person(home, "user.email", "a@example.org")

@@ -24,7 +24,7 @@ from podiumd.core.loop_facts import FileChange
 from podiumd.tools.git import GitError, entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import Confines
-from podiumd.tools.honest_index import honest_index, require_own_tree
+from podiumd.tools.honest_index import honest_index
 from podiumd.tools.originals import Originals
 from podiumd.tools.passed_over import LISTED, covers, path_passed_over
 
@@ -74,8 +74,6 @@ class TreeWatch:
         self._known: dict[str, tuple[_Stamp, Seen]] = {}
         self._room = MOST_KEPT_BYTES
         self._prefix: str | None = None
-        self._index = root
-        self._hides_nothing: _Stamp | None = None
         self.trouble = ""
         """Why git could not look at its repository the last time; empty where it could."""
         self.uncovered: list[str] = []
@@ -90,8 +88,6 @@ class TreeWatch:
         self.trouble = ""
         try:
             if self._prefix is None:
-                index = await self._git.line("rev-parse", "--git-path", "index")
-                self._index = self._root / index
                 self._prefix = await self._git.line("rev-parse", "--show-prefix")
         except GitError:
             return None
@@ -110,15 +106,8 @@ class TreeWatch:
         return Snapshot("" if head == "(initial)" else head, self._prefix, dirty, unseen)
 
     async def _status(self) -> bytes:
-        """What git says of the tree, whatever the index hides. An index that has not been written
-        since it was found to hide nothing is not asked again."""
-        git = self._git
-        stamp = _stamp(self._index)
-        if stamp is not None and stamp == self._hides_nothing:
-            await require_own_tree(git.top)
-            return await git.out(*_STATUS)
-        async with honest_index(git) as seeing:
-            self._hides_nothing = stamp if seeing is git else None
+        """What git says of the tree, whatever the index hides."""
+        async with honest_index(self._git) as seeing:
             return await seeing.out(*_STATUS)
 
     async def between(self, before: Snapshot | None) -> tuple[tuple[FileChange, ...], int]:
@@ -246,13 +235,6 @@ class TreeWatch:
 
 def _stamp_of(status: os.stat_result) -> _Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        return _stamp_of(path.stat())
-    except OSError:
-        return None
 
 
 def _above(name: str) -> str:

@@ -57,9 +57,9 @@ class GitCall:
         variables = {"GIT_LITERAL_PATHSPECS": "1", **self._extra}
         return await run_beginning(self.top, *arguments, most=most, variables=variables)
 
-    async def out(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    async def out(self, *arguments: str, stdin: bytes = b"", settings: Sequence[str] = ()) -> bytes:
         """What it prints. Raises ``GitError`` where it fails, with its words."""
-        done = await self.run(*arguments, stdin=stdin)
+        done = await self.run(*arguments, stdin=stdin, settings=settings)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
             raise GitError(f"git {arguments[0]} failed with status {done.returncode}: {said}")

@@ -32,6 +32,7 @@ from podiumd.tools.git_settings import (
     writes,
 )
 from podiumd.tools.git_waits import WAITS
+from podiumd.tools.index_file import SHA1_BYTES, SHA256_BYTES
 from podiumd.tools.pinned_settings import (
     Listings,
     Pins,
@@ -39,6 +40,7 @@ from podiumd.tools.pinned_settings import (
     Stamp,
     is_bare,
     repository_at,
+    settings_in,
     tree_apart,
 )
 
@@ -217,6 +219,13 @@ async def tree_elsewhere(path: str) -> str | None:
     if repository is None or listed.returncode != 0:
         return None
     return await trio.to_thread.run_sync(tree_apart, repository, listed.stdout)
+
+
+async def object_bytes(path: str) -> int:
+    """How long the ids of objects are in the repository around ``path``. Raises ``GitError``."""
+    _, listed = await _remembered(path)
+    said = dict(settings_in(listed.stdout)).get("extensions.objectformat") or ""
+    return SHA256_BYTES if said.lower() == "sha256" else SHA1_BYTES
 
 
 async def _remembered(path: str) -> tuple[Repository | None, Result]:

@@ -2,8 +2,9 @@
 
 ``git update-index --skip-worktree`` and ``--assume-unchanged`` have git take a file for unchanged,
 whatever is in it. So do times and sizes that somebody writes into the index by hand, as the changed
-file has them: git compares these alone. Who claims that all is committed may have done so, so no
-look of ours goes by it; the repository's own index stays as it is.
+file has them: git compares these alone. What is staged is hidden by what the index says of trees
+(see ``index_file``). Who claims that all is committed may have done so, so no look of ours goes by
+it; the repository's own index stays as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import trio
 
 from podiumd.tools.beside import INDEX_PLACE
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError, tree_elsewhere
+from podiumd.tools.git_process import GitError, object_bytes, tree_elsewhere
+from podiumd.tools.index_file import trees_hold, without_trees
 from podiumd.tools.pinned_settings import FileStamp, is_settled, repository_at, stamp_of
 from podiumd.tools.plain_file import read_plain
 
@@ -43,6 +45,7 @@ _ENTRY: Final = re.compile(
 )
 _FILES: Final = (b"100644", b"100755", b"120000")
 _LINK: Final = b"160000 "
+_NO_OFFSETS: Final = ("index.recordEndOfIndexEntries=false", "index.recordOffsetTable=false")
 
 
 class _Entry(NamedTuple):
@@ -85,9 +88,11 @@ class _Place(NamedTuple):
 class Listed(NamedTuple):
     """What an index has below a directory that a look of ours must not take for granted: the
     entries that are ``passed_over``, the files that have ``changed`` since the first look, and the
-    names of the first submodules. ``top`` is that of the tree."""
+    names of the first submodules. ``top`` is that of the tree; ``trees_hold``: what the index says
+    of trees is true."""
 
     top: str
+    trees_hold: bool
     passed_over: list[_Entry]
     changed: list[_Entry]
     links: list[bytes]
@@ -122,7 +127,8 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     """Yield a git that sees every file below its directory as it is. Raises ``GitError``.
 
     Costs one listing; where files are passed over, or have changed and are said to be as they were,
-    also a copy of the index. What a sparse checkout has not checked out stays passed over.
+    or where trees are told of that are others, also a copy of the index. What a sparse checkout has
+    not checked out stays passed over.
     """
     await require_own_tree(git.top)
     found = await listed(git)
@@ -134,20 +140,21 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     claimed = await trio.to_thread.run_sync(_claimed, found.changed, known, top)
     if claimed and not git.confined:
         claimed = await _unfiltered(claimed, found.top)
-    if not hidden and not claimed:
+    if not hidden and not claimed and found.trees_hold:
         yield git
         return
-    where = Path(git.top, await git.line("rev-parse", "--git-path", "index"))
     with tempfile.TemporaryDirectory(prefix=INDEX_PLACE) as scratch:
         copy = Path(scratch, "index")
-        await trio.to_thread.run_sync(_copied, where, copy)
         own = git.with_environment(GIT_INDEX_FILE=os.fspath(copy))
+        await _copy(git, own, copy)
         # An entry that is put in anew has no such mark, nor a time by which it need not be read.
         anew = b"".join(entry.said + b"\0" for entry in (*hidden, *claimed))
-        await own.out("update-index", "-z", "--index-info", stdin=anew)
+        if anew:
+            await own.out("update-index", "-z", "--index-info", stdin=anew)
         differ = await _differ(own) if claimed else frozenset()
         _remember(known, found.changed, [one for one in claimed if one.path not in differ])
-        yield own if hidden or any(one.path in differ for one in claimed) else git
+        lies = hidden or not found.trees_hold or any(one.path in differ for one in claimed)
+        yield own if lies else git
 
 
 async def listed(git: GitCall) -> Listed:
@@ -163,8 +170,10 @@ async def listed(git: GitCall) -> Listed:
     known = _TREES.known(place.top)
     listing = await git.out("ls-files", "-z", "-v", "--stage", "--debug", "--full-name")
     entries = [_entry(found) for found in _ENTRY.finditer(listing)]
+    size = await object_bytes(git.top)
     found = Listed(
         place.top,
+        await trio.to_thread.run_sync(_trees_hold, place.file or await _index_of(git), size),
         [entry for entry in entries if entry.passed_over],
         [entry for entry in entries if _may_have_changed(entry, known)],
         [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
@@ -257,11 +266,44 @@ async def _is_sparse(git: GitCall) -> bool:
     return told.stdout.strip() == b"true"
 
 
-def _copied(index: Path, copy: Path) -> None:
-    """Copy an index with its time: git reads what may have changed in the moment of that."""
+async def _index_of(git: GitCall) -> str:
+    return f"{Path(git.top, await git.line('rev-parse', '--git-path', 'index'))}"
+
+
+def _trees_hold(index: str, oid_bytes: int) -> bool:
+    """Blocks. One that cannot be read is told of where it is copied."""
     try:
-        time_ns = index.stat().st_mtime_ns
-        copy.write_bytes(read_plain(index, MOST_BYTES, links=True))
-        os.utime(copy, ns=(time_ns, time_ns))
-    except OSError as error:
-        raise GitError(f"the index '{index}' cannot be read: {error}") from error
+        return trees_hold(read_plain(index, MOST_BYTES, links=True), oid_bytes)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
+    """Copy the index of ``git`` to where ``own`` has it, without what it says of trees. Raises
+    ``GitError``."""
+    where, size = await _index_of(git), await object_bytes(git.top)
+    try:
+        await trio.to_thread.run_sync(_copied, where, copy)
+        try:
+            await trio.to_thread.run_sync(_cut, copy, size)
+        except ValueError:  # git writes it as it has read it, with no offsets
+            await own.out("update-index", "--force-write-index", settings=_NO_OFFSETS)
+            await trio.to_thread.run_sync(_cut, copy, size)
+    except (OSError, ValueError) as error:
+        raise GitError(f"the index '{where}' cannot be read: {error}") from error
+
+
+def _copied(index: str, copy: Path) -> None:
+    """Copy an index with its time: git reads what may have changed in the moment of that."""
+    time_ns = Path(index).stat().st_mtime_ns
+    copy.write_bytes(read_plain(index, MOST_BYTES, links=True))
+    os.utime(copy, ns=(time_ns, time_ns))
+
+
+def _cut(copy: Path, oid_bytes: int) -> None:
+    """Take from a copy what it says of trees; its time stays."""
+    time_ns = copy.stat().st_mtime_ns
+    copy.write_bytes(without_trees(copy.read_bytes(), oid_bytes))
+    os.utime(copy, ns=(time_ns, time_ns))

@@ -19,10 +19,17 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git import entries, submodules
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError, programs_named_in
+from podiumd.tools.honest_index import honest_index
 from podiumd.tools.process import MARKER
 
 MERGE_SECONDS: Final = 120.0
+HIDDEN: Final = (
+    "'{}' has uncommitted changes that its index hides ({}), and the merge would write there: "
+    "commit them, or put them somewhere else."
+)
 _NAMED: Final = 5
+_TOLD: Final = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no",
+                "--ignore-submodules=dirty")  # fmt: skip
 _QUIETLY: Final = (
     *("merge", "--quiet", "--no-edit", "--no-stat", "--no-gpg-sign", "--no-verify-signatures"),
     *("--no-autostash", "--no-rerere-autoupdate"),
@@ -74,6 +81,7 @@ async def prepare(repository: str, branch: str) -> Plan:
     within = await git.run("merge-base", "--is-ancestor", commit, head)
     contained = within.returncode == 0
     if not contained:
+        await _require_nothing_hidden(git, head, commit)
         await _require_no_programs(repository, branch)
     return Plan(branch=branch, commit=commit, into=into, head=head, contained=contained)
 
@@ -163,13 +171,22 @@ async def _require_clean(git: GitCall, repository: str) -> None:
         )
 
 
+async def _require_nothing_hidden(git: GitCall, head: str, commit: str) -> None:
+    """Raises ``NotMerged`` where the index hides a change of a file that the merge may write: git
+    would take it for unchanged. One that hides in another file is in nobody's way."""
+    listed = await git.out("diff-tree", "-r", "-z", "--name-only", "--no-renames", head, commit)
+    written = set(map(name_of, entries(listed)))
+    async with honest_index(git) as seeing:
+        told = await seeing.out(*_TOLD)
+    hidden = [name for one in entries(told) if (name := name_of(one[3:])) in written]
+    if hidden:
+        raise NotMerged(HIDDEN.format(git.top, _listed(hidden)))
+
+
 async def _changed(git: GitCall) -> tuple[str, ...]:
     """The files that differ from HEAD; one that git does not know is in nobody's way before it is
     to be written over, and then git says so."""
-    told = await git.out(
-        *("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no"),
-        "--ignore-submodules=dirty",
-    )
+    told = await git.out(*_TOLD)
     return tuple(name_of(entry[3:]) for entry in entries(told))
 
 
