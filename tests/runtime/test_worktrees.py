@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from podiumd.core.facts import Worktree
 from podiumd.core.ids import derive
 from podiumd.runtime import worktree_care, worktree_list
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
-from podiumd.runtime.worktree_list import short_name
+from podiumd.runtime.worktree_list import Inside, short_name
 from podiumd.tools.process import MARKER
 from tests.long import sampled
 from tests.runtime.harness import Daemon, Machine, running
@@ -198,13 +199,36 @@ async def test_a_tree_that_a_run_holds_is_neither_merged_into_nor_removed(
         await daemon.begun(one, working_directory=str(repository))
         with pytest.raises(Busy):
             await daemon.service.worktrees.merge(run_id)
-        await daemon.begun(one, working_directory=str(where))
+        inside, turn = await daemon.begun(one, working_directory=str(where))
+        with pytest.raises(Busy):
+            await daemon.service.worktrees.remove(run_id, force=True)
+        turn.complete()
+        await daemon.forgotten(inside)
+        await daemon.prompt(working_directory=str(where))
         assert "in use by run" in await refused(daemon, "remove", run_id, force=True)
         assert where.exists()
         second = await daemon.start(
             one, working_directory=machine.directory("other"), session_id=None
         )
         assert "has not ended" in await refused(daemon, "merge", second)
+
+
+async def test_a_prompt_that_begins_during_the_look_at_a_worktree_keeps_it(
+    machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        run_id, where = await worked(daemon, one, repository, b_txt="new")
+        look = worktree_care.look_inside
+
+        async def slow_look(plan: Worktree) -> Inside:
+            await daemon.prompt(working_directory=str(where))
+            await daemon.turn()
+            return await look(plan)
+
+        monkeypatch.setattr(worktree_care, "look_inside", slow_look)
+        assert "in use by run" in await refused(daemon, "remove", run_id, force=True)
+        assert (where / "b.txt").exists()
+        assert await daemon.service.worktrees._stored() == {}
 
 
 async def test_who_is_told_the_end_of_a_run_can_merge_and_remove_its_worktree_at_once(

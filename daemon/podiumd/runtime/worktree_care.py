@@ -114,9 +114,9 @@ class WorktreeCare:
         """
         async with self._one:
             run_id, plan = await self._of_run(run_id)
-            await self._require_empty(plan)
             await self._hold(plan.directory, run_id)
             try:
+                await self._require_empty(plan)
                 lost = await self._lost(run_id, plan, force)
                 commit = await commit_of(GitCall(plan.repository), f"refs/heads/{plan.branch}")
                 kept = await self._remove(run_id, Intended(what="remove", plan=plan, commit=commit))
@@ -136,6 +136,12 @@ class WorktreeCare:
         """Remove it; returns whether its branch was kept. What fails after it has got another name
         is for the next start to end."""
         await self._store(run_id, intended)
+        try:  # once more: a prompt may have begun there since
+            await self._require_empty(intended.plan)
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                await self._forget(run_id)
+            raise
         with trio.CancelScope(shield=True, deadline=trio.current_time() + REMOVE_SECONDS):
             failpoint("remove.before-make")
             failed = await trio.to_thread.run_sync(_renamed, intended.plan.directory)
@@ -218,8 +224,9 @@ class WorktreeCare:
         await self._runs.when_free(take)
 
     async def _require_empty(self, plan: Worktree) -> None:
-        """Whoever works in it holds a session, though not the tree."""
-        for actor in self._runs.live:
+        """Raises ``Refused`` where a prompt works in it, which holds a session, though not the
+        tree."""
+        for actor in list(self._runs.live):
             where = Path(actor.state.start.working_directory)
             inside = where.is_relative_to(plan.directory)
             if inside and not await self._runs.let_end(actor.run_id):

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import trio
 
+from podiumd.tools.admission import admitted
 from podiumd.tools.at_work import AT_WORK, Reach
 from podiumd.tools.git_settings import runs_nothing
 from podiumd.tools.mount_gate import Gate, gated
@@ -201,9 +202,10 @@ async def run_beside(
     """
     if not may_write(arguments, variables):
         return await run(command, variables, stdin, None)
+    call = _Call(run, path, arguments, command, variables, stdin)
     if arguments[0] == "commit-tree" and "-S" in arguments:
         # It may wait for a passphrase: nobody waits for that.
-        return await _stored(run, path, arguments, command, variables, stdin)
+        return await _stored(call)
     places = await trio.to_thread.run_sync(places_of, path, arguments)
     # Any other writes by a lock that it took before it started the filter.
     apart = None if arguments[0] == "hash-object" else own
@@ -211,19 +213,24 @@ async def run_beside(
         if not reaches:
             return await run(command, variables, stdin, None)
     if arguments[0] != "hash-object" or runs_nothing(arguments):
-        return await _run_confined(run, places, reaches, command, variables, stdin)
-    return await _stored(run, path, arguments, command, variables, stdin)
+        return await _run_confined(call, places, reaches)
+    return await _stored(call)
 
 
-async def _stored(
-    run: Run,
-    path: str,
-    arguments: Sequence[str],
-    command: Sequence[str],
-    variables: Mapping[str, str],
-    stdin: bytes,
-) -> Result:
+class _Call(NamedTuple):
+    """A git, as ``run_beside`` is given it."""
+
+    run: Run
+    path: str
+    arguments: Sequence[str]
+    command: Sequence[str]
+    variables: Mapping[str, str]
+    stdin: bytes
+
+
+async def _stored(call: _Call) -> Result:
     """Have an object made in a directory of ours, and store it in the repository."""
+    run, path, arguments, command, variables, stdin = call
     kind = "commit" if arguments[0] == "commit-tree" else "blob"
     git = command[: len(command) - len(arguments)]
     common = (await trio.to_thread.run_sync(places_of, path, arguments)).common
@@ -249,20 +256,13 @@ def _quoted(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-async def _run_confined(
-    run: Run,
-    places: Places,
-    reaches: Sequence[Reach],
-    command: Sequence[str],
-    variables: Mapping[str, str],
-    stdin: bytes,
-) -> Result:
+async def _run_confined(call: _Call, places: Places, reaches: Sequence[Reach]) -> Result:
     if places.adds and places.tree is not None:
         await trio.to_thread.run_sync(make_place, places.tree)
-    box = confined(places, reaches, variables)
+    box = confined(places, reaches, call.variables)
     how = await trio.to_thread.run_sync(box.__enter__)
     try:
-        done = await run(command, variables, stdin, how)
+        done = await call.run(call.command, call.variables, call.stdin, how)
     finally:
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(box.__exit__, None, None, None)
@@ -316,7 +316,7 @@ async def through(gate: Gate, run: Callable[..., Awaitable[Result]]) -> Result:
     async def admit() -> None:
         nonlocal fault
         await begun.wait()
-        fault = await trio.to_thread.run_sync(gate.admit)
+        fault = await admitted(gate)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(admit)

@@ -47,8 +47,14 @@ class Gate:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._arguments = arguments
+        self._told = b""
         self._socket, self._its_socket = socket.socketpair()
-        self._info, self._its_info = os.pipe()
+        try:
+            self._info, self._its_info = os.pipe()
+        except OSError:
+            self._socket.close()
+            self._its_socket.close()
+            raise
         self.descriptors = (self._its_info, self._its_socket.fileno())
         info, waits = map(str, self.descriptors)
         self.words = ("--info-fd", info, "--file", waits, _WAITS_AT)
@@ -62,41 +68,75 @@ class Gate:
     def admit(self) -> str:
         """Look at what is mounted, once it is, and let the command begin. Blocks until then, or
         until bubblewrap has ended. Returns why it may not begin; else nothing."""
-        self._close_its()
+        self.part()
         try:
-            told = b"".join(iter(lambda: os.read(self._info, 4096), b""))
+            while self.hears():
+                pass
             waiting = select.poll()
             waiting.register(self._socket, select.POLLOUT)
-            ((_, seen),) = waiting.poll()
-            if seen & select.POLLHUP:
-                return ""  # it has ended, and says itself why
-            try:
-                pid = int(json.loads(told)["child-pid"])
-                theirs = Mounts(Path(f"/proc/{pid}/mountinfo").read_bytes())
-            except (OSError, ValueError) as error:
-                return UNSEEN.format(error)
-            ours = Mounts(Path("/proc/self/mountinfo").read_bytes())
-            wrong = strayed(self._arguments, ours, theirs, _MADE_BELOW)
-            if wrong is not None:
-                return STRAYED.format(wrong)
-            self._socket.recv(len(_UNREAD))
-            return ""
+            waiting.poll()
+            if self.has_ended():
+                return ""  # it says itself why
+            fault = self.fault()
+            if not fault:
+                self.open()
+            return fault
         finally:
             self.close()
 
-    def close(self) -> None:
-        """Give all up; what has not been let in ends. Again is harmless."""
-        self._close_its()
-        if self._info >= 0:
-            os.close(self._info)
-            self._info = -1
-        self._socket.close()
+    @property
+    def info(self) -> int:
+        """The descriptor by which bubblewrap tells of itself (see ``hears``)."""
+        return self._info
 
-    def _close_its(self) -> None:
+    @property
+    def waits(self) -> socket.socket:
+        """What can be written to once all is mounted, or bubblewrap has ended."""
+        return self._socket
+
+    def part(self) -> None:
+        """Leave to bubblewrap what it has inherited."""
         self._its_socket.close()
         if self._its_info >= 0:
             os.close(self._its_info)
             self._its_info = -1
+
+    def hears(self) -> bool:
+        """Read what bubblewrap tells of itself, and whether there may be more. Blocks while there
+        is nothing yet."""
+        told = os.read(self._info, 4096)
+        self._told += told
+        return bool(told)
+
+    def has_ended(self) -> bool:
+        """Whether it has ended."""
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLOUT)
+        return any(seen & select.POLLHUP for _, seen in waiting.poll(0))
+
+    def fault(self) -> str:
+        """Why it may not begin, by what is mounted; else nothing. Blocks for the kernel's tables,
+        and uses no descriptor of ours."""
+        try:
+            pid = int(json.loads(self._told)["child-pid"])
+            theirs = Mounts(Path(f"/proc/{pid}/mountinfo").read_bytes())
+        except (OSError, ValueError) as error:
+            return UNSEEN.format(error)
+        ours = Mounts(Path("/proc/self/mountinfo").read_bytes())
+        wrong = strayed(self._arguments, ours, theirs, _MADE_BELOW)
+        return "" if wrong is None else STRAYED.format(wrong)
+
+    def open(self) -> None:
+        """Let it begin."""
+        self._socket.recv(len(_UNREAD))
+
+    def close(self) -> None:
+        """Give all up; what has not been let in ends. Again is harmless."""
+        self.part()
+        if self._info >= 0:
+            os.close(self._info)
+            self._info = -1
+        self._socket.close()
 
 
 def gated(prefix: Sequence[str], gate: Gate) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Self
 import msgspec
 import trio
 
+from podiumd.tools.admission import admitted
 from podiumd.tools.at_work import BEGINNING
 from podiumd.tools.boundary import Tidied
 from podiumd.tools.commands import Ending, run_into
@@ -153,7 +154,7 @@ class _Start:
 
     async def follow(self, process: trio.Process) -> None:
         if self._gate is not None:
-            self.fault = await trio.to_thread.run_sync(self._gate.admit)
+            self.fault = await admitted(self._gate)
         await self._output.follow(process)
 
 
