@@ -325,6 +325,15 @@ async def test_what_was_found_to_be_honest_is_not_asked_again(
     asked.clear()
     assert await git.dirty(repo) == [] and asked == []
 
+    (repo / "deep/changed.txt").write_text("anew as well\n")
+    long_ago(repo / "deep/changed.txt")
+    commit(repo, "third")
+    async with honest_index.honest_index(GitCall(f"{repo}/deep")):
+        assert "update-index 1" in asked
+    asked.clear()
+    async with honest_index.honest_index(GitCall(f"{repo}")):  # what is elsewhere is known still
+        assert asked == ["ls-files 0"]
+
     (repo / "kept.txt").write_text("hidden\n")
     long_ago(repo / "kept.txt")
     forge(repo, "kept.txt")

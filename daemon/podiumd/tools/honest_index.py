@@ -76,10 +76,12 @@ class _Known:
 
 
 class _Place(NamedTuple):
-    """Where an index is looked at: the ``top`` of its tree, the file and what that is like.
-    ``file`` is empty where it is not the repository's own, or there is none."""
+    """Where an index is looked at: the ``top`` of its tree, ``below`` which directory of that, the
+    file and what that is like. ``file`` is empty where it is not the repository's own, or there is
+    none."""
 
     top: str
+    below: bytes
     file: str
     stamp: FileStamp
     settled: bool
@@ -88,10 +90,11 @@ class _Place(NamedTuple):
 class Listed(NamedTuple):
     """What an index has below a directory that a look of ours must not take for granted: the
     entries that are ``passed_over``, the files that have ``changed`` since the first look, and the
-    names of the first submodules. ``top`` is that of the tree; ``trees_hold``: what the index says
-    of trees is true."""
+    names of the first submodules. ``top`` is that of the tree, ``below`` the directory, from there
+    and with ``/`` at its end; ``trees_hold``: what the index says of trees is true."""
 
     top: str
+    below: bytes
     trees_hold: bool
     passed_over: list[_Entry]
     changed: list[_Entry]
@@ -152,7 +155,7 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
         if anew:
             await own.out("update-index", "-z", "--index-info", stdin=anew)
         differ = await _differ(own) if claimed else frozenset()
-        _remember(known, found.changed, [one for one in claimed if one.path not in differ])
+        _remember(known, found, [one for one in claimed if one.path not in differ])
         lies = hidden or not found.trees_hold or any(one.path in differ for one in claimed)
         yield own if lies else git
 
@@ -173,6 +176,7 @@ async def listed(git: GitCall) -> Listed:
     size = await object_bytes(git.top)
     found = Listed(
         place.top,
+        place.below,
         await trio.to_thread.run_sync(_trees_hold, place.file or await _index_of(git), size),
         [entry for entry in entries if entry.passed_over],
         [entry for entry in entries if _may_have_changed(entry, known)],
@@ -189,12 +193,14 @@ async def listed(git: GitCall) -> Listed:
 def _place(git: GitCall) -> _Place:
     repository = repository_at(git.top)
     if repository is None:
-        return _Place(git.top, "", None, settled=False)
+        return _Place(git.top, b"", "", None, settled=False)
+    inside = Path(git.top).absolute().relative_to(repository.top)
+    below = os.fsencode(f"{inside}/") if inside.parts else b""
     if not git.own_index:
-        return _Place(repository.top, "", None, settled=False)
+        return _Place(repository.top, below, "", None, settled=False)
     index = f"{repository.directory}/index"
     stamp = stamp_of(index)
-    return _Place(repository.top, index, stamp, is_settled([stamp]))
+    return _Place(repository.top, below, index, stamp, is_settled([stamp]))
 
 
 def _is_whole(place: _Place) -> bool:
@@ -254,11 +260,18 @@ async def _differ(git: GitCall) -> frozenset[bytes]:
     return frozenset(told.split(b"\0"))
 
 
-def _remember(known: _Known, changed: list[_Entry], honest: list[_Entry]) -> None:
+def _remember(known: _Known, found: Listed, honest: list[_Entry]) -> None:
+    """Those that are elsewhere in the tree than the look was stay known."""
     settled = time.time_ns() - _SETTLED_NS  # what changed just now may change within one tick
     new = {(one.said, one.debug) for one in honest if one.changed < settled}
-    now = {(one.said, one.debug) for one in changed}
-    known.honest = (known.honest | new) & frozenset(now)
+    now = {(one.said, one.debug) for one in found.changed}
+    known.honest = frozenset(
+        one for one in known.honest | new if one in now or not _is_below(one[0], found.below)
+    )
+
+
+def _is_below(said: bytes, directory: bytes) -> bool:
+    return said.partition(b"\t")[2].startswith(directory)
 
 
 async def _is_sparse(git: GitCall) -> bool:
