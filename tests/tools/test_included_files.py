@@ -117,6 +117,23 @@ def test_all_that_git_keeps_is_looked_through(repo: Path, monkeypatch: pytest.Mo
     assert waiting_within([f"{repo}/.git"]) is None
 
 
+@pytest.mark.parametrize(
+    "listed", ["../../others/a\n", "# no\n\n{}/a\n", '"{}/\\141"\n', '"{}\\x/../others/a"\n']
+)
+def test_objects_that_are_elsewhere_are_looked_through_too(repo: Path, listed: str) -> None:
+    others = repo / "others"
+    for name in ("a/info", "b", "linked", "../othersx"):
+        (others / name).mkdir(parents=True)
+    (others / "a/info/alternates").write_text(f"{others}/b\n{others}/a\n")
+    (others / "b/00").symlink_to(others / "linked")
+    (others / "linked/00").symlink_to(others)
+    (repo / ".git/objects/info/alternates").write_text(listed.format(others))
+    assert waiting_within([f"{repo}/.git"]) is None
+
+    os.mkfifo(others / "linked/11")
+    assert waiting_within([f"{repo}/.git"]) == f"{others}/b/00/11"
+
+
 def test_what_is_looked_at_is_bounded(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository = repository_at(f"{repo}")
     assert repository is not None

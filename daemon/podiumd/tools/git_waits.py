@@ -6,16 +6,25 @@ A pipe by such a name can be made by any command.
 from __future__ import annotations
 
 import os
+import re
 import stat
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from podiumd.tools.plain_file import read_plain
 from podiumd.tools.walk import walk
 
 READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
 MOST_DIRECTORIES: Final = 100_000
 """Directories that are looked into for what a git waits at that does not end."""
+MOST_PLACES: Final = 100
+"""Where the objects of one repository are, and those that it has of others, that are looked at."""
+_MOST_LISTED_BYTES: Final = 1024 * 1024
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_LETTERS: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
+                   b"v": b"\v"}  # fmt: skip
 WAITS: Final = "git would wait for ever at '{}', which is no file but a pipe or the like: remove it"
 
 _READ_NO_TREE: Final = frozenset(
@@ -70,17 +79,51 @@ def waiting_below(path: str) -> str | None:
 
 def waiting_within(repositories: Iterable[str]) -> str | None:
     """What a git waits at of what it keeps itself, in directories of repositories: objects above
-    all, where nobody else looks. Blocks; changes no rights."""
-    looked = 0
-    for repository in repositories:
-        for directory, _, names in walk(repository):
+    all, where nobody else looks, also those that are elsewhere. Blocks; changes no rights."""
+    own = list(repositories)
+    looked, left, seen = 0, deque(own), set[str]()
+    while left and len(seen) < MOST_PLACES:
+        place = left.popleft()
+        if os.path.realpath(place) in seen:
+            continue
+        seen.add(os.path.realpath(place))
+        for directory, _, names in walk(place):
             looked += 1
             if looked > MOST_DIRECTORIES:
                 return None
             for name in sorted(names):
-                if would_wait(f"{directory}/{name}"):
-                    return f"{directory}/{name}"
+                path = f"{directory}/{name}"
+                if would_wait(path):
+                    return path
+                if place not in own or "/objects" in path:
+                    left.extend(_objects_elsewhere(path))
     return None
+
+
+def _objects_elsewhere(path: str) -> list[str]:
+    """The directories of objects to which what stands among objects leads git: a link, or a list of
+    alternates."""
+    if path.endswith("/info/alternates"):
+        try:
+            listed = read_plain(path, _MOST_LISTED_BYTES, links=True)
+        except OSError:
+            return []
+        base = path.removesuffix("/info/alternates")
+        named = [_unquoted(line) for line in listed.split(b"\n") if line[:1] not in (b"", b"#")]
+        return [f"{Path(base, os.fsdecode(name))}" for name in named if b"\0" not in name]
+    return [path] if Path(path).is_dir() else []
+
+
+def _unquoted(line: bytes) -> bytes:
+    """A path as git lists it, which in quotes may have letters that stand for others."""
+    if not line.startswith(b'"'):
+        return line
+    return _ESCAPED.sub(_meant, line.removeprefix(b'"').removesuffix(b'"'))
+
+
+def _meant(escaped: re.Match[bytes]) -> bytes:
+    said = escaped[1]
+    return bytes([int(said, 8) & 0xFF]) if said.isdigit() else _LETTERS.get(said, said)
 
 
 def _has_git(directory: Path) -> bool:
