@@ -14,9 +14,12 @@ from podiumd.core.prompts import INTERRUPTED
 from podiumd.drivers.base import Settled
 from podiumd.runtime import recovery
 from podiumd.runtime.leases import Lease
+from podiumd.tools import git, honest_index
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.runtime.processes import marker_of
+from tests.tools.forged_index import forge
+from tests.tools.git_repository import commit, make_repository
 
 
 async def test_a_queued_prompt_is_still_behind_its_run_after_a_restart(
@@ -301,3 +304,25 @@ async def test_a_directory_that_cannot_be_looked_at_is_the_trouble_of_its_own_ru
             await daemon.answer(hurt, "retry")
             (await daemon.turn()).complete()
             assert (await daemon.ended(hurt))["exit"]["reason"] == "turn-complete"
+
+
+async def test_what_an_agent_hid_while_no_daemon_lived_is_told(
+    machine: Machine, one: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By times and sizes in the index, written by hand: a daemon believes those of before its first
+    look, and the daemon that looked first is gone."""
+    repository = make_repository(machine.project / "repository")
+    (repository / "a.txt").write_text("as committed\n")
+    commit(repository, "first")
+    async with running(machine) as daemon:
+        _, turn = await daemon.begun(one, working_directory=str(repository))
+    (repository / "a.txt").write_text("hidden\n")
+    os.utime(repository / "a.txt", (10**9, 10**9))
+    forge(repository, "a.txt")
+    monkeypatch.setattr(honest_index, "_TREES", honest_index._Trees())
+    monkeypatch.setattr(honest_index, "_LISTED", {})
+    monkeypatch.setattr(honest_index, "_SETTLED_NS", -(3600 * 10**9))  # all that is there is old
+
+    async with running(machine) as daemon:
+        assert await git.dirty(repository) == ["a.txt"]
+        turn.complete()

@@ -226,6 +226,39 @@ async def test_a_module_that_a_command_prepares_is_none(inside: Inside) -> None:
     assert done.tidied.removed == (f"{inside.project}/.git/modules/x/HEAD",)
 
 
+async def test_a_repository_that_a_command_makes_within_one_runs_nothing(inside: Inside) -> None:
+    """A person who looks into ``.git`` uses git there too."""
+    git, canary = inside.project / ".git", inside.home / "canary"
+    run_git(inside.project, "worktree", "add", "-q", "-b", "old", f"{inside.project}/old")
+    run_git(git, "init", "-q", f"{git}/mine")
+    evil = f"git -C $sub config core.fsmonitor 'touch {canary}'"
+    layout = "mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; cp ../../x/.git/config ."
+
+    done = await inside.run(
+        f"for sub in .git/x .git/refs/y .git/objects/z/z/z/z/z; do git init -q $sub; {evil}; done; "
+        f"git init -q .git/plain; git worktree add -q -b new new; echo >> .git/mine/.git/config; "
+        f"mkdir -p .git/laid/out && cd .git/laid/out && {layout}; cd ..; mkdir -p worktrees/w; "
+        "echo ../.. > worktrees/w/commondir; echo 'ref: refs/heads/main' > worktrees/w/HEAD"
+    )
+
+    names = (
+        "laid/out/HEAD",
+        "laid/worktrees/w/HEAD",
+        "objects/z/z/z/z/z/.git",
+        "refs/y/.git",
+        "x/.git",
+    )
+    assert sorted(done.tidied.removed) == [f"{git}/{name}" for name in names]
+    assert done.tidied.changed == (f"{git}/mine/.git",)
+    for name in ("x", "refs/y", "objects/z/z/z/z/z", "laid/out"):
+        subprocess.run(["git", "-C", f"{git}/{name}", "status"], capture_output=True, check=False)
+    assert not canary.exists()
+    for name in ("old", "new"):
+        assert run_git(inside.project / name, "log", "--format=%s") == "first"
+    assert (git / "plain/.git/HEAD").exists()
+    assert (await inside.run("true")).tidied == Tidied()
+
+
 HARMLESS = '[branch "main"]\n\tremote = .\n\tmerge = refs/heads/other\n'
 NAMED = (
     '[branch "main"]\n\tremote = ./evil.git\n',

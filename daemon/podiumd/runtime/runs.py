@@ -6,6 +6,7 @@ import shutil
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,9 +26,10 @@ from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.queueing import Queue
 from podiumd.runtime.unfinished_worktrees import clear_after, clear_earlier
 from podiumd.runtime.unfollowed import end_unfollowed
-from podiumd.runtime.world import tree_of
+from podiumd.runtime.world import TREE_SECONDS, tree_of
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
+from podiumd.tools.honest_index import looked_before
 
 LEAVE_SECONDS = 5.0
 
@@ -166,6 +168,7 @@ class Runs:
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
         for loaded in found:
             self._context.names.take_up(loaded.state)
+            await _say_looked(loaded.state)
             try:
                 await self._take_back(loaded.state)
             except OSError as error:
@@ -298,3 +301,11 @@ class Runs:
                     if effects is not None and effects.turn is not None:
                         nursery.start_soon(effects.turn.leave)
         self._desk.forget()
+
+
+async def _say_looked(state: RunState) -> None:
+    """A run that began under a daemon before has its tree looked at as from then on: what forged
+    times would hide since is told all the same."""
+    began = datetime.fromisoformat(state.started_at).timestamp()
+    with trio.move_on_after(TREE_SECONDS):
+        await looked_before(state.start.working_directory, int(began * 1e9))

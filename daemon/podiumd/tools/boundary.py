@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.owner_rights import held, is_gone, is_removed, make_writable, status_of
-from podiumd.tools.repository_links import odd_entries
+from podiumd.tools.repository_links import leads_home, odd_entries
 from podiumd.tools.sandbox_places import (
     MOST_MODULES,
     PLACED,
@@ -45,6 +45,7 @@ LEFT: Final = (
 """What people and the model are told; what was left stands in it."""
 
 _TOLD = 10
+_TREES: Final = "worktrees"
 
 SET_ASIDE: Final = "git-set-aside"
 """How the names begin that a ``.git`` gets which may not stay."""
@@ -86,14 +87,16 @@ def boundary_of(places: Places, nested: Repositories) -> Boundary:
     """The boundary of a tree that is as its ``places`` say. Blocks."""
     known = (*nested.gits, *nested.laid_out, *nested.waiting)
     began, odd = time.time_ns(), odd_entries(places.repositories)
+    kept = {*map(str, (*nested.gits, *nested.laid_out)), *places.modules}
+    inner = [one for one in sorted(odd.inner - kept) if Path(one).parent.name != _TREES]
     return Boundary(
         root=places.root,
         unwanted=places.unwanted,
         placed=places.placed,
         repositories=places.repositories,
         odd=tuple(odd.entries),
-        known=(*(f"{one}" for one in known), *places.modules),
-        unkept={path: _mark(Path(path)) for path in places.unkept},
+        known=(*(f"{one}" for one in known), *places.modules, *odd.inner),
+        unkept={path: _mark(Path(path)) for path in (*places.unkept, *inner)},
         shut=(*map(str, nested.shut), *odd.shut),
         whole=nested.whole and not _are_too_many(places.repositories),
         began=began,
@@ -127,8 +130,12 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
     common = [Path(path) for path in boundary.repositories]
     crowded = boundary.whole and _are_too_many(boundary.repositories)
     modules = [module for path in common for module in modules_of(path)]
-    heads = [path / "HEAD" for path in (*now.laid_out, *modules) if f"{path}" not in known]
-    gits = [path for path in now.gits if f"{path}" not in known and not _is_harmless(path, common)]
+    owners = {*common, *(path for path in modules if f"{path}" in known)}
+    inner = [Path(one) for one in sorted(odd.inner) if not _is_worktree(one, owners)]
+    laid_out = [*now.laid_out, *modules, *(path for path in inner if path.name != ".git")]
+    all_gits = [*now.gits, *(path for path in inner if path.name == ".git")]
+    heads = [path / "HEAD" for path in laid_out if f"{path}" not in known]
+    gits = [path for path in all_gits if f"{path}" not in known and not _is_harmless(path, common)]
     removed |= {f"{one}": _is_disarmed(one) for one in (*heads, *gits) if not is_gone(f"{one}")}
     changed = (path for path, mark in boundary.unkept.items() if _mark(Path(path)) != mark)
     left = [f"'{path}' could not be removed" for path, gone in removed.items() if not gone]
@@ -147,6 +154,12 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
 def _are_too_many(repositories: Iterable[str]) -> bool:
     """Whether one has more submodules than are looked for."""
     return any(len(modules_of(Path(path))) >= MOST_MODULES for path in repositories)
+
+
+def _is_worktree(path: str, repositories: Set[Path]) -> bool:
+    """Whether that is what one of these repositories keeps of a worktree of its own."""
+    tree = Path(path)
+    return tree.parent.name == _TREES and tree.parents[1] in repositories and leads_home(path)
 
 
 def _is_harmless(git: Path, repositories: list[Path]) -> bool:

@@ -213,6 +213,21 @@ def _may_have_changed(entry: _Entry, known: _Known) -> bool:
     return entry.changed >= known.since and entry.is_file and not entry.passed_over
 
 
+async def looked_before(path: str, at_ns: int) -> None:
+    """Say that a daemon before has looked at the tree around ``path``, at that time of a clock in
+    nanoseconds: what has changed since then is not taken for granted either."""
+    repository = await trio.to_thread.run_sync(
+        lambda: repository_at(os.path.realpath(path)), abandon_on_cancel=True
+    )
+    if repository is None:
+        return
+    known = _TREES.known(repository.top)
+    known.since = min(known.since, at_ns)
+    for key, (_, found) in list(_LISTED.items()):
+        if found.top == repository.top:
+            del _LISTED[key]
+
+
 async def require_own_tree(top: str) -> None:
     """Raises ``GitError`` where the settings have git look at the files of another place."""
     elsewhere = await tree_elsewhere(top)

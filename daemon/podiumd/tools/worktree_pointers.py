@@ -15,7 +15,7 @@ from typing import Final
 
 from podiumd.tools.new_repository import is_harmless_file
 from podiumd.tools.owner_rights import entries_of, held, is_removed
-from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
+from podiumd.tools.repository_links import leads_home
 
 _HOME: Final = b"../..\n"
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -35,20 +35,12 @@ def set_right(trees: Iterable[str]) -> dict[str, bool]:
     harmless ones. Blocks. Returns what was changed or removed, and whether that is so now."""
     done = dict[str, bool]()
     for tree in trees:
-        if not _leads_home(tree) and os.path.lexists(f"{tree}/HEAD"):
+        if not leads_home(tree) and os.path.lexists(f"{tree}/HEAD"):
             done[f"{tree}/commondir"] = _is_led_home(f"{tree}/commondir")
         own = f"{tree}/config.worktree"
         if os.path.lexists(own) and not is_harmless_file(Path(own)):
             done[own] = is_removed(own)
     return done
-
-
-def _leads_home(tree: str) -> bool:
-    try:
-        named = os.fsdecode(read_plain(f"{tree}/commondir", MOST_LINK_BYTES).rstrip(b"\n"))
-        return Path(os.path.realpath(Path(tree, named))) == Path(tree).parents[1]
-    except (OSError, ValueError):
-        return False
 
 
 def _is_led_home(path: str) -> bool:
