@@ -53,8 +53,8 @@ async def start(hanging: Hanging) -> None:
 
 
 async def git(hanging: Hanging) -> None:
-    async def run(*, pass_fds: object, task_status: Any) -> Any:
-        task_status.started()
+    async def run(**given: Any) -> Any:
+        given["task_status"].started()
         await trio.sleep_forever()
 
     await through(hanging.gate, run)
@@ -87,12 +87,16 @@ async def test_one_that_ends_needs_no_word_of_ours_and_one_that_says_nothing_may
         assert await admitted(hanging.gate) == "" and hanging.is_closed
     with Hanging() as silent:
         os.close(silent.kept.pop(0))
-        with socket.socket(fileno=os.dup(silent.kept[0])) as its:
-            its.setblocking(False)
-            with suppress(BlockingIOError):
-                while True:
-                    its.recv(65536)
+        empty(silent.kept[0])
         assert (await admitted(silent.gate)).startswith(UNSEEN[:20]) and silent.is_closed
+
+
+def empty(descriptor: int) -> None:
+    """Read all that waits in a socket."""
+    with socket.socket(fileno=os.dup(descriptor)) as its, suppress(BlockingIOError):
+        its.setblocking(False)
+        while True:
+            its.recv(65536)
 
 
 def test_where_there_is_no_room_for_descriptors_none_is_left_open(
