@@ -12,7 +12,7 @@ from podium import phase_words, text
 from podium.activity import NOTICE_CELLS, Activity, brief, result_lines
 from podium.beginnings import again_command, again_label, first_line, first_note
 from podium.diff_words import end_notes
-from podium.phase import say_command, waits_for_words
+from podium.phase import say_command, talk_command, waits_for_words
 from podium.question import SHOWN_LINES, answer_command, answer_words, heading, listed
 from podium.screen import Screen
 from podium.streamed import Words
@@ -125,8 +125,7 @@ class Narrator:
         """Show how to answer what is open, how long it has been going on and what it has cost."""
         for question in self._unhinted.values():
             self._note(f"  it waits; answer with: {answer_command(question)}", "yellow")
-            if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
-                text.tell(f"podium: It waits for you: {answer_command(question)}")
+            _tell_beside(f"It waits for you: {answer_command(question)}")
         self._unhinted.clear()
         if self._started is not None:
             elapsed = text.duration(max(0, int(time.time() - self._started)))
@@ -137,7 +136,9 @@ class Narrator:
     def waits(self, run: Json) -> None:
         """Say how to go on with a conversation, where nobody is asked for words here."""
         if waits_for_words(run) and not self._interactive:
-            self._note(f"  your turn: {say_command(run)}", "yellow")
+            self._note(f"  it waits for your words: {say_command(run)}", "yellow")
+            self._note(f"  or talk with it at a terminal: {talk_command(run)}", "yellow")
+            _tell_beside(f"It waits for your words: {say_command(run)}")
 
     def finish(self) -> None:
         """Leave a clean line."""
@@ -363,6 +364,12 @@ class Narrator:
         again = self._again or again_command(self._start, run)
         if again:
             self._screen.command(again_label(run), text.clean(again))
+
+
+def _tell_beside(words: str) -> None:
+    """Tell the person on standard error what else would stand in a pipe or a file alone."""
+    if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
+        text.tell(f"podium: {words}")
 
 
 def end_line(run: Json, style: text.Style) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium import text
 from podium.connection import Connection
 from podium.errors import ConnectionLost
 
@@ -95,3 +96,8 @@ def of_phase(question: Json) -> bool:
 def say_command(run: Json) -> str:
     """The command that says something in a conversation."""
     return f"podium prompt --session {run.get('session_id')} TEXT"
+
+
+def talk_command(run: Json) -> str:
+    """The command with which a conversation goes on at a terminal."""
+    return f"podium attach {text.short(run.get('run_id'))}"

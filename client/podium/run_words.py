@@ -10,7 +10,7 @@ from podium.beginnings import again_command, again_label
 from podium.diff_words import left_words, worktree_notes
 from podium.history import History
 from podium.narrate import ANSWERED_BY, PAUSES, closed_words
-from podium.phase import say_command, waits_for_words
+from podium.phase import say_command, talk_command, waits_for_words
 from podium.question import answer_words, choices_of
 from podium.views import home_relative, status_words
 from podium.visits import Step
@@ -104,7 +104,7 @@ def advice(run: Json, history: History) -> list[str]:
             "running": f"Follow it: podium attach {run_id}",
         }
         if waits_for_words(run):
-            doing["waiting"] = f"It is your turn: {say_command(run)}, or podium attach {run_id}"
+            doing["waiting"] = f"It is your turn: {say_command(run)}, or {talk_command(run)}"
         if run.get("stop") == "pause":
             lines.append(f"It {PAUSES}; not after all: podium resume {run_id}")
         return [*lines, doing[run["status"]]] if run.get("status") in doing else lines

@@ -325,7 +325,7 @@ def test_without_a_terminal_it_is_said_how_to_go_on_and_the_run_waits(daemon: Fa
     client = start(daemon, "run", "guided-design")
     assert client.stdout is not None
     told = ""
-    while "your turn" not in told:
+    while "or talk with it" not in told:
         told += client.stdout.readline()
     design.stands(run("waiting", SEVERAL))
     daemon.publish(message(5, "A rota.", by="phone"), opened(6, SEVERAL))
@@ -334,9 +334,10 @@ def test_without_a_terminal_it_is_said_how_to_go_on_and_the_run_waits(daemon: Fa
     daemon.publish(closed(7), ended(8))
     out, _ = finish(client)
 
-    assert f"your turn: podium prompt --session {SESSION_ID} TEXT\n" in told
+    assert f"it waits for your words: podium prompt --session {SESSION_ID} TEXT\n" in told
+    assert f"or talk with it at a terminal: podium attach {RUN_ID[:8]}\n" in told
     assert f"answer with: podium answer {QUESTION_ID} nurses[,kin]|TEXT\n" in told
-    assert (told + out).count("your turn") == 1
+    assert (told + out).count("it waits for your words") == 1
     assert client.returncode == 0
     assert daemon.params_of("runs.start")[0]["on_question"] == "wait"
 

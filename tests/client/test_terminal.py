@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.client import stories
-from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, Refused, environment
+from tests.client.fake_daemon import (
+    QUESTION_ID,
+    RUN_ID,
+    SESSION_ID,
+    FakeDaemon,
+    Refused,
+    environment,
+)
+from tests.client.phases import Design, intended
 from tests.client.stories import QUESTION, ended, entered, event, recipe_daemon, said, started
 from tests.client.terminal import Shell, Terminal
 
@@ -101,6 +109,18 @@ def test_words_that_go_into_a_file_leave_the_person_a_word_that_it_waits(
         terminal.end()
     told = (tmp_path / "log").read_text()
     assert f"it waits; answer with: podium answer {QUESTION_ID} TEXT\n" in told
+
+
+def test_a_conversation_that_goes_into_a_pipe_tells_the_person_that_it_waits(
+    daemon: FakeDaemon,
+) -> None:
+    Design(daemon, intended(3, "opening"), stories.turn_ended(4, "What is it?"))
+    with Shell(environment(daemon.path)) as terminal:
+        terminal.type(f"{sys.executable} -m podium run guided-design </dev/null | cat >/dev/null\n")
+        terminal.expect(f"podium: It waits for your words: podium prompt --session {SESSION_ID}")
+        daemon.publish(ended(5))
+        terminal.type("exit\n")
+        terminal.end()
 
 
 def test_a_question_that_someone_else_answers_is_taken_back(daemon: FakeDaemon) -> None:
