@@ -27,7 +27,8 @@ if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import CannotMeasure, Figure, Result, arguments, run
-from benchmarks.private_daemon import ALWAYS_AGAIN, PING_PONG, private_daemon
+from benchmarks.ping_pong import ping_pong
+from benchmarks.private_daemon import ALWAYS_AGAIN, private_daemon
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.rpc_client import connected
 from tests.load.thin_phone import ThinPhone
@@ -130,7 +131,7 @@ async def one_round() -> dict[str, Idle]:
     """One daemon's idle life."""
     found = {}
     async with private_daemon(ALWAYS_AGAIN) as daemon:
-        recipe = daemon.machine.recipe("ping-pong", PING_PONG.format(steps=TURNS))
+        recipe = daemon.machine.recipe("ping-pong", ping_pong(TURNS))
         where = daemon.machine.repository().path
         found[STATES[0]] = await look(daemon.pid)
         async with connected(daemon.machine.socket) as client:

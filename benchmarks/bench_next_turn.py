@@ -31,7 +31,8 @@ if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.measure import ROOT, CannotMeasure, Figure, Result, arguments, percentile, run
-from benchmarks.private_daemon import ALWAYS_AGAIN, PING_PONG, private_daemon
+from benchmarks.ping_pong import ping_pong
+from benchmarks.private_daemon import ALWAYS_AGAIN, private_daemon
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo
 
@@ -112,7 +113,7 @@ async def all_runs(rounds: int) -> list[dict[str, float]]:
     """Play all rounds in one daemon."""
     found = []
     async with private_daemon(ALWAYS_AGAIN) as daemon:
-        recipe = daemon.machine.recipe("ping-pong", PING_PONG.format(steps=TRANSITIONS + 1))
+        recipe = daemon.machine.recipe("ping-pong", ping_pong(TRANSITIONS + 1))
         where = daemon.machine.repository()
         for _ in range(rounds):
             found += await one_run(daemon, where, recipe)

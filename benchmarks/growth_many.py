@@ -27,6 +27,7 @@ from typing import NamedTuple
 from benchmarks.growth import Growth
 from benchmarks.growth_state import make_repository
 from benchmarks.measure import CACHE, ROOT, CannotMeasure, interleaved, percentile
+from benchmarks.ping_pong import ping_pong
 from tests.real_daemon import RealDaemon, real_daemon
 
 RUNS = 50
@@ -39,29 +40,11 @@ TIME_GOAL, PING_GOAL = 0.5, 0.33
 
 _TICK = os.sysconf("SC_CLK_TCK")
 
-RECIPE = f"""
+HEAD = """
 format = 1
 id = "many"
 label = "Many"
 description = "Two steps that hand over to each other, ten times"
-initial = "ping"
-
-[limits]
-max_step_visits = 100
-max_total_steps = {STEPS}
-
-[steps.ping]
-prompt = "Ping."
-
-[steps.ping.on]
-again = {{ to = "pong" }}
-
-[steps.pong]
-prompt = "Pong."
-
-[steps.pong.on]
-again = {{ to = "ping" }}
-enough = {{ exit = "enough", class = "completed" }}
 """
 
 SCRIPT = """
@@ -96,7 +79,7 @@ def _one_round(checkout: Path, runs: int = RUNS) -> Round:
     with tempfile.TemporaryDirectory(prefix="podium-many-", dir=CACHE) as directory:
         home = Path(directory, "home")
         (home / "recipes").mkdir(parents=True)
-        (home / "recipes" / "many.toml").write_text(RECIPE)
+        (home / "recipes" / "many.toml").write_text(HEAD + ping_pong(STEPS))
         (home / "script.toml").write_text(SCRIPT)
         places = [make_repository(Path(directory, f"project-{n}")) for n in range(runs)]
         config = f'agents.scripted.script = "{home / "script.toml"}"\nlimits.max_agents = 64\n'

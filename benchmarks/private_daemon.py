@@ -15,31 +15,8 @@ from tests.e2e.install_claude import InstallError, install
 from tests.e2e.machine import Machine
 from tests.fakes.model_server import ModelServer
 
-PING_PONG = """
-initial = "ping"
-
-[limits]
-max_step_visits = 1000
-max_total_steps = {steps}
-
-[steps.ping]
-prompt = "Ping."
-
-[steps.ping.on]
-again = {{ to = "pong" }}
-
-[steps.pong]
-prompt = "Pong."
-
-[steps.pong.on]
-again = {{ to = "ping" }}
-enough = {{ exit = "enough", class = "completed" }}
-"""
-"""Two steps that hand over to each other until the limit of steps ends the run: what the model is
-told to say is never the word that would end it."""
-
 ALWAYS_AGAIN = {"default": {"text": "Done.", "structured": {"outcome": "again"}}}
-"""What the model says: the same to every prompt."""
+"""What the model says to every prompt of ``ping_pong``."""
 
 
 def agent_program() -> Path:

@@ -32,6 +32,10 @@ def test_words_are_compared_without_case_and_punctuation() -> None:
         ("phrases", "stopped", None, "stopped"),
         ("phrases", "denied", "Denied.", "denied"),
         ("phrases", "cheer", "Hooray!", "cheer"),
+        ("words", "retry", ["Go on!"], "'go on' stands in both retry and go_on"),
+        ("words", "stop", ["..."], "words.stop: '...' has no word"),
+        ("choices", "maybe", "perhaps", "choices: missing or unknown: maybe"),
+        ("choices", "continue", None, "choices: missing or unknown: continue"),
     ],
 )
 def test_what_a_file_lacks_or_has_wrong_is_named(

@@ -7,8 +7,10 @@ import tracemalloc
 from typing import Any
 
 import msgspec
+import pytest
 import trio
 
+from podiumd import wording
 from podiumd.rpc.adapter import Adapter, Method
 
 
@@ -120,3 +122,60 @@ async def test_a_member_that_stands_twice_is_told_as_such() -> None:
             "message": "Invalid request: a member stands in it twice, once as it may not be.",
         },
     }
+
+
+LONG_NAME = "token-" * 2500
+WRONG = [
+    {"jsonrpc": "2.0", "id": 1, "method": LONG_NAME},
+    {"jsonrpc": "2.0", "id": 1, "method": "large", "params": {LONG_NAME: 1}},
+]
+
+
+@pytest.fixture
+def redacted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many characters were searched for secrets each time."""
+    lengths: list[int] = []
+    redact = wording.redact
+
+    def counted(text: str) -> str:
+        lengths.append(len(text))
+        return redact(text)
+
+    monkeypatch.setattr(wording, "redact", counted)
+    return lengths
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_long_names_that_are_none_are_searched_for_secrets_at_their_beginning_alone(
+    wrong: dict[str, Any], redacted: list[int]
+) -> None:
+    """And not before their turn: where a line is refused whole, no words are looked for."""
+    line = json.dumps([wrong] * 3).encode()
+    work = ADAPTER.read(line)
+    assert redacted == []
+    answer = await work.run(World())
+    assert len(json.loads(answer or b"")) == len(redacted) == 3
+    assert max(redacted) <= 512
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_each_request_that_is_refused_at_length_lets_others_have_a_turn(
+    wrong: dict[str, Any],
+) -> None:
+    line = json.dumps(wrong).encode()
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        await trio.lowlevel.checkpoint()
+        for _ in range(20):
+            assert await ADAPTER.read(line).run(World()) is not None
+        told = turns
+        nursery.cancel_scope.cancel()
+    assert told >= 19

@@ -72,6 +72,11 @@ PLACEHOLDERS: Final[dict[str, frozenset[str]]] = {
 }
 """What Podium says, and what is filled in. A question's own text and labels stay as written."""
 
+CHOICES: Final = frozenset(
+    {"allow", "deny", "always", "yes", "no", "more", "stop", "retry", "continue"}
+)
+"""The answers of Podium's own questions, which a file names in its language."""
+
 _TOKEN = re.compile(r"[^\W_]+|#")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
@@ -152,9 +157,11 @@ def read_language(data: Mapping[str, Any]) -> Language:
             if found.get(name) != PLACEHOLDERS.get(name)
         )
         raise ValueError(f"phrases: missing, unknown or with other braces: {', '.join(wrong)}")
+    if file.choices.keys() != CHOICES:
+        wrong = sorted(file.choices.keys() ^ CHOICES)
+        raise ValueError(f"choices: missing or unknown: {', '.join(wrong)}")
     words = file.words
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    phrases = {tokens(phrase): kind for kind in kinds for phrase in getattr(words, kind)}
+    phrases = _phrases(words)
     numbers = _counted(words.numbers)
     digits = {str(number): number for number in range(1, 13)}
     return Language(
@@ -171,6 +178,20 @@ def read_language(data: Mapping[str, Any]) -> Language:
         says=file.phrases,
         choices=file.choices,
     )
+
+
+def _phrases(words: _Words) -> dict[Tokens, Kind]:
+    """What each phrase is, by its tokens. Raises ``ValueError``: one is nothing, or two things."""
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    found: dict[Tokens, Kind] = {}
+    for kind in kinds:
+        for phrase in getattr(words, kind):
+            heard = tokens(phrase)
+            if not heard:
+                raise ValueError(f"words.{kind}: '{phrase}' has no word that is heard")
+            if found.setdefault(heard, kind) != kind:
+                raise ValueError(f"words: '{phrase}' stands in both {found[heard]} and {kind}")
+    return found
 
 
 def primary(tag: str) -> str:

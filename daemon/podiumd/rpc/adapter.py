@@ -204,14 +204,16 @@ class Adapter(Generic[Context]):
             return _no_request(line)
         entry = self._entries.get(envelope.method)
         if entry is None:
-            hint = nearest(envelope.method, self._entries)
-            words = f"Method not found: {quoted(envelope.method)}; {hint}."
-            return _refused(envelope.id, METHOD_NOT_FOUND, words)
+            return _refused_at_length(envelope.id, lambda: self._no_method(envelope.method))
         try:
             params = entry.decode(envelope.params)
         except _UNDECODABLE:
             return _unfit(entry.method, envelope)
         return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
+
+    def _no_method(self, name: str) -> Any:
+        hint = nearest(name, self._entries)
+        return Error(METHOD_NOT_FOUND, f"Method not found: {quoted(name)}; {hint}.", NODATA)
 
 
 def _no_request(line: bytes | bytearray | msgspec.Raw) -> Call:
@@ -245,10 +247,12 @@ def _unfit(method: Method[Any], envelope: _Envelope) -> Call:
         return _refused(
             envelope.id, INVALID_REQUEST, "Invalid request: 'params' must be an object."
         )
-    parameter, words = fault_of(method.params, given)
-    return _refused(
-        envelope.id, INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter}
-    )
+
+    def unfit() -> Any:
+        parameter, words = fault_of(method.params, given)
+        return Error(INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter})
+
+    return _refused_at_length(envelope.id, unfit)
 
 
 def notification(method: str, params: Any) -> bytes:
@@ -326,6 +330,17 @@ def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = Non
         return error
 
     return Call("", [], id, refuse, "instant")
+
+
+def _refused_at_length(id: Any, error: Callable[[], Any]) -> Call:
+    """Answer with words that take a while to find, a millisecond where somebody wants it so: they
+    are looked for when it is this request's turn, once others have had theirs."""
+
+    async def refuse(context: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return error()
+
+    return Call("", [], id, refuse, "ordered")
 
 
 def _envelope_fault(item: Any) -> str | None:

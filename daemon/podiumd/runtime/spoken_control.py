@@ -16,7 +16,7 @@ from podiumd.core.spoken import Asked, Heard, Pending, hear, question_words
 from podiumd.logs import log
 from podiumd.runtime.api import Service
 from podiumd.runtime.errors import NotFound, PodiumError
-from podiumd.speech.spoken_languages import spoken_language
+from podiumd.speech.spoken_languages import languages_read, spoken_language
 
 LONGEST_COMMAND: Final = 200
 """Characters of an utterance that may be a command: a dictated page is none."""
@@ -92,6 +92,7 @@ class SpokenControl:
 
         ``last_spoken`` is what its device was told last.
         """
+        await languages_read()
         heard = self._hear(said)
         if heard.command is None:
             return None

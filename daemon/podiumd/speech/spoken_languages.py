@@ -6,6 +6,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
+import trio
+
 from podiumd.core.spoken_language import Language, primary, read_language
 
 
@@ -14,12 +16,29 @@ def spoken_language(tag: str) -> Language | None:
     return spoken_languages().get(primary(tag))
 
 
+async def languages_read() -> None:
+    """Have the files read, once, in a thread: while they are parsed nothing else would go on."""
+    if not spoken_languages.cache_info().currsize:
+        await trio.to_thread.run_sync(spoken_languages)
+
+
 @cache
 def spoken_languages() -> dict[str, Language]:
-    """All that ship with Podium, by ISO 639-1 code."""
+    """All that ship with Podium, by ISO 639-1 code.
+
+    Raises:
+        ValueError: a file is wrong; the message names it and says what.
+    """
     files = resources.files("podiumd") / "_data" / "spoken"
     return {
-        file.name.removesuffix(".toml"): read_language(tomllib.loads(file.read_text("utf-8")))
+        file.name.removesuffix(".toml"): _read(file.name, file.read_text("utf-8"))
         for file in files.iterdir()
         if file.name.endswith(".toml")
     }
+
+
+def _read(name: str, contents: str) -> Language:
+    try:
+        return read_language(tomllib.loads(contents))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
