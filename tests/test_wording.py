@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from podiumd.wording import convert
+from podiumd.wording import convert, expected, sentence
 
 Word = Annotated[str, Meta(min_length=1)]
 Few = Annotated[tuple[str, ...], Meta(max_length=2)]
@@ -75,3 +75,24 @@ def test_a_table_whose_values_fit_is_only_a_table() -> None:
 
 def test_what_fits_is_given_back_typed() -> None:
     assert convert(["a"], tuple[str, ...]) == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "there is no recipe 'nope'; none is like it",
+            "There is no recipe 'nope'; none is like it.",
+        ),
+        ("Invalid params: parameter 'name': too long.", "Parameter 'name': too long."),
+        ("'wait': expected a number, got null.", "'wait': expected a number, got null."),
+        ("podium.toml is not there!", "podium.toml is not there!"),
+        ("There is none. Run: podium up", "There is none. Run: podium up"),
+    ],
+)
+def test_what_a_person_is_told_is_a_sentence(said: str, told: str) -> None:
+    assert sentence(said) == told
+
+
+def test_a_table_of_anything_is_called_a_table() -> None:
+    assert expected(list[dict[str, Any]]) == "a list, each a table"

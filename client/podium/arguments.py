@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from podium import text
 from podium.commands_table import Argument, Command
-from podium.errors import USAGE, Failure
+from podium.errors import INVALID_PARAMETER, KIND_OF, USAGE, Failure, Refusal, listing_of
 
 HELP = ("-h", "--help")
 
@@ -34,6 +34,28 @@ def parse(command: Command, words: list[str]) -> dict[str, Any]:
 def name_of(command: Command) -> str:
     """The command as a person types it."""
     return " ".join(("podium", *command.path))
+
+
+def refused(command: Command, refusal: Refusal) -> Failure:
+    """The daemon's refusal in the words of the command: its own argument in place of the
+    parameter that this has become. Any other refusal is returned as it is."""
+    name = str(refusal.data.get("parameter"))
+    argument = next((one for one in command.arguments if name in (one.dest, one.means)), None)
+    _, found, said = refusal.message.partition(f"arameter '{name}': ")
+    if refusal.code != INVALID_PARAMETER or argument is None or not found:
+        return refusal
+    label = argument.names[-1] if argument.is_option else argument.metavar
+    if not said.startswith("expected "):
+        return Failure(f"{label}: {said}", USAGE)
+    wanted, wrong, given = said.removeprefix("expected ").rstrip(".").partition(", got ")
+    taken = wanted.removesuffix(" or null") + (f", not {given}" if wrong else "")
+    fix = _found_by(argument) or f"see '{name_of(command)} --help'"
+    return Failure(f"{label} takes {taken}: {fix}.", USAGE)
+
+
+def _found_by(argument: Argument) -> str:
+    """Where a value of an argument is found; empty where nothing lists them."""
+    return argument.otherwise or listing_of(KIND_OF.get(argument.values, ""))
 
 
 class _Words:
@@ -70,7 +92,8 @@ class _Words:
         if refused := [*self._placed, *self._unknown]:
             self._refuse(refused)
         if missing:
-            self._complain(f"needs {' and '.join(missing)}")
+            fix = _found_by(missing[0])
+            self._complain(f"needs {' and '.join(map(_wanted, missing))}", fix)
         return self._values
 
     def _is_option(self, word: str) -> bool:
@@ -112,9 +135,9 @@ class _Words:
             self._values[option.dest] = value
         return True
 
-    def _place(self) -> list[str]:
-        """Give the words without a name to the arguments that go by their place; returns what is
-        missing."""
+    def _place(self) -> list[Argument]:
+        """Give the words without a name to the arguments that go by their place; returns those
+        that are missing."""
         missing = []
         for argument in self._command.arguments:
             if argument.is_option:
@@ -123,10 +146,12 @@ class _Words:
                 self._values[argument.dest], self._placed = self._placed, []
             elif self._placed:
                 value = self._placed.pop(0)
+                if not value and not argument.may_be_empty:
+                    self._complain(f"takes no empty {argument.metavar}", _found_by(argument))
                 self._check(argument, value, "")
                 self._values[argument.dest] = value
             elif not argument.optional:
-                missing.append(_wanted(argument))
+                missing.append(argument)
         return missing
 
     def _check(self, argument: Argument, value: str, name: str) -> None:
@@ -138,7 +163,7 @@ class _Words:
             self._complain(words, argument.otherwise)
 
     def _refuse(self, words: list[str]) -> NoReturn:
-        refused = text.fold(" ".join(words), 2 * _SHOWN)
+        refused = text.fold(" ".join(word or "''" for word in words), 2 * _SHOWN)
         known = [one.names[-1] for one in self._command.arguments if one.is_option]
         option = words[0].partition("=")[0]
         hint = ""

@@ -114,7 +114,7 @@ class Session:
 
     def come_back(self) -> str:
         """The command that goes on with this session; empty if there is none yet."""
-        return f"podium chat --session {text.fold(self.id)}" if self.id else ""
+        return f"podium chat --session {text.short(self.id)}" if self.id else ""
 
     def history(self, connection: Connection) -> str:
         """The last messages, and who has the session now."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from podium import __version__, arguments, text
 from podium.commands import COMMANDS, Command
-from podium.errors import OK, USAGE, Failure
+from podium.errors import OK, USAGE, Failure, Refusal
 
 COMPLETE = "__complete"
 """What completion scripts call; no command for people."""
@@ -47,7 +47,10 @@ def run(words: list[str]) -> int:
         raise Failure(f"'{here}' needs one of: {below}: see '{here} --help'.", USAGE)
     module, _, function = command.handler.partition(":")
     handler: Any = getattr(importlib.import_module(f"podium.{module}"), function)
-    code: int = handler(**given)
+    try:
+        code: int = handler(**given)
+    except Refusal as refusal:
+        raise arguments.refused(command, refusal) from refusal
     return code
 
 

@@ -70,7 +70,10 @@ def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
     """
     kind, data = event.get("type"), event.get("data") or {}
     told = dict(data)
-    if kind == "run.ended":
+    if kind == "run.started":
+        given = told.pop("agent_override", None)
+        told["agent"] = given or told.get("agent")
+    elif kind == "run.ended":
         told = _end(data, history)
     elif kind == "edge.taken":
         told = _took(step, history) | told

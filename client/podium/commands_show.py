@@ -109,7 +109,7 @@ def _header(row: Json, page: Json, named: str) -> str:
 def _facts(row: Json) -> list[tuple[str, str]]:
     holder, recipe = row.get("holder") or {}, row.get("active_recipe") or {}
     held = f"{holder_words(holder)}, {text.ago(holder.get('since'))}" if holder else ""
-    running = f"{recipe_words(recipe)} ('podium attach {recipe.get('run_id')}')"
+    running = f"{recipe_words(recipe)} ('podium attach {text.short(recipe.get('run_id'))}')"
     forget = f"'podium sessions --forget {row['session_id']}' takes it off the list"
     return [
         ("session", str(row["session_id"])),

@@ -225,6 +225,10 @@ def parse_params(pairs: list[str]) -> Json:
         name, equals, value = pair.partition("=")
         if not (name and equals):
             raise Failure(f"'-p {pair}' is no parameter: write -p NAME=VALUE.", USAGE)
+        plain = name.translate({ord(one): "x" for one in "_.-"})
+        if not (plain.isascii() and plain.isalnum()):
+            words = "its name is letters, digits, '-', '_' and '.'"
+            raise Failure(f"'-p {pair}' is no parameter: {words}.", USAGE)
         if name in params:
             raise Failure(f"Parameter '{name}' is given twice: give it once.", USAGE)
         params[name] = value
@@ -242,7 +246,7 @@ def _detached(started: Json, json: bool) -> None:
     if waits_for_words(started):
         text.tell(f"podium: It waits for your words: {say_command(started)}")
     if text.is_terminal(sys.stderr):
-        text.tell(f"Follow it with 'podium attach {run_id}'.")
+        text.tell(f"Follow it with 'podium attach {text.short(run_id)}'.")
 
 
 def _again(request: Json, on_question: str | None) -> str:

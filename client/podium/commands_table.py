@@ -11,7 +11,8 @@ class Argument(NamedTuple):
     ``handler`` parameter is ``dest``; ``values`` says where completions come from: ``runs``,
     ``sessions``, ``gone`` (sessions), ``questions``, ``answers``, ``recipes``, ``steps``,
     ``agents``, ``commands``, ``devices``, ``directories`` or ``files``. ``otherwise`` says what
-    to do where what was given is none of the ``choices``.
+    to do where what was given is none of the ``choices``, or empty. ``means`` is what the daemon
+    calls it, where that is not ``dest``.
     """
 
     names: tuple[str, ...]
@@ -26,6 +27,7 @@ class Argument(NamedTuple):
     values: str = ""
     otherwise: str = ""
     may_be_empty: bool = False
+    means: str = ""
 
     @property
     def is_option(self) -> bool:
@@ -58,13 +60,26 @@ def positional(metavar: str, dest: str, help: str, **more: Any) -> Argument:
 
 JSON = option("--json", "print JSON for programs")
 CONFIG = option("--config", "the configuration file to use", "FILE", values="files")
-CWD = option("--cwd", "the working directory (default: this one)", "DIR", values="directories")
-RECIPE_CWD = option("--cwd", "the project (default: this directory)", "DIR", values="directories")
+CWD = option(
+    "--cwd",
+    "the working directory (default: this one)",
+    "DIR",
+    values="directories",
+    means="working_directory",
+)
+RECIPE_CWD = option(
+    "--cwd",
+    "the project (default: this directory)",
+    "DIR",
+    values="directories",
+    means="working_directory",
+)
 SESSION = option(
     "--session",
     "go on in this session: its id, or its beginning (default: a new one)",
     "ID",
     values="sessions",
+    means="session_id",
 )
 AGENT = option(
     "--agent", "the agent that does the work: claude, native or scripted", "AGENT", values="agents"
@@ -82,4 +97,6 @@ RUN_OR_LATEST = positional(
     values="runs",
     optional=True,
 )
-TEXT = positional("TEXT", "words", "the message; '-' reads standard input")
+TEXT = positional(
+    "TEXT", "words", "the message; '-' reads standard input", may_be_empty=True, means="text"
+)

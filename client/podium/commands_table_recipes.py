@@ -31,7 +31,11 @@ RECIPES = (
         "The recipe as text, or with --json as data.",
         "podium recipe show implement-and-review",
         "commands_recipes:show",
-        (positional("NAME", "name", "a recipe's id", values="recipes"), RECIPE_CWD, JSON),
+        (
+            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
+            RECIPE_CWD,
+            JSON,
+        ),
     ),
     Command(
         ("recipe", "check"),
@@ -45,6 +49,7 @@ RECIPES = (
                 "FILE|NAME",
                 "file",
                 "a recipe's file, or its id; '-' reads standard input",
+                means="id",
                 values="files",
             ),
             RECIPE_CWD,
@@ -59,7 +64,7 @@ RECIPES = (
         "podium recipe graph implement-and-review --output recipe.svg",
         "commands_recipe_tools:graph",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes"),
+            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
             option(
                 "--format",
                 "the language (default: mermaid, for a picture dot)",
@@ -82,7 +87,7 @@ RECIPES = (
         "podium recipe sim implement-and-review --outcomes complete,no-issues,committed",
         "commands_recipe_tools:sim",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes"),
+            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
             option("--outcomes", "the outcomes, joined by commas", "A,B,C", may_be_empty=True),
             option("--paths", "every simple path to each exit"),
             option("--step", "play this step alone", "STEP"),
@@ -99,7 +104,7 @@ RECIPES = (
         "podium recipe outcome implement-and-review code-review reply.txt",
         "commands_recipes:outcome",
         (
-            positional("NAME", "name", "a recipe's id", values="recipes"),
+            positional("NAME", "name", "a recipe's id", values="recipes", means="id"),
             positional("STEP", "step", "one of its steps", values="steps"),
             positional(
                 "FILE",

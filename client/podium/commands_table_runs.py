@@ -63,8 +63,9 @@ RUNS = (
     Command(
         ("runs",),
         "list the active runs",
-        "The active runs; with --all the latest of all, with --before those that began before "
-        "one. 'show' and 'log' look into one, 'export' makes a page of it.",
+        "The active runs, and how many prompts are at work beside them; with --all the latest runs "
+        "of all, with --before those that began before one. 'show' and 'log' look into one, "
+        "'export' makes a page of it.",
         "podium runs --all",
         "views:runs",
         (
@@ -154,7 +155,15 @@ RUNS = (
         "commands_runs:answer",
         (
             positional("QUESTION", "question_id", "its id or beginning", values="questions"),
-            positional("VALUE", "value", "the answer", optional=True, values="answers"),
+            positional(
+                "VALUE",
+                "value",
+                "the answer",
+                optional=True,
+                values="answers",
+                means="answer",
+                otherwise="without one the question and its choices are shown",
+            ),
             option("--note", "a word that goes with the answer", "TEXT"),
             JSON,
         ),

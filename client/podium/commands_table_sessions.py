@@ -46,7 +46,13 @@ SESSIONS = (
         "podium show 8c1f2d3e -n 50 --follow",
         "commands_show:show",
         (
-            positional("SESSION", "session", "a session's id, or its beginning", values="sessions"),
+            positional(
+                "SESSION",
+                "session",
+                "a session's id, or its beginning",
+                values="sessions",
+                means="session_id",
+            ),
             Argument(("-n",), "how many messages (default: 20)", "count", "N"),
             option("--follow", "go on with what is added", dest="follow_on"),
             JSON,

@@ -37,6 +37,16 @@ LISTED_BY = {
 NAMED_BY = {"run_id": "run", "session_id": "session", "question_id": "question"}
 """What is named by a parameter that takes an id."""
 
+KIND_OF = {
+    "runs": "run",
+    "questions": "question",
+    "recipes": "recipe",
+    "sessions": "session",
+    "gone": "session",
+    "devices": "device",
+}
+"""What an argument names, by where its completions come from."""
+
 PROTOCOL_PREFIXES = ("Invalid params: ", "Invalid request: ", "Parse error: ")
 """What the daemon's words for programs begin with; people can do without."""
 
@@ -171,8 +181,14 @@ class Refusal(Failure):
 
 
 def _lists(kind: str) -> str:
+    said = listing_of(kind)
+    return f"{said}." if said else ""
+
+
+def listing_of(kind: str) -> str:
+    """Name the command that lists what there is of a kind; empty where none does."""
     command = LISTED_BY.get(kind)
-    return f"'{command}' lists what there is." if command else ""
+    return f"'{command}' lists what there is" if command else ""
 
 
 def stopped(words: str) -> str:

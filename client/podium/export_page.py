@@ -16,7 +16,7 @@ from podium.export_tone import LEGEND, end_tone, tone
 from podium.export_visit import section
 from podium.history import RESTART, History
 from podium.markup import SIGNS, esc, number, tag
-from podium.run_words import advice, spent
+from podium.run_words import advice, ended_as, spent
 from podium.visits import Step
 
 Json = dict[str, Any]
@@ -73,8 +73,7 @@ def _head(run: Json, history: History, label: str, until: float) -> str:
     parts = [tag("h1", esc(label), dir="auto")]
     parts.append(tag("p", esc(said), class_="ended", dir="auto"))
     if end:
-        kinds = dict.fromkeys(str(end.get(name)) for name in ("class", "category"))
-        reason = f"{end.get('reason')} · {', '.join(kinds)}"
+        reason = f"{end.get('reason')} · {ended_as(end)}"
         parts.append(tag("p", esc(reason), class_="soft"))
     if end.get("detail"):
         parts.append(tag("pre", esc(end["detail"]), dir="auto"))

@@ -94,13 +94,13 @@ class RunFeed(feed.Feed):
 
     def __init__(self, connection: Connection, run_id: str, after_seq: int = 0) -> None:
         self.run_id = run_id
-        self.again = f"'podium attach {run_id}'"
+        self.again = f"'podium attach {text.short(run_id)}'"
         super().__init__(connection, after_seq)
 
     @property
     def later(self) -> str:
         """A recipe that was at work is paused then: following alone would wait for ever."""
-        resume = f"'podium resume {self.run_id}'"
+        resume = f"'podium resume {text.short(self.run_id)}'"
         return f"{resume} lets a recipe go on that was at work, and {self.again} follows it"
 
     def _subscribe(self) -> list[Json]:
@@ -181,10 +181,11 @@ def _ended_run(events: RunFeed, event: Json) -> Json:
 
 def guarded(run_id: str, following: Callable[[], int]) -> int:
     """Run a following command; Ctrl-C or a closed pipe ends the following, never the run."""
+    name = text.short(run_id)
     return feed.guarded(
         following,
-        f", the run goes on: 'podium attach {run_id}' follows it again, "
-        f"'podium cancel {run_id}' stops it.",
+        f", the run goes on: 'podium attach {name}' follows it again, "
+        f"'podium cancel {name}' stops it.",
     )
 
 

@@ -32,7 +32,7 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
         ("name", str(run.get("name") or "")),
         ("recipe", str(run.get("recipe") or "")),
         ("status", f"{status_words(run)}{parked}"),
-        ("ended as", _ended_as(end)),
+        ("end", ended_as(end)),
         ("step", steps + (f" of {most}" if most else "") if step else ""),
         ("session", str(run.get("session_id") or "")),
         ("directory", home_relative(run.get("working_directory"))),
@@ -49,13 +49,20 @@ def facts(run: Json, history: History, now: float) -> list[tuple[str, str]]:
     ]
 
 
-def _ended_as(end: Json) -> str:
-    """The class of an end, with its category where that is another word. Of a run that somebody
-    cancelled nothing was completed, which is how its category is called."""
-    kind, category = str(end.get("class") or ""), str(end.get("category") or "")
-    if kind == "cancelled":
-        return kind
-    return kind if kind == category or not kind else f"{kind} (category {category})"
+ENDED_AS = {
+    "needs-user": "it needs a person",
+    "blocked": "it could not go on",
+    "guardrail": "a limit stopped it",
+    "checks-failed": "its checks failed",
+    "error": "it failed",
+}
+"""How a run ended, by its exit's class, where that is no word of everyday."""
+
+
+def ended_as(end: Json) -> str:
+    """How a run ended, in plain words; empty for one that goes on."""
+    kind = str(end.get("class") or "")
+    return ENDED_AS.get(kind, kind)
 
 
 def spent(seconds: float) -> str:

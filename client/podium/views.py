@@ -1,7 +1,7 @@
 """What is asked most: the daemon's status, the runs, the open questions, the locks.
 
-One round trip each (two for the questions: conversations that wait for words stand beside them),
-and no import that the answer does not need.
+One round trip each (two for the questions, where conversations that wait for words stand beside
+them, and for the runs, where prompts at work do), and no import that the answer does not need.
 """
 
 from __future__ import annotations
@@ -125,6 +125,12 @@ def runs(
         if listed and len(answer) == wanted:
             last = text.short(answer[-1].get("run_id"))
             text.tell(f"Those before: 'podium runs --before {last}'.")
+    if not (json or listed) and (prompts := call("daemon.status").get("prompts_active")):
+        are = "prompt is" if prompts == 1 else "prompts are"
+        said = (
+            f"{prompts} {are} at work: 'podium locks' lists them, 'podium attach ID' follows one."
+        )
+        text.say("\n".join(text.wrapped(said, text.columns(), hang=4)))
     return 0
 
 

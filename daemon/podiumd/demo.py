@@ -33,7 +33,8 @@ in; with `--agent native` it does not. This shows what will happen, and
 
 The demo's repository stays for you to look at:
 
-    git -C {repository} log --stat
+    cd {repository}
+    git log --stat
 """
 
 
@@ -49,9 +50,8 @@ def main() -> int:
     if status != 0:
         return status
     try:
-        status = _podium(
-            environment, "run", RECIPE, "--agent", "scripted", "--cwd", str(repository)
-        )
+        print(f"\n$ cd {repository}", end="")
+        status = _podium(environment, "run", RECIPE, "--agent", "scripted", where=repository)
     finally:
         _podium(environment, "down")
         shutil.rmtree(scratch / "podium", ignore_errors=True)
@@ -73,7 +73,10 @@ def _environment(scratch: Path) -> dict[str, str]:
     home.mkdir()
     podium.mkdir(mode=0o700)
     # A phone has nothing to see here, and the port may be a real daemon's.
-    (podium / "config.toml").write_text("[gateway]\nenabled = false\n")
+    # Podium's own agent is scripted too: none is missed that the demo has no use for.
+    (podium / "config.toml").write_text(
+        '[gateway]\nenabled = false\n\n[agents.native]\nprovider = "scripted"\n'
+    )
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     return {**kept, "HOME": str(home), "PODIUM_HOME": str(podium)}
 
@@ -89,10 +92,10 @@ def _make_repository(path: Path, environment: dict[str, str]) -> Path:
     return path
 
 
-def _podium(environment: dict[str, str], *arguments: str) -> int:
+def _podium(environment: dict[str, str], *arguments: str, where: Path | None = None) -> int:
     print(f"\n$ podium {' '.join(arguments)}", flush=True)
     command = [sys.executable, "-m", "podium", *arguments]
-    return subprocess.run(command, env=environment, check=False).returncode
+    return subprocess.run(command, env=environment, cwd=where, check=False).returncode
 
 
 def _git(where: Path, environment: dict[str, str], *arguments: str) -> None:

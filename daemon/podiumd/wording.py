@@ -62,6 +62,16 @@ def quoted(text: str) -> str:
     return f"'{escaped}{rest}'"
 
 
+def sentence(words: str) -> str:
+    """Make a sentence of a refusal: what is meant for programs before it left out, begun with a
+    capital where a word begins it, and ended; a command at its end is left to be copied."""
+    said = words.strip().removeprefix("Invalid params: ")
+    if said.partition(" ")[0].isalpha():  # a name, a path or a number is left as it is written
+        said = said[:1].upper() + said[1:]
+    ended = said.endswith((".", "!", "?")) or said.rpartition(". ")[2].startswith("Run: ")
+    return said if ended else f"{said}."
+
+
 def convert(value: object, kind: Any) -> Any:
     """Check ``value`` strictly against the type ``kind``.
 
@@ -150,6 +160,12 @@ def _describe_list(info: Any) -> str:
     return f"a list{most}, each {_describe(info.item_type)}"
 
 
+def _describe_table(info: Any) -> str:
+    if isinstance(info.value_type, inspect.AnyType):
+        return "a table"
+    return f"a table, each value {_describe(info.value_type)}"
+
+
 def _describe_union(info: Any) -> str:
     return " or ".join(_describe(kind) for kind in info.types)
 
@@ -163,7 +179,7 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     inspect.LiteralType: _describe_choice,
     inspect.ListType: _describe_list,
     inspect.VarTupleType: _describe_list,
-    inspect.DictType: lambda info: f"a table, each value {_describe(info.value_type)}",
+    inspect.DictType: _describe_table,
     inspect.StructType: lambda _: "a table",
     inspect.UnionType: _describe_union,
     inspect.AnyType: lambda _: "any value",

@@ -13,7 +13,7 @@ from tests.client.terminal import Terminal
 
 Json = dict[str, Any]
 
-COME_BACK = f"Come back with: podium chat --session {SESSION_ID}"
+COME_BACK = f"Come back with: podium chat --session {SESSION_ID[:8]}"
 
 CONFIGURATION = {
     "values": [

@@ -316,6 +316,6 @@ def test_hostile_words_are_shown_and_never_obeyed_wherever_they_stand() -> None:
 
 
 def test_other_commands_do_not_load_the_page(daemon: FakeDaemon) -> None:
-    daemon.answers |= {"runs.get": ended_run(), "runs.list": []}
+    daemon.answers |= {"runs.get": ended_run(), "runs.list": [], "daemon.status": {}}
     for command in (["runs"], ["runs", "show", RUN_ID], ["runs", "log", RUN_ID]):
         assert not {name for name in loaded(daemon, *command) if "export" in name}

@@ -312,3 +312,68 @@ def test_an_agent_that_there_is_not_is_a_slip_of_the_person(
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "The nearest is 'claude'; there are: claude, native." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "method", "parameter", "said", "told"),
+    [
+        (
+            ["pair", "--name", "A"],
+            "gateway.pair",
+            "name",
+            "a device 'A' is paired already: take another name.",
+            "--name: a device 'A' is paired already: take another name.",
+        ),
+        (
+            ["pair", "--name", " A "],
+            "gateway.pair",
+            "name",
+            "expected 1 to 64 printable characters without blanks around them.",
+            (
+                "--name takes 1 to 64 printable characters without blanks around them: "
+                "see 'podium pair --help'."
+            ),
+        ),
+        (
+            ["run", "x/y"],
+            "runs.start",
+            "recipe",
+            "expected a name of letters, digits, '-', '_' and '.', got 'x/y'.",
+            (
+                "RECIPE takes a name of letters, digits, '-', '_' and '.', not 'x/y': "
+                "'podium recipe list' lists what there is."
+            ),
+        ),
+        (
+            ["run", "a", "--model", "a b"],
+            "runs.start",
+            "model",
+            "expected the agent's own word for a model, no spaces or null, got 'a b'.",
+            (
+                "--model takes the agent's own word for a model, no spaces, not 'a b': "
+                "see 'podium run --help'."
+            ),
+        ),
+        (
+            ["recipe", "show", "a b"],
+            "recipes.get",
+            "id",
+            "expected a name of letters, digits, '-', '_' and '.', got 'a b'.",
+            (
+                "NAME takes a name of letters, digits, '-', '_' and '.', not 'a b': "
+                "'podium recipe list' lists what there is."
+            ),
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_by_the_commands_own_name_for_it(
+    daemon: FakeDaemon, words: list[str], method: str, parameter: str, said: str, told: str
+) -> None:
+    message = f"Invalid params: parameter '{parameter}': {said}"
+
+    def refuse(params: Any) -> Any:
+        raise Refused(-32602, message, {"parameter": parameter})
+
+    daemon.answers[method] = refuse
+    done = podium(daemon, *words)
+    assert (done.stderr, done.returncode) == (f"podium: {told}\n", 2)

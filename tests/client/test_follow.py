@@ -20,8 +20,8 @@ from tests.client.fake_daemon import (
 from tests.client.terminal import Terminal
 
 RESUME = (
-    f"'podium resume {RUN_ID}' lets a recipe go on that was at work, and "
-    f"'podium attach {RUN_ID}' follows it"
+    f"'podium resume {RUN_ID[:8]}' lets a recipe go on that was at work, and "
+    f"'podium attach {RUN_ID[:8]}' follows it"
 )
 
 

@@ -400,4 +400,4 @@ def test_a_reader_that_leaves_ends_only_the_following(daemon: FakeDaemon) -> Non
 
     assert code == 130
     assert err.count("\n") == 1
-    assert f"podium attach {RUN_ID}" in err
+    assert f"podium attach {RUN_ID[:8]}" in err

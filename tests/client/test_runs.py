@@ -83,7 +83,7 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
     shown = podium(busy, "runs", "show", RUN_ID).stdout
     lines = [" ".join(line.split()) for line in shown.splitlines()]
 
-    assert "ended as checks-failed (category error)" in lines
+    assert "end its checks failed" in lines
     assert "VISIT STEP OUTCOME SOURCE REPLIES WORK WAITED COST CHECKS" in lines
     assert "1 implement checks-failed check 2 4:00 1:15 $0.44 1 of 1 failed" in lines
     assert "2 review no-issues structured 1 1:28 - $0.16 -" in lines
@@ -96,22 +96,20 @@ def test_a_run_shows_what_each_visit_took_and_who_answered(busy: FakeDaemon) -> 
     ("kind", "said"),
     [
         ("completed", "completed"),
-        ("needs-user", "needs-user (category completed)"),
-        ("guardrail", "guardrail"),
+        ("needs-user", "it needs a person"),
+        ("blocked", "it could not go on"),
+        ("guardrail", "a limit stopped it"),
+        ("error", "it failed"),
         ("cancelled", "cancelled"),
     ],
 )
-def test_a_run_that_ended_says_its_class_and_a_category_of_another_name(
-    busy: FakeDaemon, kind: str, said: str
-) -> None:
+def test_a_run_that_ended_says_how_in_plain_words(busy: FakeDaemon, kind: str, said: str) -> None:
     journey = journeys.short()
     busy.answers["runs.get"] = journey.run(kind)
     busy.events = journey.events
 
     shown = podium(busy, "runs", "show", RUN_ID).stdout
-    (line,) = [line for line in shown.splitlines() if line.startswith("ended as")]
-
-    assert line.removeprefix("ended as").strip() == said
+    assert f"\nend {said}\n" in "\n".join(" ".join(one.split()) for one in shown.splitlines())
 
 
 def test_a_visit_that_made_no_progress_is_pointed_out(busy: FakeDaemon) -> None:
@@ -153,6 +151,15 @@ def test_a_run_as_json_is_the_daemons_own_and_its_visits(busy: FakeDaemon) -> No
         *("fix", 1),
         *("complete", "text"),
     )
+
+
+def test_the_log_names_the_agent_that_was_asked_for_and_no_other(busy: FakeDaemon) -> None:
+    busy.events = [stories.started(agent="claude", agent_override="scripted")]
+
+    told = podium(busy, "runs", "log", RUN_ID).stdout
+
+    assert " agent=scripted " in told
+    assert "claude" not in told and "override" not in told
 
 
 def test_the_log_is_one_line_an_event_over_all_pages(busy: FakeDaemon) -> None:

@@ -127,7 +127,7 @@ def test_the_header_says_who_holds_it_what_runs_and_that_it_is_gone(session: Fak
     header = podium(session, "show", SESSION_ID).stdout
 
     assert f"held by    run {RUN_ID[:8]}, {text.ago(HELD_BY_RUN['since'])}\n" in header
-    assert f"recipe     fix-it: review 4/12 ('podium attach {RUN_ID}')\n" in header
+    assert f"recipe     fix-it: review 4/12 ('podium attach {RUN_ID[:8]}')\n" in header
     assert (
         "gone       its transcript was deleted; "
         f"'podium sessions --forget {SESSION_ID}' takes it off the list\n"

@@ -177,8 +177,8 @@ def test_ctrl_c_ends_the_following_and_names_what_to_do(daemon: FakeDaemon) -> N
         terminal.expect("the run goes on")
 
         assert terminal.end() == 130
-    assert f"podium attach {RUN_ID}" in terminal.screen
-    assert f"podium cancel {RUN_ID}" in terminal.screen
+    assert f"podium attach {RUN_ID[:8]}" in terminal.screen
+    assert f"podium cancel {RUN_ID[:8]}" in terminal.screen
     assert "Traceback" not in terminal.screen
     assert daemon.params_of("runs.cancel") == []
 

@@ -131,7 +131,7 @@ async def test_an_impossible_name_pairs_nothing_and_says_what_is_expected(
 async def test_a_name_that_is_taken_is_refused(devices: Devices, name: str) -> None:
     await devices.pair("Zoë")
 
-    with pytest.raises(InvalidParameter, match="is paired already; take another name"):
+    with pytest.raises(InvalidParameter, match="is paired already: take another name"):
         await devices.pair(name)
 
 

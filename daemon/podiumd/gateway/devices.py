@@ -251,8 +251,8 @@ class Devices:
         if _folded(kept) in {_folded(one) for one in self._devices}:
             raise InvalidParameter(
                 "name",
-                f"Invalid params: parameter 'name': a device '{kept}' is paired already; take "
-                f"another name, or take that one away with 'podium devices revoke'.",
+                f"Invalid params: parameter 'name': a device '{kept}' is paired already: take "
+                "another name, or take its key back with 'podium devices revoke'.",
             )
         return kept
 

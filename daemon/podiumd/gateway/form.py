@@ -54,7 +54,7 @@ async def read_form(request: Request, *, file_bytes: int, field_bytes: int = FIE
     _, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
     if not boundary:
-        raise Problem(400, detail="The Content-Type of a form names its boundary.")
+        raise Problem(400, detail="The Content-Type of a form has to name its boundary.")
     reader = _Reader(boundary, file_bytes, field_bytes)
     async for chunk in request.chunks(file_bytes + field_bytes + AROUND_BYTES):
         reader.feed(chunk)

@@ -104,7 +104,9 @@ def parse_head(raw: bytes) -> Head:
     if b"host" not in names:
         raise BadHead(400, "The request has no Host header.")
     if b"transfer-encoding" in names and b"content-length" in names:
-        raise BadHead(400, "A request has either Content-Length or Transfer-Encoding.")
+        raise BadHead(
+            400, "The request has Content-Length and Transfer-Encoding: only one may be there."
+        )
     if names.count(b"origin") > 1:
         raise BadHead(400, "The request has more than one Origin header.")
     return Head(event, protocol)
@@ -118,7 +120,7 @@ def check_upgrade(head: Head) -> str:
     if "upgrade" not in _tokens(headers.get("connection", "")):
         raise BadHead(400, "A WebSocket is opened with Connection: Upgrade.")
     if "transfer-encoding" in headers or headers.get("content-length", "0").strip("0"):
-        raise BadHead(400, "The request that opens a WebSocket has no body.")
+        raise BadHead(400, "The request that opens a WebSocket may have no body.")
     if headers.get("sec-websocket-version") != "13":
         hint = (("Sec-WebSocket-Version", "13"),)
         raise BadHead(426, "This port speaks version 13 of the WebSocket protocol.", hint)
@@ -128,7 +130,7 @@ def check_upgrade(head: Head) -> str:
     except (binascii.Error, ValueError):
         nonce = b""
     if len(nonce) != 16:
-        raise BadHead(400, "Sec-WebSocket-Key is 16 bytes in base64.")
+        raise BadHead(400, "Sec-WebSocket-Key has to be 16 bytes in base64.")
     return key
 
 

@@ -17,6 +17,7 @@ from podiumd.gateway.limits import KIB, GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.pace import Pace
 from podiumd.logs import log
+from podiumd.wording import sentence
 
 _NO_BODY: Final = {204, 304}
 _AHEAD_BYTES: Final = 4 * KIB
@@ -32,7 +33,10 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Problem(Exception):
-    """An answer that is an error, as RFC 9457 words it: ``application/problem+json``."""
+    """An answer that is an error, as RFC 9457 words it: ``application/problem+json``.
+
+    ``detail`` is what a person is told; whatever comes as it becomes a sentence.
+    """
 
     def __init__(
         self,
@@ -45,7 +49,7 @@ class Problem(Exception):
         super().__init__(title or detail or str(status))
         self.status = status
         self.title = title or HTTPStatus(status).phrase
-        self.detail = detail
+        self.detail = sentence(detail or self.title)
         self.headers = headers
         self.more = more
 
@@ -53,8 +57,7 @@ class Problem(Exception):
         """This problem as a response."""
         fields: dict[str, object] = {"type": "about:blank", "title": self.title}
         fields["status"] = self.status
-        if self.detail:
-            fields["detail"] = self.detail
+        fields["detail"] = self.detail
         body = msgspec.json.encode(fields | self.more)
         return Response(self.status, body, "application/problem+json", self.headers)
 
@@ -359,7 +362,9 @@ async def _send(stream: OutboxStream, head: Head, response: Response, keep: bool
         start = _start(response, keep)
     except (h11.LocalProtocolError, ValueError) as error:  # a bad header, an unknown status
         log("Response is malformed", "error", exception=error)
-        response = Problem(500).response()
+        response = Problem(
+            500, detail="The daemon failed on this request; its log has more."
+        ).response()
         start = _start(response, keep)
     data = protocol.send(start) or b""
     if response.body and head.method != "HEAD" and response.status not in _NO_BODY:

@@ -195,7 +195,10 @@ class Link:
                     host=host[:200],
                     advice="to reach the gateway by this name, add it to [gateway] allowed_hosts",
                 )
-                raise Problem(421, detail="This gateway does not serve this Host.")
+                words = (
+                    "This gateway does not serve this Host: gateway.allowed_hosts has no such name."
+                )
+                raise Problem(421, detail=words)
         origin = head.headers.get("origin")
         if origin is None:
             return

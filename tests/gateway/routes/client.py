@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,10 @@ class Answer:
         assert self.headers["content-type"] == "application/problem+json"
         found: dict[str, Any] = json.loads(self.body)
         assert found["status"] == status and found["title"] and found["type"] == "about:blank"
+        assert re.match(r"[A-Z'/\[](.* .*[.!?]|.*Run: .+|un: .+)\Z", found["detail"]), (
+            "no sentence for a person"
+        )
+        assert "Invalid params" not in found["detail"]
         return found
 
 

@@ -46,7 +46,8 @@ def made_out(
         try:
             values[field.name] = convert(value, field.type)
         except ValueError as error:
-            words = f"'{where}{name}': {error}."
+            told = str(error).replace(" or null, got ", ", got ")  # a field may be left out as well
+            words = f"'{where}{name}': {told}."
             raise InvalidParameter(f"{where}{name}", words) from None
     return struct(**values)
 
@@ -57,5 +58,5 @@ def _object(raw: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise Problem(400, detail="The body is not valid JSON in UTF-8.") from None
     if not isinstance(message, dict):
-        raise Problem(400, detail="The body is a JSON object.")
+        raise Problem(400, detail="The body has to be a JSON object.")
     return message

@@ -260,6 +260,6 @@ def _token(request: Request, device: str) -> str | None:
     if key is None:
         return None
     if _KEY.fullmatch(key) is None:
-        words = "'Idempotency-Key' is 1 to 200 visible ASCII characters."
+        words = "'Idempotency-Key' has to be 1 to 200 visible ASCII characters."
         raise Problem(400, detail=words)
     return hashlib.sha256(f"{device}\0{key}".encode()).hexdigest()

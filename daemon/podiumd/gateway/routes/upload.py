@@ -21,6 +21,7 @@ from podiumd.projects.errors import (
 )
 from podiumd.projects.resources import Resources
 from podiumd.runtime.errors import InvalidParameter
+from podiumd.wording import sentence
 
 BODY_BYTES: Final = 140 * 1024 * 1024
 """A file of 100 MB in base64, and what is around it."""
@@ -89,4 +90,4 @@ def _decoded(body: bytes) -> Upload:
 
 def _failed(status: int, words: str, cause: Exception) -> Problem:
     headers = cause.headers if isinstance(cause, Problem) else ()
-    return Problem(status, detail=words, headers=headers, success=False, error=words)
+    return Problem(status, detail=words, headers=headers, success=False, error=sentence(words))
