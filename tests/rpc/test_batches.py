@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from podiumd import wording
+from podiumd.redaction import redact
 from podiumd.rpc.adapter import Adapter, Method
 
 
@@ -135,7 +136,6 @@ WRONG = [
 def redacted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many characters were searched for secrets each time."""
     lengths: list[int] = []
-    redact = wording.redact
 
     def counted(text: str) -> str:
         lengths.append(len(text))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.core import spoken_language as spoken_language_module
 from podiumd.speech import spoken_languages as module
 from podiumd.speech.spoken_languages import languages_read, spoken_language, spoken_languages
 
@@ -34,7 +35,7 @@ async def test_the_files_are_read_once_and_not_by_the_thread_of_all_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     readers = []
-    read = module.read_language
+    read = spoken_language_module.read_language
 
     def noted(data: Any) -> Any:
         readers.append(threading.current_thread())
