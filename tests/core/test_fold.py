@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 
 from podiumd.core import facts as f
-from podiumd.core import fold
 from podiumd.core import loop_facts as lf
 from podiumd.core.fold import evolve
 from tests.core.builders import Play, a_recipe
 from tests.core.looped import Looped
 
 AT = "2026-01-02T03:04:05.678Z"
-
-
-def test_every_fact_but_the_first_changes_a_state() -> None:
-    assert set(fold._CHANGES) == set(get_args(f.AnyFact)) - {f.RunStarted}
 
 
 def test_a_run_begins_with_its_start() -> None:

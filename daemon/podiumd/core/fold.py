@@ -1,10 +1,13 @@
-"""The fold: a run's state after one more fact. Nothing else changes a state."""
+"""Fold facts into a run's state. Nothing else changes a state. Pure.
+
+Each function takes the state before its fact and returns the one after it; ``_after`` has a case
+for every kind of fact. A kind without one, a field that the state does not have and a value of
+another type are found by ``make types``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from msgspec.structs import replace
+from typing import Final, assert_never
 
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
@@ -15,10 +18,14 @@ from podiumd.core.phase_context import initial
 from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
 from podiumd.core.state import Claim, PendingSteer, Question, RunState
+from podiumd.core.structs import replace
+
+NOTICES: Final = (f.CommandIntended, f.LimitHit, f.ProgressStalled, f.AsideNoted)
+"""Facts that change nothing in a state, but for the ``next`` that they may carry."""
 
 
 def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
-    """The state after one more fact.
+    """Return the state after one more fact.
 
     Args:
         state: what the facts before amount to; ``None`` before ``run.started``.
@@ -28,10 +35,67 @@ def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
     if state is None:
         assert isinstance(fact, f.RunStarted), "a run's first fact is run.started"
         return _started(fact, at)
-    changes = _CHANGES[type(fact)](state, fact, at)
-    if fact.next is not None:
-        changes["next"] = fact.next
-    return replace(state, **changes)
+    after = _after(state, fact, at)
+    return after if fact.next is None else replace(after, next=fact.next)
+
+
+def _after(state: RunState, fact: f.AnyFact, at: str) -> RunState:
+    """Apply a fact, but for its ``next``. What comes most often is looked for first."""
+    match fact:
+        case lf.LoopFact():
+            return _loop(state, fact)
+        case f.TurnIntended():
+            return _turn_intended(state, fact)
+        case f.TurnStarted():
+            return _turn_started(state, fact)
+        case f.TurnEnded():
+            return _turn_ended(state, fact)
+        case f.OutcomeParsed():
+            return _outcome_parsed(state, fact)
+        case f.EdgeTaken():
+            return _edge_taken(state, fact)
+        case f.StepEntered():
+            return _step_entered(state, fact)
+        case f.QuestionOpened():
+            return _question_opened(state, fact, at)
+        case f.QuestionClosed():
+            return _question_closed(state, fact)
+        case f.EffectEnded():
+            return _effect_ended(state, fact)
+        case f.ToolUsed():
+            return phase_fold.tool_used(state, fact)
+        case f.MessageReceived():
+            return phase_fold.message_received(state, fact)
+        case f.SteerIntended():
+            return _steer_intended(state, fact)
+        case f.HookEnded():
+            return phase_fold.hook_ended(state, fact)
+        case f.CheckEnded():
+            return replace(state, next=None, seconds=state.seconds + fact.seconds)
+        case f.CommandEnded():
+            seconds = state.seconds + fact.seconds
+            return replace(state, next=None, seconds=seconds, tree=fact.tree)
+        case tf.ClaimMade():
+            return _claim_made(state, fact)
+        case tf.TreeSeen():
+            return _tree_seen(state, fact)
+        case f.OutcomeInvalid():
+            return replace(state, attempts=fact.attempt, claim=None, left=())
+        case f.StopIntended():
+            return replace(state, stop=fact)
+        case f.RunPaused():  # replaces the wait for the agent's limit: resuming tries at once
+            return replace(state, paused=True, parked_until=None, stop=None)
+        case f.RunResumed():
+            return _run_resumed(state)
+        case f.RunParked():
+            return replace(state, parked_until=fact.until, parks=state.parks + 1)
+        case f.RunEnded():
+            return _run_ended(state, fact, at)
+        case f.RunStarted():
+            raise AssertionError("a run starts once")
+    if isinstance(fact, NOTICES):
+        return state
+    assert_never(fact)
 
 
 def _started(fact: f.RunStarted, at: str) -> RunState:
@@ -47,99 +111,85 @@ def _started(fact: f.RunStarted, at: str) -> RunState:
     )
 
 
-def _step_entered(state: RunState, fact: f.StepEntered, _at: str) -> dict[str, Any]:
-    return {
-        "begun": True,
-        "next": None,
-        "step": fact.step,
-        "visits": {**state.visits, fact.step: fact.visit},
-        "step_count": fact.step_count,
-        "session_id": fact.session_id,
-        "sessions": (
-            state.sessions
-            if fact.session_id in state.sessions
-            else state.sessions.plus(fact.session_id, None)
-        ),
-        "fork_from": fact.fork_from,
-        "attempts": 0,
-        "breaks": 0,
-        "sends": 0,
-        "left": (),
-        "asked": tuple(q.question_id for q in state.open_questions),
-    }
+def _step_entered(state: RunState, fact: f.StepEntered) -> RunState:
+    sessions = state.sessions
+    if fact.session_id not in sessions:
+        sessions = sessions.plus(fact.session_id, None)
+    return replace(
+        state,
+        begun=True,
+        next=None,
+        step=fact.step,
+        visits={**state.visits, fact.step: fact.visit},
+        step_count=fact.step_count,
+        session_id=fact.session_id,
+        sessions=sessions,
+        fork_from=fact.fork_from,
+        attempts=0,
+        breaks=0,
+        sends=0,
+        left=(),
+        asked=tuple(q.question_id for q in state.open_questions),
+    )
 
 
-def _turn_intended(state: RunState, fact: f.TurnIntended, _at: str) -> dict[str, Any]:
-    return {
-        **phase_fold.turn_intended(state, fact),
-        "begun": True,
-        "next": None,
-        "sends": state.sends + 1,
-        "turns": state.turns + 1,
-        "accepted_foreign": False,
-        "steers": tuple(s for s in state.steers if s.uuid not in fact.carried),
-        "asked": tuple(q.question_id for q in state.asking if q.closed is None or q.undelivered),
-    }
+def _turn_intended(state: RunState, fact: f.TurnIntended) -> RunState:
+    return replace(
+        phase_fold.turn_intended(state, fact),
+        begun=True,
+        next=None,
+        sends=state.sends + 1,
+        turns=state.turns + 1,
+        accepted_foreign=False,
+        steers=tuple(s for s in state.steers if s.uuid not in fact.carried),
+        asked=tuple(q.question_id for q in state.asking if q.closed is None or q.undelivered),
+    )
 
 
-def _turn_started(state: RunState, fact: f.TurnStarted, _at: str) -> dict[str, Any]:
+def _turn_started(state: RunState, fact: f.TurnStarted) -> RunState:
     assert state.turn is not None
     # What was asked in an attempt before this one is no part of its time.
     asking = fact.mono if state.turn.asking_since is not None else None
-    return {"turn": replace(state.turn, started=fact, asked_seconds=0.0, asking_since=asking)}
+    turn = replace(state.turn, started=fact, asked_seconds=0.0, asking_since=asking)
+    return replace(state, turn=turn)
 
 
-def _turn_ended(state: RunState, fact: f.TurnEnded, _at: str) -> dict[str, Any]:
-    return {
-        **phase_fold.turn_ended(state, fact),
-        "turn": None,
-        "last_turn": fact,
-        "tree": fact.tree,
-        "seconds": state.seconds + fact.seconds,
-        "cost_usd": state.cost_usd + fact.cost_usd,
-        "parks": state.parks if fact.report.kind == "usage_limit" else 0,
-        "breaks": state.breaks + (fact.report.kind in CUT_OFF and not state.stopping),
-        "steers": tuple(replace(s, turn_id=None, queued=False) for s in state.steers),
-    }
+def _turn_ended(state: RunState, fact: f.TurnEnded) -> RunState:
+    cut_off = fact.report.kind in CUT_OFF and not state.stopping
+    return replace(
+        phase_fold.turn_ended(state, fact),
+        turn=None,
+        last_turn=fact,
+        tree=fact.tree,
+        seconds=state.seconds + fact.seconds,
+        cost_usd=state.cost_usd + fact.cost_usd,
+        parks=state.parks if fact.report.kind == "usage_limit" else 0,
+        breaks=state.breaks + cut_off,
+        steers=tuple(replace(s, turn_id=None, queued=False) for s in state.steers),
+    )
 
 
-def _outcome_parsed(_state: RunState, fact: f.OutcomeParsed, _at: str) -> dict[str, Any]:
+def _outcome_parsed(state: RunState, fact: f.OutcomeParsed) -> RunState:
     claim = Claim(
         outcome=fact.outcome, source=fact.source, description=fact.description, detail=fact.detail
     )
-    return {"claim": claim, "attempts": fact.attempt}
+    return replace(state, claim=claim, attempts=fact.attempt)
 
 
-def _outcome_invalid(_state: RunState, fact: f.OutcomeInvalid, _at: str) -> dict[str, Any]:
-    return {"attempts": fact.attempt, "claim": None, "left": ()}
-
-
-def _claim_made(_state: RunState, fact: tf.ClaimMade, _at: str) -> dict[str, Any]:
+def _claim_made(state: RunState, fact: tf.ClaimMade) -> RunState:
     claim = Claim(
         outcome=fact.outcome, source=fact.source, description=fact.description, detail=fact.detail
     )
-    return {"claim": claim}
+    return replace(state, claim=claim)
 
 
-def _tree_seen(state: RunState, fact: tf.TreeSeen, _at: str) -> dict[str, Any]:
+def _tree_seen(state: RunState, fact: tf.TreeSeen) -> RunState:
     if fact.why == "start":
-        return {"base": fact.look, "found": state.found or fact.look}
-    return {"next": None} if fact.why == "claim" else {"parted": fact.look}
+        return replace(state, base=fact.look, found=state.found or fact.look)
+    return replace(state, next=None) if fact.why == "claim" else replace(state, parted=fact.look)
 
 
-def _check_ended(state: RunState, fact: f.CheckEnded, _at: str) -> dict[str, Any]:
-    return {"next": None, "seconds": state.seconds + fact.seconds}
-
-
-def _command_intended(_state: RunState, _fact: f.CommandIntended, _at: str) -> dict[str, Any]:
-    return {}
-
-
-def _command_ended(state: RunState, fact: f.CommandEnded, _at: str) -> dict[str, Any]:
-    return {"next": None, "seconds": state.seconds + fact.seconds, "tree": fact.tree}
-
-
-def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[str, Any]:
+def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> RunState:
     question = Question(
         question_id=fact.question_id,
         kind=fact.kind,
@@ -160,18 +210,20 @@ def _question_opened(state: RunState, fact: f.QuestionOpened, at: str) -> dict[s
         rule=fact.rule,
         columns=fact.columns,
     )
-    changes: dict[str, Any] = {
-        "questions": state.questions.plus(fact.question_id, question),
-        "asked": (*state.asked, fact.question_id),
+    turn = state.turn
+    if turn is not None and turn.asking_since is None:
+        turn = replace(turn, asking_since=fact.mono)
+    return replace(
+        state,
+        turn=turn,
+        questions=state.questions.plus(fact.question_id, question),
+        asked=(*state.asked, fact.question_id),
         # Recovery may ask about a run that is still in the queue.
-        "begun": state.begun or fact.kind != "recover",
-    }
-    if state.turn is not None and state.turn.asking_since is None:
-        changes["turn"] = replace(state.turn, asking_since=fact.mono)
-    return changes
+        begun=state.begun or fact.kind != "recover",
+    )
 
 
-def _question_closed(state: RunState, fact: f.QuestionClosed, _at: str) -> dict[str, Any]:
+def _question_closed(state: RunState, fact: f.QuestionClosed) -> RunState:
     question = replace(
         state.questions[fact.question_id],
         closed=fact.closed,
@@ -179,104 +231,104 @@ def _question_closed(state: RunState, fact: f.QuestionClosed, _at: str) -> dict[
         note=fact.note,
         by=fact.by,
     )
-    changes: dict[str, Any] = {"questions": state.questions.plus(fact.question_id, question)}
+    asked = state.asked
     if question.turn_id is None:  # no agent waits for the answer
-        changes["asked"] = tuple(name for name in state.asked if name != fact.question_id)
+        asked = tuple(name for name in asked if name != fact.question_id)
     turn = state.turn
     if (
         turn is not None
         and turn.asking_since is not None
         and all(q.question_id == fact.question_id for q in state.open_questions)
     ):
-        asked = turn.asked_seconds + max(0.0, fact.mono - turn.asking_since)
-        changes["turn"] = replace(turn, asked_seconds=asked, asking_since=None)
-    if fact.closed == "answered":
-        changes |= _answered(state, question)
-    return changes
+        seconds = turn.asked_seconds + max(0.0, fact.mono - turn.asking_since)
+        turn = replace(turn, asked_seconds=seconds, asking_since=None)
+    questions = state.questions.plus(fact.question_id, question)
+    after = replace(state, turn=turn, questions=questions, asked=asked)
+    return _answered(after, question) if fact.closed == "answered" else after
 
 
-def _answered(state: RunState, question: Question) -> dict[str, Any]:
+def _answered(state: RunState, question: Question) -> RunState:
+    """Keep what an answer allows from now on."""
     if question.allowed:
-        return {"always": state.always | {question.allowed}}
+        return replace(state, always=state.always | {question.allowed})
     if question.kind == "limit" and question.answer == "more":
-        return {"granted": state.granted | {question.about}}
+        return replace(state, granted=state.granted | {question.about})
     if question.answer == "yes" and question.about == "dirty-tree":
-        return {"accepted_dirty": True}
+        return replace(state, accepted_dirty=True)
     if question.answer in ("continue", "retry") and question.about == "foreign-rows":
-        return {"accepted_foreign": True}
-    return {}
+        return replace(state, accepted_foreign=True)
+    return state
 
 
-def _steer_intended(state: RunState, fact: f.SteerIntended, _at: str) -> dict[str, Any]:
+def _steer_intended(state: RunState, fact: f.SteerIntended) -> RunState:
     # What was said in a conversation is there already, and now goes to the agent that works.
     others = tuple(s for s in state.steers if s.uuid != fact.uuid)
     steer = PendingSteer(uuid=fact.uuid, text=fact.text, turn_id=fact.turn_id)
-    return {"steers": (*others, steer), "heard": state.heard.plus(fact.uuid, None)}
+    return replace(state, steers=(*others, steer), heard=state.heard.plus(fact.uuid, None))
 
 
-def _limit_hit(_state: RunState, _fact: f.LimitHit, _at: str) -> dict[str, Any]:
-    return {}
-
-
-def _edge_taken(state: RunState, fact: f.EdgeTaken, _at: str) -> dict[str, Any]:
+def _edge_taken(state: RunState, fact: f.EdgeTaken) -> RunState:
     left = progress.standing(fact.step, fact.outcome, fact.source, fact.detail, state.tree)
     standings = state.standings
     if left is not None and left not in standings:
         standings = standings.plus(left, fact.visit)
-    changes: dict[str, Any] = {
-        "next": None,
-        "claim": None,
-        "tree": None,
-        "standings": standings,
-        "edges": state.edges + 1,
-        "outcome": fact.outcome,
-        "details": {**state.details, **dict.fromkeys((fact.step, *fact.returns), fact.detail)},
-    }
-    if fact.to == RESTART:
-        assert fact.session_id is not None
-        changes |= {
-            "restart": state.restart + 1,
-            "visits": {},
-            "step_count": 0,
-            "main_session": fact.session_id,
-            "session_id": fact.session_id,
-            "fork_from": None,
-            "details": {},
-            "base": None,
-            "standings": Grown(),
-            "ctx": initial(state.start.recipe.context) if state.start.recipe is not None else {},
-            "exchanges": (),
-        }
-    return changes
+    after = replace(
+        state,
+        next=None,
+        claim=None,
+        tree=None,
+        standings=standings,
+        edges=state.edges + 1,
+        outcome=fact.outcome,
+        details={**state.details, **dict.fromkeys((fact.step, *fact.returns), fact.detail)},
+    )
+    return _restarted(after, fact) if fact.to == RESTART else after
 
 
-def _progress_stalled(_state: RunState, _fact: f.ProgressStalled, _at: str) -> dict[str, Any]:
-    return {}
+def _restarted(state: RunState, fact: f.EdgeTaken) -> RunState:
+    """Begin the recipe anew, in a session of its own."""
+    assert fact.session_id is not None
+    return replace(
+        state,
+        restart=state.restart + 1,
+        visits={},
+        step_count=0,
+        main_session=fact.session_id,
+        session_id=fact.session_id,
+        fork_from=None,
+        details={},
+        base=None,
+        standings=Grown(),
+        ctx=initial(state.start.recipe.context) if state.start.recipe is not None else {},
+        exchanges=(),
+    )
 
 
-def _effect_ended(state: RunState, fact: f.EffectEnded, _at: str) -> dict[str, Any]:
+def _effect_ended(state: RunState, fact: f.EffectEnded) -> RunState:
     what, _, name = fact.effect.partition(":")
     if what == "commit":
-        return _loop(state, fact, _at)
+        return _loop(state, fact)
     if what == "answer":
         spare = fact.state == "spare"
         question = replace(state.questions[name], delivered=not spare, spare=spare)
-        return {"questions": state.questions.plus(name, question)}
+        return replace(state, questions=state.questions.plus(name, question))
     if what == "steer" and fact.state == "lost":
         words = PendingSteer(uuid=name, text=fact.detail, turn_id=None)
-        return {"steers": (*state.steers, words)}
+        return replace(state, steers=(*state.steers, words))
     if what == "steer":
-        return {"steers": tuple(_steer_after(state.steers, name, fact.state))}
-    return {"begun": True}
+        return replace(state, steers=tuple(_steer_after(state.steers, name, fact.state)))
+    return replace(state, begun=True)
 
 
-def _loop(state: RunState, fact: f.AnyFact, _at: str) -> dict[str, Any]:
+def _loop(state: RunState, fact: lf.AnyLoopFact | f.EffectEnded) -> RunState:
     assert state.turn is not None
-    return {"turn": replace(state.turn, loop=loop_state.evolve(state.turn.loop, fact))}
+    turn = replace(state.turn, loop=loop_state.evolve(state.turn.loop, fact))
+    return replace(state, turn=turn)
 
 
 def _steer_after(steers: tuple[PendingSteer, ...], uuid: str, state: str) -> list[PendingSteer]:
-    """``delivered`` is over; ``queued`` is with the agent; ``too_late`` waits for a prompt."""
+    """Drop what is ``delivered``, mark what is ``queued`` with the agent, and keep what came
+    ``too_late`` for the next prompt."""
     after = []
     for steer in steers:
         if steer.uuid != uuid:
@@ -288,71 +340,18 @@ def _steer_after(steers: tuple[PendingSteer, ...], uuid: str, state: str) -> lis
     return after
 
 
-def _stop_intended(_state: RunState, fact: f.StopIntended, _at: str) -> dict[str, Any]:
-    return {"stop": fact}
-
-
-def _run_paused(_state: RunState, _fact: f.RunPaused, _at: str) -> dict[str, Any]:
-    # A person's word replaces the wait for the agent's limit: resuming tries at once.
-    return {"paused": True, "parked_until": None, "stop": None}
-
-
-def _run_resumed(state: RunState, _fact: f.RunResumed, _at: str) -> dict[str, Any]:
+def _run_resumed(state: RunState) -> RunState:
     steers = tuple(replace(s, late=False) for s in state.steers)
-    return {"paused": False, "parked_until": None, "stop": None, "steers": steers}
+    return replace(state, paused=False, parked_until=None, stop=None, steers=steers)
 
 
-def _run_parked(state: RunState, fact: f.RunParked, _at: str) -> dict[str, Any]:
-    return {"parked_until": fact.until, "parks": state.parks + 1}
-
-
-def _run_ended(_state: RunState, fact: f.RunEnded, at: str) -> dict[str, Any]:
-    return {
-        "exit": fact.exit,
-        "ended_at": at,
-        "next": None,
-        "paused": False,
-        "parked_until": None,
-        "stop": None,
-    }
-
-
-def _aside_noted(_state: RunState, _fact: f.AsideNoted, _at: str) -> dict[str, Any]:
-    return {}
-
-
-_CHANGES: dict[type[f.Fact], Any] = {
-    f.StepEntered: _step_entered,
-    f.TurnIntended: _turn_intended,
-    f.TurnStarted: _turn_started,
-    f.TurnEnded: _turn_ended,
-    f.MessageReceived: phase_fold.message_received,
-    f.ToolUsed: phase_fold.tool_used,
-    f.HookEnded: phase_fold.hook_ended,
-    f.OutcomeParsed: _outcome_parsed,
-    f.OutcomeInvalid: _outcome_invalid,
-    tf.ClaimMade: _claim_made,
-    tf.TreeSeen: _tree_seen,
-    f.CheckEnded: _check_ended,
-    f.CommandIntended: _command_intended,
-    f.CommandEnded: _command_ended,
-    f.QuestionOpened: _question_opened,
-    f.QuestionClosed: _question_closed,
-    f.SteerIntended: _steer_intended,
-    f.AsideNoted: _aside_noted,
-    f.LimitHit: _limit_hit,
-    f.EdgeTaken: _edge_taken,
-    f.ProgressStalled: _progress_stalled,
-    f.EffectEnded: _effect_ended,
-    lf.LoopStarted: _loop,
-    lf.ReplyReceived: _loop,
-    lf.WordsAdded: _loop,
-    lf.ActionIntended: _loop,
-    lf.ActionEnded: _loop,
-    lf.LoopEnded: _loop,
-    f.StopIntended: _stop_intended,
-    f.RunPaused: _run_paused,
-    f.RunResumed: _run_resumed,
-    f.RunParked: _run_parked,
-    f.RunEnded: _run_ended,
-}
+def _run_ended(state: RunState, fact: f.RunEnded, at: str) -> RunState:
+    return replace(
+        state,
+        exit=fact.exit,
+        ended_at=at,
+        next=None,
+        paused=False,
+        parked_until=None,
+        stop=None,
+    )

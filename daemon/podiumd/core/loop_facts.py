@@ -77,17 +77,21 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     critical: bool = False
 
 
-class LoopStarted(Fact, frozen=True, kw_only=True, tag="loop.started"):
-    """A turn of the native agent begins."""
+class LoopFact(Fact, frozen=True, kw_only=True):
+    """Base of the facts of one turn of the native agent, and of no others."""
 
     turn_id: str
+
+
+class LoopStarted(LoopFact, frozen=True, kw_only=True, tag="loop.started"):
+    """A turn of the native agent begins."""
+
     settings: LoopSettings
 
 
-class ReplyReceived(Fact, frozen=True, kw_only=True, tag="reply.received"):
+class ReplyReceived(LoopFact, frozen=True, kw_only=True, tag="reply.received"):
     """The model's ``number``-th reply of the turn. With a ``fault`` nothing of it is done."""
 
-    turn_id: str
     number: int
     text: str
     stop: Stop
@@ -98,27 +102,24 @@ class ReplyReceived(Fact, frozen=True, kw_only=True, tag="reply.received"):
     cost_usd: float = 0.0
 
 
-class WordsAdded(Fact, frozen=True, kw_only=True, tag="words.added"):
+class WordsAdded(LoopFact, frozen=True, kw_only=True, tag="words.added"):
     """The next request tells the model what a person has said since the last one."""
 
-    turn_id: str
     words: tuple[Words, ...]
 
 
-class ActionIntended(Fact, frozen=True, kw_only=True, tag="action.intended"):
+class ActionIntended(LoopFact, frozen=True, kw_only=True, tag="action.intended"):
     """An action of reply ``reply`` is about to be done. Stored before anything is touched."""
 
-    turn_id: str
     reply: int
     index: int
     action: str
     changes: tuple[FileChange, ...] = ()
 
 
-class ActionEnded(Fact, frozen=True, kw_only=True, tag="action.ended"):
+class ActionEnded(LoopFact, frozen=True, kw_only=True, tag="action.ended"):
     """An action is over: done, failed, refused by a person (``refused``), or never begun."""
 
-    turn_id: str
     reply: int
     index: int
     result: Result
@@ -126,14 +127,13 @@ class ActionEnded(Fact, frozen=True, kw_only=True, tag="action.ended"):
     refused: bool = False
 
 
-class LoopEnded(Fact, frozen=True, kw_only=True, tag="loop.ended"):
+class LoopEnded(LoopFact, frozen=True, kw_only=True, tag="loop.ended"):
     """The turn does nothing more than to commit what it has changed, where that is wanted.
 
     ``kind`` is how the turn ends; ``reason`` is the exit reason where a rule of the loop ended it,
     with the limit that it names. ``cost_usd`` is what requests have cost of which no reply came.
     """
 
-    turn_id: str
     kind: EndKind
     reason: str = ""
     detail: str = ""
@@ -141,3 +141,6 @@ class LoopEnded(Fact, frozen=True, kw_only=True, tag="loop.ended"):
     api_status: int | None = None
     resets_at: str | None = None
     cost_usd: float = 0.0
+
+
+AnyLoopFact = LoopStarted | ReplyReceived | WordsAdded | ActionIntended | ActionEnded | LoopEnded

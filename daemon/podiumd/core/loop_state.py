@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal, assert_never
 
 import msgspec
-from msgspec.structs import replace
 
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
 from podiumd.core.actions import Action
-from podiumd.core.fact import Fact
+from podiumd.core.structs import replace
 
 ChangeKind = Literal["created", "modified", "deleted"]
 
@@ -166,8 +164,10 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
                 return f"{self.iterations + 1}"
             case Act(index):
                 return f"{self.iterations}/{index}"
-            case _:
+            case Begin() | Commit() | Over():
                 return ""
+            case beyond:
+                assert_never(beyond)
 
     @property
     def refused(self) -> CommitNote | None:
@@ -198,16 +198,30 @@ def _kind(change: lf.FileChange) -> ChangeKind:
     return "deleted" if change.after is None else "modified"
 
 
-def evolve(loop: LoopState, fact: Fact) -> LoopState:
-    """The loop's state after one more fact of its turn."""
-    return replace(loop, **_CHANGES[type(fact)](loop, fact))
+def evolve(loop: LoopState, fact: lf.AnyLoopFact | f.EffectEnded) -> LoopState:
+    """Return the loop's state after one more fact of its turn."""
+    match fact:
+        case lf.ActionIntended():
+            now = _action(loop, fact)
+            return replace(loop, rounds=_with(loop, fact.index, replace(now, intended=fact)))
+        case lf.ActionEnded():
+            return _ended(loop, fact)
+        case lf.ReplyReceived():
+            return _replied(loop, fact)
+        case f.EffectEnded():
+            return _committed(loop, fact)
+        case lf.WordsAdded():
+            added = [WordsAt(after=loop.iterations, uuid=w.uuid, text=w.text) for w in fact.words]
+            return replace(loop, words=(*loop.words, *added), ending=None)
+        case lf.LoopStarted():
+            return replace(loop, settings=fact.settings)
+        case lf.LoopEnded():
+            return replace(loop, ending=fact, cost_usd=loop.cost_usd + fact.cost_usd)
+        case _:
+            assert_never(fact)
 
 
-def _started(_loop: LoopState, fact: lf.LoopStarted) -> dict[str, Any]:
-    return {"settings": fact.settings}
-
-
-def _replied(loop: LoopState, fact: lf.ReplyReceived) -> dict[str, Any]:
+def _replied(loop: LoopState, fact: lf.ReplyReceived) -> LoopState:
     assert fact.number == len(loop.rounds) + 1, "a reply is missing"
     new = Round(
         number=fact.number,
@@ -216,60 +230,45 @@ def _replied(loop: LoopState, fact: lf.ReplyReceived) -> dict[str, Any]:
         fault=fact.fault,
         actions=tuple(ActionState(action=action) for action in fact.actions),
     )
-    return {
-        "rounds": (*loop.rounds, new),
-        "invalid_in_a_row": 0 if fact.fault is None else loop.invalid_in_a_row + 1,
-        "cost_usd": loop.cost_usd + fact.cost_usd,
-    }
+    return replace(
+        loop,
+        rounds=(*loop.rounds, new),
+        invalid_in_a_row=0 if fact.fault is None else loop.invalid_in_a_row + 1,
+        cost_usd=loop.cost_usd + fact.cost_usd,
+    )
 
 
-def _intended(loop: LoopState, fact: lf.ActionIntended) -> dict[str, Any]:
-    return _with_action(loop, fact, intended=fact)
-
-
-def _ended(loop: LoopState, fact: lf.ActionEnded) -> dict[str, Any]:
-    changes = _with_action(loop, fact, result=fact.result, refused=fact.refused)
-    if fact.refused:
-        changes["refusals"] = (*loop.refusals, loop.rounds[-1].actions[fact.index].action)
-    changes["changes"] = (*loop.changes, *fact.changes)
-    return changes
-
-
-def _with_action(
-    loop: LoopState, fact: lf.ActionIntended | lf.ActionEnded, **fields: Any
-) -> dict[str, Any]:
+def _action(loop: LoopState, fact: lf.ActionIntended | lf.ActionEnded) -> ActionState:
+    """Return the action that a fact is about, as it was before."""
     assert fact.reply == len(loop.rounds), "the reply of this action is missing"
+    return loop.rounds[-1].actions[fact.index]
+
+
+def _with(loop: LoopState, index: int, action: ActionState) -> tuple[Round, ...]:
+    """Return the replies with another state of one action of the present one."""
     present = loop.rounds[-1]
     actions = list(present.actions)
-    actions[fact.index] = replace(actions[fact.index], **fields)
-    return {"rounds": (*loop.rounds[:-1], replace(present, actions=tuple(actions)))}
+    actions[index] = action
+    return (*loop.rounds[:-1], replace(present, actions=tuple(actions)))
 
 
-def _told(loop: LoopState, fact: lf.WordsAdded) -> dict[str, Any]:
-    added = [WordsAt(after=loop.iterations, uuid=w.uuid, text=w.text) for w in fact.words]
-    return {"words": (*loop.words, *added), "ending": None}
+def _ended(loop: LoopState, fact: lf.ActionEnded) -> LoopState:
+    now = _action(loop, fact)
+    after = replace(now, result=fact.result, refused=fact.refused)
+    return replace(
+        loop,
+        rounds=_with(loop, fact.index, after),
+        changes=(*loop.changes, *fact.changes),
+        refusals=(*loop.refusals, now.action) if fact.refused else loop.refusals,
+    )
 
 
-def _over(loop: LoopState, fact: lf.LoopEnded) -> dict[str, Any]:
-    return {"ending": fact, "cost_usd": loop.cost_usd + fact.cost_usd}
-
-
-def _committed(loop: LoopState, fact: f.EffectEnded) -> dict[str, Any]:
+def _committed(loop: LoopState, fact: f.EffectEnded) -> LoopState:
+    """Keep what came of a commit; what a hook refused is told to the model, some times a turn."""
     note = CommitNote(state=fact.state, sha=fact.commit, detail=fact.detail)
     done = loop.ending is not None and loop.ending.kind == "done" and not loop.asked
     told = sum(one.commit is not None for one in loop.rounds)
     if fact.state == "refused" and done and told < MOST_REFUSALS:
         present = replace(loop.rounds[-1], commit=note)
-        return {"ending": None, "rounds": (*loop.rounds[:-1], present)}
-    return {"commit": note}
-
-
-_CHANGES: dict[type[Fact], Callable[[LoopState, Any], dict[str, Any]]] = {
-    lf.LoopStarted: _started,
-    lf.ReplyReceived: _replied,
-    lf.WordsAdded: _told,
-    lf.ActionIntended: _intended,
-    lf.ActionEnded: _ended,
-    lf.LoopEnded: _over,
-    f.EffectEnded: _committed,
-}
+        return replace(loop, ending=None, rounds=(*loop.rounds[:-1], present))
+    return replace(loop, commit=note)
