@@ -9,7 +9,7 @@ says so itself, so a run can go on from any fact after a crash.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from podiumd.core.loop_facts import (
     ActionEnded,
     ActionIntended,
     LoopEnded,
+    LoopFact,
     LoopStarted,
     ReplyReceived,
     WordsAdded,
@@ -370,6 +371,26 @@ AnyFact = (
     | RunParked
     | RunEnded
 )
+
+UNDERNEATH: Final = (
+    RunStarted,
+    TurnIntended,
+    TurnStarted,
+    ToolUsed,
+    HookEnded,
+    ClaimMade,
+    TreeSeen,
+    CheckEnded,
+    CommandIntended,
+    CommandEnded,
+    SteerIntended,
+    AsideNoted,
+    EffectEnded,
+    LoopFact,
+    StopIntended,
+    RunParked,
+)
+"""Facts of how the work goes on underneath: what tells a person a run's course passes them over."""
 
 VERSION = 1
 """The version of every fact kind written by this release; per kind once they differ."""

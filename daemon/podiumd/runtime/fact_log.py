@@ -1,27 +1,37 @@
-"""Facts as log lines, in the words of the public contract."""
+"""Log facts, in the words of the public contract."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, assert_never
 
 from podiumd.core import facts as f
 from podiumd.core.state import RunState
 from podiumd.runtime.context import Level, LogEvent
 
-_ENDINGS: dict[str, tuple[str, Level]] = {
+Lines = list[tuple[str, Level, dict[str, Any]]]
+
+_ENDINGS: Final[dict[str, tuple[str, Level]]] = {
     "completed": ("Recipe completed", "info"),
     "guardrail": ("Recipe stopped by guardrail", "warning"),
     "error": ("Recipe failed", "error"),
 }
+_UNLOGGED: Final = (
+    *f.UNDERNEATH,
+    f.StepEntered,
+    f.TurnEnded,
+    f.MessageReceived,
+    f.QuestionOpened,
+    f.QuestionClosed,
+    f.RunPaused,
+    f.RunResumed,
+)
 
 
-def write(log: LogEvent, state: RunState, fact: f.Fact) -> None:
-    """Log what a fact means to a person; kinds without a line are silent."""
-    line = _LINES.get(type(fact))
-    if line is None or state.recipe is None:
+def write(log: LogEvent, state: RunState, fact: f.AnyFact) -> None:
+    """Log what a fact of a recipe's run means to a person, where it means anything."""
+    if state.recipe is None:
         return
-    for event, level, fields in line(fact):
+    for event, level, fields in _lines(fact):
         log(
             event,
             level,
@@ -32,12 +42,24 @@ def write(log: LogEvent, state: RunState, fact: f.Fact) -> None:
         )
 
 
-Lines = list[tuple[str, Level, dict[str, Any]]]
-
-
-def _parsed(fact: f.OutcomeParsed) -> Lines:
-    fields = {"step": fact.step, "outcome": fact.outcome, "source": fact.source}
-    return [("Outcome parsed", "info", fields)]
+def _lines(fact: f.AnyFact) -> Lines:
+    match fact:
+        case f.OutcomeParsed():
+            fields = {"step": fact.step, "outcome": fact.outcome, "source": fact.source}
+            return [("Outcome parsed", "info", fields)]
+        case f.EdgeTaken():
+            return _edge(fact)
+        case f.OutcomeInvalid():
+            return _invalid(fact)
+        case f.LimitHit():
+            return [("Limit hit", "warning", {"limit": fact.limit, "count": fact.count})]
+        case f.ProgressStalled():
+            return _stalled(fact)
+        case f.RunEnded():
+            return _ended(fact)
+    if isinstance(fact, _UNLOGGED):
+        return []
+    assert_never(fact)
 
 
 def _invalid(fact: f.OutcomeInvalid) -> Lines:
@@ -55,10 +77,6 @@ def _edge(fact: f.EdgeTaken) -> Lines:
     return [("Transition", "info", fields)]
 
 
-def _limit(fact: f.LimitHit) -> Lines:
-    return [("Limit hit", "warning", {"limit": fact.limit, "count": fact.count})]
-
-
 def _stalled(fact: f.ProgressStalled) -> Lines:
     fields = {"step": fact.step, "visit": fact.visit, "since": fact.since, "outcome": fact.outcome}
     return [("No progress", "warning", fields)]
@@ -72,13 +90,3 @@ def _ended(fact: f.RunEnded) -> Lines:
         "class": fact.exit.class_,
     }
     return [(event, level, fields)]
-
-
-_LINES: dict[type[f.Fact], Callable[[Any], Lines]] = {
-    f.OutcomeParsed: _parsed,
-    f.OutcomeInvalid: _invalid,
-    f.EdgeTaken: _edge,
-    f.LimitHit: _limit,
-    f.ProgressStalled: _stalled,
-    f.RunEnded: _ended,
-}

@@ -7,7 +7,7 @@ that nobody has to put a phase and its context together from facts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from podiumd.core import facts as f
 from podiumd.core import views
@@ -20,16 +20,12 @@ TYPE: Final = "snapshot"
 MOST_AT_ONCE: Final = 64
 """Conversations that a new follower is told of: those that were begun last."""
 
-_CHANGING: Final = (
-    f.TurnEnded,
-    f.EdgeTaken,
-    f.StepEntered,
-    f.QuestionOpened,
-    f.QuestionClosed,
-    f.MessageReceived,
-    f.RunPaused,
-    f.RunResumed,
-    f.RunEnded,
+_UNSHOWN: Final = (
+    *f.UNDERNEATH,
+    f.OutcomeParsed,
+    f.OutcomeInvalid,
+    f.LimitHit,
+    f.ProgressStalled,
 )
 
 
@@ -41,9 +37,29 @@ def converses(state: RunState) -> bool:
 
 def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Json | None:
     """The event that follows on the facts of a decision, if they change what is shown."""
-    if not (converses(state) and any(isinstance(fact, _CHANGING) for fact in facts)):
+    if not (converses(state) and any(map(_changes, facts))):
         return None
     return event(state, at)
+
+
+def _changes(fact: f.AnyFact) -> bool:
+    """Tell whether a fact changes what a client shows of a conversation."""
+    match fact:
+        case (
+            f.TurnEnded()
+            | f.EdgeTaken()
+            | f.StepEntered()
+            | f.QuestionOpened()
+            | f.QuestionClosed()
+            | f.MessageReceived()
+            | f.RunPaused()
+            | f.RunResumed()
+            | f.RunEnded()
+        ):
+            return True
+    if isinstance(fact, _UNSHOWN):
+        return False
+    assert_never(fact)
 
 
 def event(state: RunState, at: str) -> Json:

@@ -1,0 +1,129 @@
+"""What ``make types`` finds in the fold, the deciders and the projections: each is broken here.
+
+A module of ours is copied, one thing in it is made wrong, and mypy has to say so of that line.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.house.source import ROOT
+from tests.patience import HANG_SECONDS
+
+
+class Broken(NamedTuple):
+    """A module of the daemon in which ``old`` is replaced; mypy then complains of the line that
+    has ``at``, after the change, in ``words``."""
+
+    module: str
+    old: str
+    new: str
+    at: str
+    words: str
+
+
+BROKEN = {
+    "a_misspelt_field": Broken(
+        "core/fold.py",
+        "sends=state.sends + 1",
+        "sendz=state.sends + 1",
+        "return replace(\n        phase_fold.turn_intended",
+        'Unexpected keyword argument "sendz" for "replace" of "RunState"',
+    ),
+    "a_field_of_another_type": Broken(
+        "core/loop_state.py",
+        "ending=fact, cost_usd=loop.cost_usd",
+        "ending=fact.kind, cost_usd=loop.cost_usd",
+        "ending=fact.kind",
+        'Argument "ending" to "replace" of "LoopState" has incompatible type',
+    ),
+    "a_fact_that_the_fold_leaves_out": Broken(
+        "core/fold.py",
+        "        case f.RunEnded():\n            return _run_ended(state, fact, at)\n",
+        "",
+        "assert_never(fact)",
+        'Argument 1 to "assert_never" has incompatible type "RunEnded"',
+    ),
+    "a_fact_of_a_native_turn_that_its_fold_leaves_out": Broken(
+        "core/loop_state.py",
+        "        case f.EffectEnded():\n            return _committed(loop, fact)\n",
+        "",
+        "assert_never(fact)",
+        'Argument 1 to "assert_never" has incompatible type "EffectEnded"',
+    ),
+    "a_fact_that_the_log_leaves_out": Broken(
+        "runtime/fact_log.py",
+        "    f.RunPaused,\n",
+        "",
+        "assert_never(fact)",
+        'Argument 1 to "assert_never" has incompatible type "RunPaused"',
+    ),
+    "a_fact_that_snapshots_leave_out": Broken(
+        "runtime/snapshots.py",
+        "            | f.EdgeTaken()\n",
+        "",
+        "assert_never(fact)",
+        'Argument 1 to "assert_never" has incompatible type "EdgeTaken"',
+    ),
+}
+
+
+def _line(text: str, part: str) -> int:
+    assert text.count(part) == 1, f"not once there: {part}"
+    return text.count("\n", 0, text.index(part)) + 1
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[int, str]]]:
+    """What mypy says of each broken module, and of the same ones as they are: line and words.
+
+    All are checked in one go, with the cache that ``make types`` leaves: some seconds at most.
+    """
+    place = tmp_path_factory.mktemp("broken")
+    for name, broken in BROKEN.items():
+        text = (ROOT / "daemon" / "podiumd" / broken.module).read_text(encoding="utf-8")
+        (place / f"sound_{Path(broken.module).stem}.py").write_text(text, encoding="utf-8")
+        _line(text, broken.old)
+        changed = text.replace(broken.old, broken.new)
+        (place / f"{name}.py").write_text(changed, encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--hide-error-context",
+        "--no-error-summary",
+        f"{place}",
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_SECONDS, check=False
+    )
+    assert done.stderr == ""
+    said: dict[str, list[tuple[int, str]]] = {path.stem: [] for path in place.iterdir()}
+    for line in done.stdout.splitlines():
+        match = re.fullmatch(r".*?(\w+)\.py:(\d+): error: (.*)", line)
+        if match is not None:
+            said[match[1]].append((int(match[2]), match[3]))
+    return said
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_is_found_by_the_types(
+    name: str, found: dict[str, list[tuple[int, str]]]
+) -> None:
+    broken = BROKEN[name]
+    text = (ROOT / "daemon" / "podiumd" / broken.module).read_text(encoding="utf-8")
+    changed = text.replace(broken.old, broken.new)
+
+    ((line, words),) = found[name]
+    assert line == _line(changed, broken.at)
+    assert words.startswith(broken.words)
+
+
+def test_the_same_modules_as_they_are_pass(found: dict[str, list[tuple[int, str]]]) -> None:
+    assert {name: said for name, said in found.items() if name not in BROKEN and said} == {}
