@@ -1,14 +1,13 @@
-"""The loop decider: what follows within one turn of the native agent. Pure.
+"""Decide what follows within one turn of the native agent. Pure.
 
-It is the second decider on the kernel, nested under the active turn of a run: a driver tells what
-happened (``core.loop_commands``), facts follow, and the turn's ``LoopState.next`` says what is to
-be done then. What does not fit the state changes nothing.
+This is the second decider, nested under the active turn of a run: a driver reports what happened
+(``core.loop_commands``), facts follow, and the turn's ``LoopState.next`` says what is to be done
+then. What does not fit the state changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import assert_never
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
@@ -32,16 +31,35 @@ CRITICAL = frozenset({"write_file", "patch"})
 
 
 def step(d: Decision, command: c.LoopStep) -> None:
-    """Something happened within a native turn."""
+    """Take in what happened within a native turn."""
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id:
         return
     no_longer_asked(d)  # while it waits for a person's answer it does nothing else
-    _HANDLERS[type(command.step)](_Loop(d, command.turn_id), command.step)
+    loop, happened = _Loop(d, command.turn_id), command.step
+    match happened:
+        case lc.ActionPlanned():
+            _planned(loop, happened)
+        case lc.ActionOver():
+            _action_over(loop, happened)
+        case lc.ReplySeen():
+            _reply_seen(loop, happened)
+        case lc.Begin():
+            _begin(loop, happened)
+        case lc.Steered():
+            _steered(loop, happened)
+        case lc.ActionRefused():
+            _refused(loop, happened)
+        case lc.ReplyFailed():
+            _reply_failed(loop, happened)
+        case lc.CommitOver():
+            _commit_over(loop, happened)
+        case _:
+            assert_never(happened)
 
 
 class _Loop:
-    """A decision about the loop of turn ``turn_id``."""
+    """Build a decision about the loop of turn ``turn_id``."""
 
     def __init__(self, d: Decision, turn_id: str) -> None:
         self._d = d
@@ -56,9 +74,13 @@ class _Loop:
     def emit(self, fact: f.AnyFact) -> None:
         self._d.emit(fact)
 
-    def end(self, kind: f.EndKind, reason: str = "", detail: str = "", **more: Any) -> None:
-        fact = lf.LoopEnded(turn_id=self.turn_id, kind=kind, reason=reason, detail=detail, **more)
-        self.emit(fact)
+    def end(
+        self, kind: f.EndKind, reason: str = "", detail: str = "", *, limit: int | None = None
+    ) -> None:
+        """End the turn, as far as it need not commit."""
+        self.emit(
+            lf.LoopEnded(turn_id=self.turn_id, kind=kind, reason=reason, detail=detail, limit=limit)
+        )
 
     def result(
         self,
@@ -68,7 +90,7 @@ class _Loop:
         *,
         refused: bool = False,
     ) -> None:
-        """An action of the present reply is over."""
+        """Record the end of an action of the present reply."""
         number = self.state.iterations
         self.emit(
             lf.ActionEnded(
@@ -144,7 +166,7 @@ def _go_on(loop: _Loop) -> None:
 
 
 def _out_of_requests(loop: ls.LoopState, settings: lf.LoopSettings) -> bool:
-    """Whether the model may not be asked once more."""
+    """Tell whether the model may not be asked once more."""
     budget = settings.budget_usd
     spent = budget is not None and loop.cost_usd >= budget
     return spent or loop.iterations >= settings.max_iterations
@@ -155,7 +177,7 @@ def _action(loop: _Loop, index: int) -> Action:
 
 
 def _done(loop: _Loop, index: int) -> None:
-    """The model says that it has done all: believed of a reply that went well to its end."""
+    """Believe the model that it has done all, of a reply that went well to its end."""
     actions = loop.state.rounds[-1].actions
     failed = [n for n, a in enumerate(actions) if a.result is not None and not a.result.success]
     problem = None
@@ -207,7 +229,7 @@ def _over(
 
 
 def _skip(loop: _Loop, message: str) -> None:
-    """Nothing more of the present reply is done."""
+    """Do nothing more of the present reply."""
     while (due := loop.state.rounds[-1].due) is not None:
         name = _action(loop, due).name
         loop.result(due, lf.Result(action=name, success=False, message=message))
@@ -232,12 +254,15 @@ def _steered(loop: _Loop, command: lc.Steered) -> None:
 
 def _reply_failed(loop: _Loop, command: lc.ReplyFailed) -> None:
     if loop.state.next == ls.Ask():
-        loop.end(
-            command.kind,
-            detail=command.detail,
-            api_status=command.api_status,
-            resets_at=command.resets_at,
-            cost_usd=command.cost_usd,
+        loop.emit(
+            lf.LoopEnded(
+                turn_id=loop.turn_id,
+                kind=command.kind,
+                detail=command.detail,
+                api_status=command.api_status,
+                resets_at=command.resets_at,
+                cost_usd=command.cost_usd,
+            )
         )
 
 
@@ -291,15 +316,3 @@ def _commit_over(loop: _Loop, command: lc.CommitOver) -> None:
     )
     if loop.state.ending is None:  # a hook refused it, and the model may put that right
         _go_on(loop)
-
-
-_HANDLERS: dict[type[Any], Callable[[_Loop, Any], None]] = {
-    lc.Begin: _begin,
-    lc.ReplySeen: _reply_seen,
-    lc.Steered: _steered,
-    lc.ReplyFailed: _reply_failed,
-    lc.ActionPlanned: _planned,
-    lc.ActionOver: _action_over,
-    lc.ActionRefused: _refused,
-    lc.CommitOver: _commit_over,
-}
