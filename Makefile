@@ -125,6 +125,10 @@ fresh: ## README's 'make run' and 'make test' in an empty clone with an empty ho
 record: $(VENV)/.dev ## write tests/recorded anew: what methods answer, events tell, commands print
 	@$(PY) -m tests.recorded.record
 
+.PHONY: run-life
+run-life: $(VENV)/.dev ## draw ARCHITECTURE.md's picture of a run's life anew from the decider's table
+	@$(PY) -m tests.house.run_life
+
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments
 	$(PY) -m tests.faults.campaign

@@ -2,7 +2,7 @@
 
 Every command that a test plays also proves what must hold always: the fold of the stored bytes is
 the live state, a run that goes on has exactly one thing to wait for, nothing follows ``run.ended``
-and no two prompts share a uuid.
+and no two prompts share a uuid; and each command leads where the table says that it may.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from podiumd.core.exits import ExitClass
 from podiumd.core.fold import evolve
 from podiumd.core.recipe import Check, Edge, Limits, Recipe, Step
 from podiumd.core.report import EndKind, TurnReport
-from podiumd.core.state import Question, RunState
-from podiumd.core.workflow import decide
+from podiumd.core.state import Place, Question, RunState
+from podiumd.core.workflow import MACHINE, decide
 
 Kind = TypeVar("Kind", bound=f.Fact)
 
@@ -105,6 +105,7 @@ class Play:
         self.at = ""
         self.facts: list[f.AnyFact] = []
         self.stored: list[tuple[bytes, str]] = []
+        self.walked: list[tuple[Place, type[c.Command], Place]] = []
         self._state: RunState | None = None
         self._folded: RunState | None = None
         self.do(
@@ -165,15 +166,24 @@ class Play:
         self.mono += 1.0
         self.at = at = f"2026-01-02T03:{int(self.mono) // 60 % 60:02}:{int(self.mono) % 60:02}.000Z"
         had_ended = self._state is not None and self._state.exit is not None
-        facts = decide(self._state, make(at=at, mono=self.mono, **fields))
+        before, command = self._state, make(at=at, mono=self.mono, **fields)
+        facts = decide(before, command)
         for fact in facts:
             data = f.encode(fact)
             self.stored.append((data, at))
             self._state = evolve(self._state, fact, at)
             self._folded = evolve(self._folded, f.decode(data), at)
         self.facts += facts
+        if before is not None:
+            self._follows_the_table(before.place, type(command))
         self._holds(had_ended and bool(facts))
         return [f.type_of(fact) for fact in facts]
+
+    def _follows_the_table(self, place: Place, command: type[c.Command]) -> None:
+        now = self.state.place
+        rule = MACHINE.rules.get((place, command))
+        assert now == place or (rule is not None and now in rule.to), "no arrow leads there"
+        self.walked.append((place, command, now))
 
     def _holds(self, spoke_after_the_end: bool) -> None:
         state = self.state

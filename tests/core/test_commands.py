@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 from podiumd.core import commands as c
-from podiumd.core import workflow
 
 
 def test_every_command_has_the_time_it_was_given_at() -> None:
     for kind in get_args(c.AnyCommand):
         assert {"at", "mono"} <= set(kind.__struct_fields__), kind
-
-
-def test_the_workflow_handles_every_command_but_the_first() -> None:
-    assert set(workflow._HANDLERS) == set(get_args(c.AnyCommand)) - {c.Start}
 
 
 def test_a_refusal_has_words_for_people_and_data_for_programs() -> None:

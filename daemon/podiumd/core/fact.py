@@ -11,6 +11,9 @@ from podiumd.core.outcome import OutcomeError
 Purpose = Literal["step", "opening", "say", "retry", "again", "go-on", "interrupted", "prompt"]
 
 
+MoveKind = Literal["worktree", "enter", "turn", "check", "command", "run", "look", "gate", "hook"]
+
+
 class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the run wants to do next.
 
@@ -24,7 +27,7 @@ class Move(msgspec.Struct, frozen=True, omit_defaults=True):
     ``interrupted`` the prompt that the agent's record lacks (``original``, else empty).
     """
 
-    kind: Literal["worktree", "enter", "turn", "check", "command", "run", "look", "gate", "hook"]
+    kind: MoveKind
     step: str = ""
     purpose: Purpose = "step"
     index: int = 0

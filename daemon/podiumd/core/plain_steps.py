@@ -71,10 +71,8 @@ def command_line(state: RunState, step: Step) -> tuple[str, ...]:
 
 
 def command_over(d: Decision, command: c.CommandOver) -> None:
-    """The step's command came to its end: its exit status is the outcome."""
+    """Take the exit status of the step's command as its outcome."""
     state, step = d.state, d.state.current
-    if state.next != f.Move(kind="run"):
-        return
     assert step is not None and state.step is not None
     run = command_line(state, step)
     d.emit(

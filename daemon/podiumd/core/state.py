@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from podiumd.core import facts as f
 from podiumd.core.exits import Exit
+from podiumd.core.fact import MoveKind
 from podiumd.core.grown import Grown
 from podiumd.core.loop_state import LoopState
 from podiumd.core.recipe import Limits, Recipe, Step
+
+Place = Literal[MoveKind, "in-turn", "waiting", "ended"]
+"""Where a run is: at what it does next, in a turn of its agent, waiting for a person's word with
+nothing to do next, or at its end."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,6 +228,15 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
     exit: Exit | None = None
     ended_at: str | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the run is, which says what a command does (``core.workflow.MACHINE``)."""
+        if self.exit is not None:
+            return "ended"
+        if self.turn is not None:
+            return "in-turn"
+        return self.next.kind if self.next is not None else "waiting"
 
     @property
     def recipe(self) -> Recipe | None:

@@ -1,14 +1,15 @@
-"""The workflow decider: which fact follows from a run's state and a command. Pure.
+"""Decide which facts follow from a run's state and a command. Pure.
 
 A run wants one thing at a time (``RunState.next``). The runtime looks at the world and says
 ``Proceed``; the decider answers with facts, which set the next ``next``. Everything else that
 can happen to a run (a turn ends, a person answers, pauses, cancels) is a command of its own.
+``MACHINE`` names what each command does wherever a run may be, and what that leads to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Final, assert_never
 
 from podiumd.core import asking, edges, kernel, limits, loop, plain_steps, prompts, talk, turns
 from podiumd.core import commands as c
@@ -17,13 +18,14 @@ from podiumd.core import tree_facts as tf
 from podiumd.core.exits import classify
 from podiumd.core.ids import derive
 from podiumd.core.kernel import Decision
+from podiumd.core.machine import LIVE, NEXT, NO_RULES, Rule
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, Recipe, Step
 from podiumd.core.state import Claim, Question, RunState
 from podiumd.core.template import MissingVariable
 
 
 def decide(state: RunState | None, command: c.AnyCommand) -> list[f.AnyFact]:
-    """The facts that follow; none if the command changes nothing.
+    """Return the facts that follow; none if the command changes nothing.
 
     Raises:
         CommandRefused: the command does not fit the run as it is.
@@ -31,25 +33,12 @@ def decide(state: RunState | None, command: c.AnyCommand) -> list[f.AnyFact]:
     if state is None:
         assert isinstance(command, c.Start), "a run begins with Start"
         return [_start(command)]
-    if state.exit is not None:
-        _refuse_after_end(state, command)
-        return []
+    assert not isinstance(command, c.Start), "a run begins once"
     d = Decision(state, command)
-    _HANDLERS[type(command)](d, command)
+    if not MACHINE.takes(command):
+        assert_never(command)
+    MACHINE.apply(d, command)
     return d.facts
-
-
-def _refuse_after_end(state: RunState, command: c.AnyCommand) -> None:
-    """What people want of a run that is over is refused; what still comes in is dropped."""
-    if isinstance(command, c.Answer):
-        kernel.checked_answer(state, command)
-    elif isinstance(command, (c.Say, c.Steer)) and command.uuid in state.heard:
-        return
-    elif isinstance(command, _FROM_PEOPLE):
-        raise kernel.refused_as_ended(state)
-
-
-_FROM_PEOPLE = (c.Pause, c.Resume, c.Interrupt, c.Cancel, c.Say, c.Steer, c.NoteAside)
 
 
 def _first_work(recipe: Recipe | None) -> f.Move:
@@ -85,35 +74,38 @@ def _start(command: c.Start) -> f.RunStarted:
     )
 
 
-def _proceed(d: Decision, seen: c.Proceed) -> None:
-    move = d.state.next
-    if move is None or not d.state.ready:
-        return
-    if seen.problem is not None:
-        d.end(classify("error"), detail=seen.problem)
-    elif seen.locked is not None:
-        _hindered(d, "session-locked", LOCKED, seen.locked)
-    elif seen.trouble is not None:
-        _hindered(d, "error", TROUBLE, seen.trouble)
-    else:
-        _do(d, move, seen)
+def _proceed(
+    do: Callable[[Decision, f.Move, c.Proceed], None],
+) -> Callable[[Decision, c.Proceed], None]:
+    """Let ``do`` decide on what is next, where the run and the world allow it.
+
+    Where a text of the step lacks a value of the context, the run is over.
+    """
+
+    def proceed(d: Decision, seen: c.Proceed) -> None:
+        before, move = d.state, d.state.next
+        if move is None or not before.ready:
+            return
+        if seen.problem is not None:
+            d.end(classify("error"), detail=seen.problem)
+        elif seen.locked is not None:
+            _hindered(d, "session-locked", LOCKED, seen.locked)
+        elif seen.trouble is not None:
+            _hindered(d, "error", TROUBLE, seen.trouble)
+        else:
+            try:
+                do(d, move, seen)
+            except MissingVariable as missing:
+                d.take_back(before)
+                d.end(
+                    classify("error"), detail=edges.no_value(move.step or before.step, missing.name)
+                )
+
+    return proceed
 
 
-def _do(d: Decision, move: f.Move, seen: c.Proceed) -> None:
-    """Do what is next; where a text of the step lacks a value of the context, the run is over."""
-    before = d.state
-    try:
-        if move.kind == "enter":
-            _enter(d, move, seen)
-        elif move.kind == "turn":
-            turns.intend(d, move, seen)
-        elif move.kind == "look" and seen.look is not None:
-            edges.looked(d, seen.look)
-        elif move.kind == "command":
-            plain_steps.intend_command(d)
-    except MissingVariable as missing:
-        d.take_back(before)
-        d.end(classify("error"), detail=edges.no_value(move.step or before.step, missing.name))
+def _by_itself(_d: Decision, _move: f.Move, _seen: c.Proceed) -> None:
+    """Decide nothing: what is next is under way, or is a person's to do."""
 
 
 LOCKED = "Somebody else has this run's session or working tree."
@@ -130,6 +122,15 @@ def _hindered(d: Decision, reason: str, text: str, detail: str) -> None:
         return
     choices = (("retry", "Try again"), ("stop", "Stop the run"))
     d.ask("recover", text, about=HINDERED, detail=detail, choices=choices)
+
+
+def _look(d: Decision, _move: f.Move, seen: c.Proceed) -> None:
+    if seen.look is not None:
+        edges.looked(d, seen.look)
+
+
+def _command(d: Decision, _move: f.Move, _seen: c.Proceed) -> None:
+    plain_steps.intend_command(d)
 
 
 def _enter(d: Decision, move: f.Move, seen: c.Proceed) -> None:
@@ -228,11 +229,10 @@ def _work_stopped(d: Decision, _command: c.WorkStopped) -> None:
 
 
 def _effect_over(d: Decision, command: c.EffectOver) -> None:
+    """Record what came of an answer, or of a person's words, that was handed to the agent."""
     what, _, name = command.effect.partition(":")
     state = d.state
-    if what == "worktree":
-        _worktree_over(d, command)
-    elif what == "answer":
+    if what == "answer":
         if name in state.questions and not state.questions[name].delivered:
             d.emit(f.EffectEnded(effect=command.effect, state=command.state))
     elif command.state == "lost":
@@ -247,7 +247,9 @@ def _effect_over(d: Decision, command: c.EffectOver) -> None:
 
 
 def _worktree_over(d: Decision, command: c.EffectOver) -> None:
-    if d.state.next != f.Move(kind="worktree"):
+    """Go on to the first work in the worktree that was made; without it the run is over."""
+    if command.effect != "worktree":
+        _effect_over(d, command)
         return
     made = command.state == "made"
     d.emit(
@@ -267,10 +269,17 @@ def _answer(d: Decision, command: c.Answer) -> None:
     if question.of_phase:
         talk.answered(d, question, answer, command)
         return
-    if question.kind in ("approval", "ask"):
-        d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
-        return
-    _ANSWERED[question.kind](d, question, command)
+    match question.kind:
+        case "approval" | "ask":
+            d.close(question, "answered", answer=command.answer, note=command.note, by=command.by)
+        case "gate":
+            _gate_answered(d, question, command)
+        case "limit":
+            _limit_answered(d, question, command)
+        case "recover":
+            _recover_answered(d, question, command)
+        case _:
+            assert_never(question.kind)
 
 
 def _gate_answered(d: Decision, question: Question, command: c.Answer) -> None:
@@ -332,13 +341,6 @@ def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move 
     return None
 
 
-_ANSWERED: dict[str, Callable[[Decision, Question, c.Answer], None]] = {
-    "gate": _gate_answered,
-    "limit": _limit_answered,
-    "recover": _recover_answered,
-}
-
-
 def _approval_gone(d: Decision, command: c.ApprovalGone) -> None:
     gone = [q for q in d.state.open_questions if q.request_id == command.request_id]
     d.close_all("superseded", gone)
@@ -371,29 +373,95 @@ def _fault(d: Decision, command: c.Fault) -> None:
     d.end(classify("internal-error"), detail=command.detail)
 
 
-_HANDLERS: dict[type[c.Command], Callable[[Decision, Any], None]] = {
-    c.Proceed: _proceed,
-    c.TurnStartedSeen: _turn_started,
-    c.TurnOver: turns.over,
-    c.CheckOver: _check_over,
-    c.CommandOver: plain_steps.command_over,
-    c.WorkStopped: _work_stopped,
-    c.EffectOver: _effect_over,
-    c.ApprovalSeen: asking.approval,
-    c.ApprovalGone: _approval_gone,
-    c.ToolCalled: talk.tool_called,
-    c.HookOver: talk.hook_over,
-    c.AskerGone: asking.asker_gone,
-    c.LoopStep: loop.step,
-    c.Answer: _answer,
-    c.Pause: lambda d, _command: kernel.pause(d),
-    c.Resume: lambda d, _command: plain_steps.resume(d),
-    c.LimitReset: _limit_reset,
-    c.Interrupt: lambda d, _command: kernel.interrupt(d),
-    c.Cancel: kernel.cancel,
-    c.Say: talk.say,
-    c.Steer: _steer,
-    c.NoteAside: _note_aside,
-    c.AskRecovery: _ask_recovery,
-    c.Fault: _fault,
-}
+def _answer_too_late(d: Decision, command: c.Answer) -> None:
+    kernel.checked_answer(d.state, command)
+
+
+def _words_too_late(d: Decision, command: c.Say | c.Steer) -> None:
+    if command.uuid not in d.state.heard:
+        raise kernel.refused_as_ended(d.state)
+
+
+def _too_late(d: Decision, _command: c.Command) -> None:
+    """Refuse what a person wants of a run that is over."""
+    raise kernel.refused_as_ended(d.state)
+
+
+def _pause(d: Decision, _command: c.Pause) -> None:
+    kernel.pause(d)
+
+
+def _resume(d: Decision, _command: c.Resume) -> None:
+    plain_steps.resume(d)
+
+
+def _interrupt(d: Decision, _command: c.Interrupt) -> None:
+    kernel.interrupt(d)
+
+
+MACHINE: Final = (
+    NO_RULES.on(
+        c.Proceed,
+        Rule("enter", _proceed(_enter), to=("turn", "command", "gate", "waiting", "ended")),
+        Rule("turn", _proceed(turns.intend), to=("in-turn", "ended")),
+        Rule("command", _proceed(_command), to=("run", "ended")),
+        Rule("look", _proceed(_look), to=("enter", "turn", "ended")),
+        Rule(("worktree", "check", "run", "gate", "hook"), _proceed(_by_itself), to=("ended",)),
+    )
+    .on(c.TurnStartedSeen, Rule("in-turn", _turn_started))
+    .on(c.LoopStep, Rule("in-turn", loop.step))
+    .on(c.ToolCalled, Rule("in-turn", talk.tool_called))
+    .on(c.ApprovalSeen, Rule("in-turn", asking.approval))
+    .on(c.ApprovalGone, Rule("in-turn", _approval_gone))
+    .on(c.AskerGone, Rule("in-turn", asking.asker_gone))
+    .on(
+        c.TurnOver,
+        Rule(
+            "in-turn",
+            turns.over,
+            to=("turn", "check", "look", "hook", "enter", "waiting", "ended"),
+        ),
+    )
+    .on(c.CheckOver, Rule("check", _check_over, to=("look", "enter", "ended")))
+    .on(c.CommandOver, Rule("run", plain_steps.command_over, to=("look", "enter", "ended")))
+    .on(c.HookOver, Rule("hook", talk.hook_over, to=("turn", "look", "enter", "waiting", "ended")))
+    .on(
+        c.EffectOver,
+        Rule("worktree", _worktree_over, to=("enter", "turn", "ended")),
+        Rule(tuple(place for place in LIVE if place != "worktree"), _effect_over),
+    )
+    .on(
+        c.Answer,
+        Rule(("turn", "command", "run", "gate"), _answer, to=("enter", "ended")),
+        Rule("waiting", _answer, to=("turn", "enter", "ended")),
+        Rule(("worktree", "enter", "check", "look", "hook"), _answer, to=("ended",)),
+        Rule("in-turn", _answer),
+        Rule("ended", _answer_too_late),
+    )
+    .on(
+        c.Say,
+        Rule("waiting", talk.say, to=("turn",)),
+        Rule((*NEXT, "in-turn"), talk.say),
+        Rule("ended", _words_too_late),
+    )
+    .on(
+        c.Steer,
+        Rule("waiting", _steer, to=("turn",)),
+        Rule((*NEXT, "in-turn"), _steer),
+        Rule("ended", _words_too_late),
+    )
+    .on(c.NoteAside, Rule(LIVE, _note_aside), Rule("ended", _too_late))
+    .on(c.Pause, Rule(LIVE, _pause), Rule("ended", _too_late))
+    .on(c.Resume, Rule(LIVE, _resume), Rule("ended", _too_late))
+    .on(c.WorkStopped, Rule(LIVE, _work_stopped))
+    .on(c.LimitReset, Rule(LIVE, _limit_reset))
+    .on(c.AskRecovery, Rule(LIVE, _ask_recovery, to=("ended",)))
+    .on(c.Interrupt, Rule(LIVE, _interrupt, to=("ended",)), Rule("ended", _too_late))
+    .on(c.Cancel, Rule(LIVE, kernel.cancel, to=("ended",)), Rule("ended", _too_late))
+    .on(c.Fault, Rule(LIVE, _fault, to=("ended",)))
+)
+"""What each command does wherever a run is.
+
+A pause, a question and a stop that is to take hold later are no places: they keep ``Proceed`` from
+what is next (``RunState.ready``).
+"""
