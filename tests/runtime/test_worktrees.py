@@ -218,7 +218,7 @@ async def test_a_prompt_that_begins_during_the_look_at_a_worktree_keeps_it(
 ) -> None:
     async with running(machine) as daemon:
         run_id, where = await worked(daemon, one, repository, b_txt="new")
-        look = worktree_care.look_inside
+        look = worktree_list.look_inside
 
         async def slow_look(plan: Worktree) -> Inside:
             await daemon.prompt(working_directory=str(where))
