@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -14,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.client.processes import USUAL, Piped, is_usual
 from tests.patience import HANG_SECONDS
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN_ID = "1a2b3c4d-0000-4000-8000-000000000001"
 SESSION_ID = "5e5510aa-0000-4000-8000-000000000002"
 QUESTION_ID = "9ue5710a-0000-4000-8000-000000000003"
@@ -252,14 +251,7 @@ def fake_daemon() -> Iterator[FakeDaemon]:
 
 
 def environment(socket_path: Path | str, **more: str) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": "/home/ada",
-        "LANG": "C.UTF-8",
-        "PYTHONPATH": str(ROOT / "client"),
-        "PODIUM_SOCKET": str(socket_path),
-        **more,
-    }
+    return {**USUAL, "PODIUM_SOCKET": str(socket_path), **more}
 
 
 def podium(
@@ -273,38 +265,44 @@ def podium(
     """Run the real client to its end; its output is text. ``settings`` and ``more`` go into its
     environment."""
     path = daemon.path if isinstance(daemon, FakeDaemon) else daemon
+    variables = environment(path) | (settings or {}) | more
+    if is_usual(variables):
+        client = Piped(arguments, variables, stdin, cwd)
+        out, err = finish(client)
+        done = subprocess.CompletedProcess(arguments, client.wait(), out, err)
+    else:
+        done = _podium_anew(arguments, variables, stdin, cwd)
+    assert "Traceback" not in done.stderr
+    assert "fault of the client" not in done.stderr, done.stderr
+    return done
+
+
+def _podium_anew(
+    arguments: tuple[str, ...], variables: dict[str, str], stdin: bytes, cwd: Path | None
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "podium", *arguments],
         input=stdin,
         capture_output=True,
-        env=environment(path) | (settings or {}) | more,
+        env=variables,
         cwd=cwd,
         timeout=HANG_SECONDS,
         check=False,
     )
-    assert b"Traceback" not in done.stderr
-    assert b"fault of the client" not in done.stderr, done.stderr
     return subprocess.CompletedProcess(
         done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
     )
 
 
-def start(daemon: FakeDaemon, *arguments: str, **more: str) -> subprocess.Popen[str]:
+def start(daemon: FakeDaemon, *arguments: str, **more: str) -> Piped:
     """Start the real client without a terminal, in the background."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "podium", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(daemon.path, **more),
-    )
+    return Piped(arguments, environment(daemon.path, **more))
 
 
-def finish(client: subprocess.Popen[str]) -> tuple[str, str]:
+def finish(client: Piped) -> tuple[str, str]:
     """Wait for the client's end; what it said on its two streams."""
     try:
-        out, err = client.communicate(timeout=HANG_SECONDS)
+        out, err = client.communicate()
     except subprocess.TimeoutExpired:
         client.kill()
         client.communicate()

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from tests.client.fake_daemon import FakeDaemon, environment
+from tests.client.processes import Process, is_usual
 from tests.patience import HANG_SECONDS
 
 # A session leader that opens a terminal gets it as its controlling one: Ctrl-C then works.
@@ -24,14 +25,25 @@ os.execv(sys.executable, [sys.executable, "-m", "podium", *sys.argv[1:]])
 """
 
 
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], terminal: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env=environment,
+    )
+
+
 class Terminal:
     """A client whose standard streams are one terminal. ``screen`` is all that was shown.
 
     ``columns`` is its width; one of 0 does not tell it. Without a fake daemon an environment says
     where the daemon is.
     """
-
-    program: tuple[str, ...] = (sys.executable, "-c", TAKE_TERMINAL)
 
     def __init__(
         self,
@@ -46,15 +58,15 @@ class Terminal:
         self.found_modes = termios.tcgetattr(slave)
         self.screen = ""
         self._seen = 0
-        self._process = subprocess.Popen(
-            [*self.program, *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-            env={**usual, "TERM": "xterm-256color", **more},
-        )
+        self._process = self._begin(arguments, {**usual, "TERM": "xterm-256color", **more}, slave)
         os.close(slave)
+
+    def _begin(
+        self, arguments: tuple[str, ...], environment: Mapping[str, str], terminal: int
+    ) -> Process | subprocess.Popen[bytes]:
+        if is_usual(environment):
+            return Process(arguments, environment, (terminal,) * 3, terminal=True)
+        return _start([sys.executable, "-c", TAKE_TERMINAL, *arguments], environment, terminal)
 
     def __enter__(self) -> Terminal:
         return self
@@ -133,4 +145,7 @@ class Terminal:
 class Shell(Terminal):
     """A shell at a pseudo-terminal, which runs what is typed."""
 
-    program = ("bash", "--norc", "-i")
+    def _begin(
+        self, arguments: tuple[str, ...], environment: Mapping[str, str], terminal: int
+    ) -> subprocess.Popen[bytes]:
+        return _start(["bash", "--norc", "-i", *arguments], environment, terminal)

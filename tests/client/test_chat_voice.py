@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,14 @@ def listener(daemon: FakeDaemon) -> Listener:
 
 
 class Talk:
-    """A chat with voice at a terminal."""
+    """A chat with voice at a terminal; it begins when it is entered."""
 
     def __init__(self, daemon: FakeDaemon, home: Path, recorders: Recorders) -> None:
         self.daemon = daemon
-        self._chat = at_terminal(daemon, home, "--voice", **recorders.environment)
+        self._begin = partial(at_terminal, daemon, home, "--voice", **recorders.environment)
 
     def __enter__(self) -> Terminal:
+        self._chat = self._begin()
         self.terminal = self._chat.__enter__()
         return self.terminal
 

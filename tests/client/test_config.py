@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from podium import commands_config, commands_doctor
-from tests.client.fake_daemon import ROOT, FakeDaemon, Refused, podium
+from tests.client.fake_daemon import FakeDaemon, Refused, podium
+from tests.client.processes import ROOT
 from tests.client.test_views import STATUS, told
 
 PENDING = [{"key": "gateway.port", "running": 8080, "file": 99}]

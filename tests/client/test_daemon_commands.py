@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.client.fake_daemon import (
-    ROOT,
     FakeDaemon,
     HangUp,
     environment,
     podium,
 )
+from tests.client.processes import ROOT
 from tests.client.test_views import STATUS
 from tests.patience import HANG_SECONDS
 

@@ -12,7 +12,8 @@ from podium import rehearsal, text
 from podium.commands_recipe_tools import _replies
 from podiumd.core.check import check_text
 from podiumd.core.rehearse import play_step
-from tests.client.fake_daemon import ROOT, FakeDaemon
+from tests.client.fake_daemon import FakeDaemon
+from tests.client.processes import ROOT
 from tests.client.test_recipe_tools import rehearse
 
 
