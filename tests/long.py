@@ -19,6 +19,13 @@ def sampled(cases: Iterable[Any], keep: int = 1) -> list[Any]:
     return listed[:keep] + [_long(case) for case in listed[keep:]]
 
 
+def spread(cases: Iterable[Any], keep: int) -> list[Any]:
+    """As ``sampled``, of a long table: those that ``make test`` plays come from all parts of it."""
+    listed = list(cases)
+    kept = {number * len(listed) // keep for number in range(keep)}
+    return [case if at in kept else _long(case) for at, case in enumerate(listed)]
+
+
 def _long(case: Any) -> ParameterSet:
     if isinstance(case, ParameterSet):
         return pytest.param(*case.values, id=case.id, marks=[*case.marks, pytest.mark.long])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from podiumd.doctor.run import examine
+from tests.long import sampled
 from tests.real_daemon import RealDaemon, real_daemon
 
 SCRIPT = """
@@ -142,7 +143,7 @@ def test_a_scraper_sees_what_was_done(daemon: RealDaemon, project: Path) -> None
     assert int(rows["podium_loop_delay_seconds_count"]) > 10
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGINT]))
 def test_an_end_by_signal_is_told_with_its_name(daemon: RealDaemon, number: signal.Signals) -> None:
     daemon.process.send_signal(number)
     assert daemon.wait() == 0

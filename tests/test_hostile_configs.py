@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.config_load import ConfigError, load
+from tests.long import spread
 
 CLAUDE = "[agents.claude]\n"
 NATIVE = "[agents.native]\n"
@@ -132,7 +133,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(HOSTILE) >= 70 and len({text for text, _, _ in HOSTILE}) == len(HOSTILE)
 
 
-@pytest.mark.parametrize(("text", "line", "words"), HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("text", "line", "words"), spread(HOSTILE, 30), ids=range(len(HOSTILE)))
 def test_a_hostile_configuration_is_refused_with_its_place(
     text: str | bytes, line: int, words: str, tmp_path: Path
 ) -> None:

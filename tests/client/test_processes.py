@@ -15,7 +15,13 @@ from tests.client.processes import Piped
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--help",), ("runs", "--nothing"), ("runs",), ("answer", "7ab1e", "-"), ("recipe", "outcome", "a")],
+    [
+        ("--help",),
+        ("runs", "--nothing"),
+        ("runs",),
+        ("answer", "7ab1e", "-"),
+        ("recipe", "outcome", "a"),
+    ],
     ids=" ".join,
 )
 def test_its_words_and_its_exit_code_are_the_same(

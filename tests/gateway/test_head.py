@@ -58,11 +58,11 @@ async def test_a_head_that_comes_byte_by_byte_is_the_same() -> None:
     assert head is not None and head.path == "/a b"
 
 
-@pytest.mark.parametrize("cut", range(1, len(GET)))
-def test_a_head_cut_anywhere_is_the_same(cut: int) -> None:
-    head = trio.run(read, GET[:cut], GET[cut:])
+async def test_a_head_cut_anywhere_is_the_same() -> None:
+    for cut in range(1, len(GET)):
+        head = await read(GET[:cut], GET[cut:])
 
-    assert head is not None and head.headers["x-one"] == "1, 2"
+        assert head is not None and head.headers["x-one"] == "1, 2", cut
 
 
 async def test_blank_lines_before_a_request_are_passed_over() -> None:

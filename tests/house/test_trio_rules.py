@@ -1,15 +1,16 @@
 """`make lint` says of the trio rules what flake8 says of them, whatever rule is broken."""
 
+import importlib
 import json
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
-from flake8_async.visitors import ERROR_CLASSES, ERROR_CLASSES_CST
 
-from tests.house import source, trio_rules
+from tests.house import source
 from tests.patience import HANG_SECONDS
 
 # A rule of flake8-async -> code that breaks it.
@@ -161,13 +162,19 @@ def written(folder: Path, rule: str) -> Path:
     return path
 
 
+@pytest.fixture
+def trio_rules() -> Any:
+    """The checker: loaded here, since it takes a second, and all collect these tests."""
+    return importlib.import_module("tests.house.trio_rules")
+
+
 def flake8(*paths: Path) -> list[str]:
     command = [
         sys.executable,
         "-m",
         "flake8",
         "--config",
-        str(trio_rules.SETTINGS),
+        str(source.ROOT / ".flake8"),
         *map(str, paths),
     ]
     done = subprocess.run(
@@ -177,7 +184,7 @@ def flake8(*paths: Path) -> list[str]:
     return sorted(done.stdout.splitlines())
 
 
-def test_each_rule_finds_what_flake8_finds(tmp_path: Path) -> None:
+def test_each_rule_finds_what_flake8_finds(tmp_path: Path, trio_rules: Any) -> None:
     paths = [written(tmp_path, rule) for rule in BROKEN]
 
     found = {path: trio_rules.check(path) for path in paths}
@@ -187,7 +194,11 @@ def test_each_rule_finds_what_flake8_finds(tmp_path: Path) -> None:
     assert [name for name in codes if name not in codes[name]] == []
 
 
-def test_every_rule_that_ruff_lacks_is_enabled_but_those_that_the_settings_explain() -> None:
+def test_every_rule_that_ruff_lacks_is_enabled_but_those_that_the_settings_explain(
+    trio_rules: Any,
+) -> None:
+    from flake8_async.visitors import ERROR_CLASSES, ERROR_CLASSES_CST
+
     options, _ = trio_rules._settings(trio_rules.SETTINGS)
     every = {
         code
@@ -203,14 +214,16 @@ def test_every_rule_that_ruff_lacks_is_enabled_but_those_that_the_settings_expla
     assert options.enabled_codes == every - stable - explained == BROKEN.keys()
 
 
-def test_a_comment_exempts_no_line(tmp_path: Path) -> None:
+def test_a_comment_exempts_no_line(tmp_path: Path, trio_rules: Any) -> None:
     path = written(tmp_path, "ASYNC126")
     path.write_text(path.read_text() + "  # noqa: ASYNC126")
 
     assert [error.code for error in trio_rules.check(path)] == ["ASYNC126"]
 
 
-def test_what_the_settings_ignore_in_some_files_is_found_in_the_others(tmp_path: Path) -> None:
+def test_what_the_settings_ignore_in_some_files_is_found_in_the_others(
+    tmp_path: Path, trio_rules: Any
+) -> None:
     settings = tmp_path / "settings"
     settings.write_text(
         "[flake8]\nselect = ASYNC\nenable = ASYNC101, ASYNC126\n"
@@ -224,7 +237,10 @@ def test_what_the_settings_ignore_in_some_files_is_found_in_the_others(tmp_path:
 
 
 def test_a_file_found_clean_is_not_read_again_until_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    trio_rules: Any,
 ) -> None:
     monkeypatch.setattr(source, "ROOT", tmp_path)
     monkeypatch.setattr(trio_rules, "CLEAN", tmp_path / "cache" / "clean")

@@ -119,7 +119,7 @@ def cut_and_back(opened: int) -> Callable[[Phone], bool]:
     return lambda phone: phone.connections > opened and phone.up
 
 
-@pytest.mark.parametrize("variant", ["ios", "ios-0.4"])
+@pytest.mark.parametrize("variant", sampled(["ios", "ios-0.4"]))
 @pytest.mark.parametrize("seed", sampled([1, 2, 3]))
 async def test_a_phone_behind_a_bad_network_ends_up_with_the_log(variant: str, seed: int) -> None:
     """Forty fates while messages flow: nothing is lost, nothing comes twice."""

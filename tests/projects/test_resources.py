@@ -22,6 +22,7 @@ from podiumd.projects.errors import (
     TooLarge,
 )
 from podiumd.projects.resources import Resources, check_base64, decoded
+from tests.long import spread
 from tests.projects.hostile_names import HARMLESS, REFUSED
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -155,7 +156,7 @@ async def test_a_link_or_directory_of_that_name_is_left_alone(
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", spread(REFUSED, 25))
 async def test_no_hostile_name_leaves_a_trace_or_deletes_anything(
     files: Resources, place: Path, tmp_path: Path, name: str
 ) -> None:
@@ -172,7 +173,7 @@ async def test_no_hostile_name_leaves_a_trace_or_deletes_anything(
     assert everything(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.parametrize("name", spread(HARMLESS, 10))
 async def test_an_odd_name_is_stored_in_the_folder_and_can_be_deleted(
     files: Resources, place: Path, tmp_path: Path, name: str
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.long import sampled
+from tests.long import sampled, spread
 from tests.rpc.harness import Harness, served
 from tests.rpc.hostile_voice import voice_calls
 
@@ -352,7 +352,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(HOSTILE) >= 180 and len({line for _, line in HOSTILE}) == len(HOSTILE)
 
 
-@pytest.mark.parametrize(("code", "line"), HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("code", "line"), spread(HOSTILE, 60), ids=range(len(HOSTILE)))
 async def test_a_hostile_line_gets_one_clear_error_and_changes_nothing(
     code: int, line: bytes, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from podiumd.service.daemon_link import DaemonLink
+from tests.client.processes import Piped
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,16 +75,9 @@ class Person:
 
     def podium(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run the client."""
-        return subprocess.run(
-            [sys.executable, "-m", "podium", *words],
-            env=self.environment(**more),
-            cwd=self.home,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=HANG_SECONDS,
-            check=False,
-        )
+        with Piped(words, self.environment(**more), directory=self.home) as client:
+            out, err = client.communicate()
+        return subprocess.CompletedProcess(words, client.wait(), out, err)
 
     @property
     def calls(self) -> list[list[str]]:

@@ -17,6 +17,7 @@ import pytest
 
 from podiumd.activation import handed_over
 from podiumd.service.daemon_link import DaemonLink
+from tests.long import sampled
 from tests.needs import need
 from tests.patience import HANG_SECONDS
 
@@ -78,7 +79,9 @@ def tcp() -> Iterator[socket.socket]:
         yield sock
 
 
-@pytest.mark.parametrize("names", ["rpc:gateway", None, "unknown:unknown", "podiumd.socket:x"])
+@pytest.mark.parametrize(
+    "names", sampled(["rpc:gateway", None, "unknown:unknown", "podiumd.socket:x"], 2)
+)
 def test_sockets_are_known_by_their_names_or_their_kinds(
     unix: socket.socket, tcp: socket.socket, names: str | None
 ) -> None:

@@ -17,6 +17,7 @@ from podiumd.sessions.feed import LogLost
 from podiumd.sessions.log import Log
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
+from tests.long import sampled, spread
 from tests.sessions import support
 from tests.sessions.service import Home, complaints, seqs
 from tests.sessions.support import line, lines, session_id
@@ -26,21 +27,24 @@ def fails(*args: object) -> None:
     raise sqlite3.OperationalError("database or disk is full")
 
 
-@pytest.mark.parametrize("rewritten", [False, True])
+@pytest.mark.parametrize("rewritten", sampled([False, True]))
 @pytest.mark.parametrize(
     "damage",
-    [
-        "UPDATE logs SET state = x'00'",
-        "UPDATE logs SET state = '{}'",
-        "UPDATE logs SET last_seq = last_seq - 1",
-        "UPDATE logs SET last_seq = 0",
-        "UPDATE log_pages SET data = substr(data, 2) WHERE page = 0",
-        "UPDATE log_pages SET data = substr(data, 34) WHERE page = 0",
-        "DELETE FROM log_pages WHERE page = 0",
-        "DELETE FROM log_pages",
-        "DELETE FROM logs",
-        "DELETE FROM logs; DELETE FROM log_pages; DELETE FROM sessions",
-    ],
+    spread(
+        [
+            "UPDATE logs SET state = x'00'",
+            "UPDATE logs SET state = '{}'",
+            "UPDATE logs SET last_seq = last_seq - 1",
+            "UPDATE logs SET last_seq = 0",
+            "UPDATE log_pages SET data = substr(data, 2) WHERE page = 0",
+            "UPDATE log_pages SET data = substr(data, 34) WHERE page = 0",
+            "DELETE FROM log_pages WHERE page = 0",
+            "DELETE FROM log_pages",
+            "DELETE FROM logs",
+            "DELETE FROM logs; DELETE FROM log_pages; DELETE FROM sessions",
+        ],
+        5,
+    ),
 )
 async def test_a_damaged_log_is_made_anew_with_the_same_numbers(
     home: Home, damage: str, rewritten: bool

@@ -195,15 +195,17 @@ async def _read_all(directory: Path, log: Log) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(["facts.db", "facts.db-wal"]))
+@pytest.mark.parametrize(
+    ("name", "trials"), sampled([("facts.db", 50), ("facts.db", 150), ("facts.db-wal", 150)])
+)
 async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
-    tmp_path: Path, name: str
+    tmp_path: Path, name: str, trials: int
 ) -> None:
     log = await _history(tmp_path)
     chance = random.Random(1)
     content = (tmp_path / "sound" / name).read_bytes()
     whole = refused = 0
-    for trial in range(150):
+    for trial in range(trials):
         hurt = tmp_path / f"hurt-{trial}"
         shutil.copytree(tmp_path / "sound", hurt)
         (hurt / "facts.db-shm").unlink()
@@ -215,8 +217,8 @@ async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
         whole, refused = whole + counts[0], refused + counts[1]
         shutil.rmtree(hurt)
     # Neither is all lost by one flip, nor does damage in the database go unseen.
-    assert whole > 300
-    assert refused > 10 or name == "facts.db-wal"
+    assert whole > 2 * trials
+    assert refused > trials // 15 or name == "facts.db-wal"
 
 
 @pytest.mark.slow

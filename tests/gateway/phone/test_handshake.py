@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.phone.office import Line, Office, open_office
+from tests.long import spread
 from tests.runtime.harness import Machine
 
 
@@ -53,18 +54,21 @@ async def test_a_ping_is_answered_before_anybody_is_let_in(office: Office) -> No
 
 @pytest.mark.parametrize(
     "said",
-    [
-        '{"type": "connect"}',
-        '{"type": "connect", "api_key": "untethered-00000000000000000000000000000000"}',
-        '{"type": "connect", "api_key": null}',
-        '{"type": "connect", "api_key": ["untethered-"]}',
-        '{"type": "prompt", "text": "hello"}',
-        '{"type": "subscribe"}',
-        '{"type": "nothing of the kind"}',
-        "not JSON",
-        "[]",
-        b"\x00\x00\x00\x00audio",
-    ],
+    spread(
+        [
+            '{"type": "connect"}',
+            '{"type": "connect", "api_key": "untethered-00000000000000000000000000000000"}',
+            '{"type": "connect", "api_key": null}',
+            '{"type": "connect", "api_key": ["untethered-"]}',
+            '{"type": "prompt", "text": "hello"}',
+            '{"type": "subscribe"}',
+            '{"type": "nothing of the kind"}',
+            "not JSON",
+            "[]",
+            b"\x00\x00\x00\x00audio",
+        ],
+        5,
+    ),
 )
 async def test_whoever_has_no_key_gets_one_and_the_same_answer_and_no_more(
     office: Office, said: str | bytes

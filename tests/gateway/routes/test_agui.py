@@ -12,6 +12,7 @@ from podiumd.gateway.routes import agui as route
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of, types
 from tests.gateway.routes.station import Station
+from tests.long import spread
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 
@@ -306,20 +307,23 @@ async def test_what_is_not_used_is_said(station: Station) -> None:
 
 @pytest.mark.parametrize(
     ("value", "status", "parameter"),
-    [
-        (asking("t", "Hi"), 422, "forwardedProps.working_directory"),
-        (asking("t"), 422, "messages"),
-        (
-            asking("t", "Hi", forwardedProps={"working_directory": "w"}),
-            422,
-            "forwardedProps.working_directory",
-        ),
-        (asking("t", forwardedProps={"session_id": "none"}), 404, None),
-        (asking("t", forwardedProps={"recipe": "none", "working_directory": "/"}), 404, None),
-        (asking("t", "Hi", forwardedProps={"session_id": "none"}), 404, None),
-        ({"threadId": "t"}, 422, "runId"),
-        ([], 400, None),
-    ],
+    spread(
+        [
+            (asking("t", "Hi"), 422, "forwardedProps.working_directory"),
+            (asking("t"), 422, "messages"),
+            (
+                asking("t", "Hi", forwardedProps={"working_directory": "w"}),
+                422,
+                "forwardedProps.working_directory",
+            ),
+            (asking("t", forwardedProps={"session_id": "none"}), 404, None),
+            (asking("t", forwardedProps={"recipe": "none", "working_directory": "/"}), 404, None),
+            (asking("t", "Hi", forwardedProps={"session_id": "none"}), 404, None),
+            ({"threadId": "t"}, 422, "runId"),
+            ([], 400, None),
+        ],
+        4,
+    ),
 )
 async def test_what_cannot_be_done_is_refused_before_the_stream(
     station: Station, value: object, status: int, parameter: str | None

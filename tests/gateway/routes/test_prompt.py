@@ -13,6 +13,7 @@ from podiumd.gateway.phone.prompt_handlers import MOST_BYTES
 from podiumd.gateway.routes import prompt as route
 from tests.gateway.routes.client import Asking
 from tests.gateway.routes.station import Station
+from tests.long import spread
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine
 
@@ -196,27 +197,30 @@ async def test_a_recipe_that_waits_for_a_person_says_what_it_asks(
 
 @pytest.mark.parametrize(
     ("body", "status", "name", "words"),
-    [
-        (b"", 400, None, "not valid JSON"),
-        (b"[]", 400, None, "a JSON object"),
-        (b'"\\ud800"', 400, None, ""),
-        (b"{}", 422, "text", "empty"),
-        (b'{"text": " \\n"}', 422, "text", "empty"),
-        (b'{"text": "a\\u0000b"}', 422, "text", "without NUL"),
-        (b'{"text": 5}', 422, "text", "got the number 5"),
-        (b'{"text": "Hi", "txet": 1}', 422, "txet", "no field 'txet'"),
-        (b'{"text": "Hi"}', 422, "working_directory", "working directory"),
-        (b'{"text": "Hi", "working_directory": "x"}', 422, "working_directory", "absolute"),
-        (b'{"text": "Hi", "session_id": "../x"}', 422, "session_id", "an id of letters"),
-        (b'{"text": "Hi", "wait": "yes"}', 422, "wait", "true or false or a number from 0"),
-        (b'{"text": "Hi", "wait": -1}', 422, "wait", "from 0 to 3600"),
-        (b'{"text": "Hi", "wait": 1e9}', 422, "wait", "from 0 to 3600"),
-        (b'{"text": "Hi", "params": {"a": 1}}', 422, "params", "go with a recipe"),
-        (b'{"recipe": "one"}', 422, "working_directory", "new session"),
-        (b'{"recipe": "none", "working_directory": "/"}', 404, None, "none"),
-        (b'{"recipe": "none", "session_id": "none"}', 404, None, "none"),
-        (b'{"text": "Hi", "session_id": "none"}', 404, None, "none"),
-    ],
+    spread(
+        [
+            (b"", 400, None, "not valid JSON"),
+            (b"[]", 400, None, "a JSON object"),
+            (b'"\\ud800"', 400, None, ""),
+            (b"{}", 422, "text", "empty"),
+            (b'{"text": " \\n"}', 422, "text", "empty"),
+            (b'{"text": "a\\u0000b"}', 422, "text", "without NUL"),
+            (b'{"text": 5}', 422, "text", "got the number 5"),
+            (b'{"text": "Hi", "txet": 1}', 422, "txet", "no field 'txet'"),
+            (b'{"text": "Hi"}', 422, "working_directory", "working directory"),
+            (b'{"text": "Hi", "working_directory": "x"}', 422, "working_directory", "absolute"),
+            (b'{"text": "Hi", "session_id": "../x"}', 422, "session_id", "an id of letters"),
+            (b'{"text": "Hi", "wait": "yes"}', 422, "wait", "true or false or a number from 0"),
+            (b'{"text": "Hi", "wait": -1}', 422, "wait", "from 0 to 3600"),
+            (b'{"text": "Hi", "wait": 1e9}', 422, "wait", "from 0 to 3600"),
+            (b'{"text": "Hi", "params": {"a": 1}}', 422, "params", "go with a recipe"),
+            (b'{"recipe": "one"}', 422, "working_directory", "new session"),
+            (b'{"recipe": "none", "working_directory": "/"}', 404, None, "none"),
+            (b'{"recipe": "none", "session_id": "none"}', 404, None, "none"),
+            (b'{"text": "Hi", "session_id": "none"}', 404, None, "none"),
+        ],
+        7,
+    ),
 )
 async def test_what_cannot_be_done_is_refused_in_words(
     station: Station, body: bytes, status: int, name: str | None, words: str

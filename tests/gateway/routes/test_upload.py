@@ -12,6 +12,7 @@ import trio
 from podiumd.gateway.routes import upload as route
 from podiumd.projects.errors import StorageFailed
 from tests.gateway.routes.station import Station
+from tests.long import spread
 
 CONTENT = bytes(range(256))
 
@@ -41,17 +42,20 @@ async def test_the_place_that_the_apps_send_to_by_themselves_is_made(station: St
 
 @pytest.mark.parametrize(
     ("fields", "status"),
-    [
-        ({"filename": "../up.txt"}, 400),
-        ({"filename": ""}, 400),
-        ({"filename": 5}, 400),
-        ({"content": "no base64!"}, 400),
-        ({"content": None}, 400),
-        ({"storage_location": "/nowhere/at/all"}, 404),
-        ({"storage_location": "~/../nowhere"}, 404),
-        ({"storage_location": "relative"}, 404),
-        ({"storage_location": None}, 400),
-    ],
+    spread(
+        [
+            ({"filename": "../up.txt"}, 400),
+            ({"filename": ""}, 400),
+            ({"filename": 5}, 400),
+            ({"content": "no base64!"}, 400),
+            ({"content": None}, 400),
+            ({"storage_location": "/nowhere/at/all"}, 404),
+            ({"storage_location": "~/../nowhere"}, 404),
+            ({"storage_location": "relative"}, 404),
+            ({"storage_location": None}, 400),
+        ],
+        4,
+    ),
 )
 async def test_what_cannot_be_stored_is_refused_in_words_and_nothing_is_left(
     station: Station, fields: dict[str, Any], status: int
