@@ -18,11 +18,13 @@ from tests.recorded.earlier import ARCHIVE, unpacked
 from tests.recorded.world import World, lived_in, put_programs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def world() -> Iterator[World]:
+    """The home with its daemon: each test goes on with another of its runs."""
     with unpacked() as home:
         put_programs(home)
         with lived_in(home) as made:
+            made.record("runs.list")
             yield made
 
 
@@ -49,8 +51,8 @@ def exit_of(world: World, run_id: str) -> str:
 
 
 def test_what_was_there_is_there(world: World) -> None:
-    listed = [(run["recipe"], run["status"]) for run in world.main.call("runs.list")["result"]]
-    assert listed == [
+    [first] = world.answers["runs.list"]
+    assert [(run["recipe"], run["status"]) for run in first["result"]] == [
         ("outside", "running"),
         ("name-it", "waiting"),
         ("note", "waiting"),
