@@ -11,6 +11,7 @@ from trio.testing import MockClock
 
 from tests import needs
 from tests.examples import ALL, keep_few_steady
+from tests.rewriting import rewrite_share
 
 settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
@@ -25,9 +26,10 @@ gc.disable()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """Get ready what every process would else do for itself."""
     keep_few_steady()
+    rewrite_share(session.config)
 
 
 def pytest_collection_finish() -> None:
