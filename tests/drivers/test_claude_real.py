@@ -72,6 +72,7 @@ async def test_always_allows_the_tool_for_the_session_and_writes_nothing_into_th
     assert sorted(path.name for path in rig.work.iterdir()) == ["0.txt", "1.txt", "2.txt"]
 
 
+@pytest.mark.long("test_a_server_the_agent_left_running_is_ended_and_reported")
 async def test_a_tool_in_allow_is_not_asked_for(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -98,6 +99,9 @@ async def test_a_steer_is_taken_at_the_next_boundary(
     assert "also look at b" in str(server.requests[-1])
 
 
+@pytest.mark.long(
+    "tests/drivers/test_spooled_steers.py::test_a_steer_that_waited_for_a_prompt_nobody_took_up_is_too_late"
+)
 async def test_a_steer_after_the_end_is_too_late(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -149,6 +153,9 @@ async def test_an_interrupt_ends_the_turn_and_withdraws_a_queued_steer(
     assert turn.report.exit_status in (0, 1), "it was ended in order, by no signal"
 
 
+@pytest.mark.long(
+    "tests/drivers/test_spooled.py::test_an_error_around_a_turn_comes_out_as_it_was_and_the_agent_is_ended"
+)
 async def test_leaving_the_context_in_mid_turn_ends_the_agent(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -207,6 +214,7 @@ async def test_an_error_of_the_models_api_is_reported_with_its_status(
     assert (turn.report.kind, turn.report.api_status) == ("api_error", 529)
 
 
+@pytest.mark.long("tests/drivers/test_claude_dialect.py::test_refused_credentials_are_hopeless")
 async def test_refused_credentials_are_not_tried_for_a_minute(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -241,6 +249,7 @@ async def test_a_prompt_too_long_for_the_pipe_is_refused_and_nothing_runs(
     assert events == [] and server.requests == []
 
 
+@pytest.mark.long("tests/drivers/test_spooled.py::test_silence_ends_the_turn")
 async def test_a_model_that_never_answers_ends_in_a_timeout(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -249,6 +258,7 @@ async def test_a_model_that_never_answers_ends_in_a_timeout(
     assert turn.report.kind == "timeout" and "no output for 1.5 s" in turn.report.detail
 
 
+@pytest.mark.long("test_a_flag_the_agent_does_not_know_fails_with_its_error_output")
 async def test_an_unknown_session_to_resume_fails_with_the_agents_own_words(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

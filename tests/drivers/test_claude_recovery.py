@@ -58,6 +58,9 @@ async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
     assert [e.delta for e in said if e.again] == ["first"]
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_crash.py::test_a_daemon_killed_at_this_point_loses_and_doubles_nothing"
+)
 async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -93,6 +96,9 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     assert again.report.kind == "done" and again.report.result_text == "the answer"
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_crash.py::test_a_daemon_killed_at_this_point_loses_and_doubles_nothing"
+)
 async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -156,6 +162,7 @@ async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_
     assert again.report.kind == "done" and again.report.texts == ("whole",)
 
 
+@pytest.mark.long("test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken")
 async def test_an_agent_killed_at_an_approval_is_broken_with_a_tool_begun(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
@@ -71,6 +73,7 @@ async def test_a_clone_runs_nothing_until_a_person_trusts_it_and_again_once_it_c
     assert not list(cloned.glob("ran-again-*"))
 
 
+@pytest.mark.long("tests/runtime/test_catalogue.py::test_an_edit_is_seen_at_the_next_look")
 async def test_a_recipe_that_was_just_written_runs_without_a_restart(
     podium: PodiumDaemon, repo: GitRepo
 ) -> None:

@@ -154,6 +154,9 @@ async def test_steps_of_a_recipe_are_given_to_the_native_agent(
     assert feed.data("question.opened") == []
 
 
+@pytest.mark.long(
+    "tests/tools/test_shell.py::test_of_five_megabytes_the_head_and_the_tail_are_kept"
+)
 async def test_much_output_and_many_processes_neither_hang_nor_stay(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:
@@ -239,6 +242,9 @@ async def test_commands_and_hooks_run_in_a_sandbox_that_is_required(tmp_path: Pa
     assert not (tmp_path / "outside").exists()
 
 
+@pytest.mark.long(
+    "tests/drivers/native/test_models.py::test_a_long_wait_that_is_asked_for_is_not_sat_out"
+)
 async def test_a_limit_of_the_provider_parks_the_run_until_it_says(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:
@@ -259,6 +265,7 @@ async def test_a_limit_of_the_provider_parks_the_run_until_it_says(
     assert "read_file calc.py" in machine.model.requests[-1].anywhere
 
 
+@pytest.mark.long("tests/runtime/test_native.py::test_an_interrupt_stops_the_model_in_mid_answer")
 async def test_a_cancel_does_not_wait_for_the_model(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:

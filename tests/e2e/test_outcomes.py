@@ -42,6 +42,9 @@ async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     ]
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recipes.py::test_a_reply_without_an_outcome_is_asked_for_again_three_times"
+)
 async def test_an_invalid_reply_is_asked_again_in_the_same_session_and_is_no_step(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -105,6 +108,9 @@ async def test_a_word_that_is_no_outcome_of_the_step_is_kept_as_the_detail(
     assert (line["returned"], line["expected"]) == ("no-issues", ["complete", "blocked", "other"])
 
 
+@pytest.mark.long(
+    "tests/core/test_edges.py::test_other_always_has_an_edge_and_its_description_is_the_detail"
+)
 async def test_other_without_an_edge_hands_the_run_to_its_person(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

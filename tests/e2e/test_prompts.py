@@ -112,6 +112,9 @@ async def test_a_long_prompt_arrives_whole_and_a_longer_one_is_refused(
     assert podium.machine.prompts(turn["session_id"], repo.path) == [text]
 
 
+@pytest.mark.long(
+    "tests/tools/test_environment.py::test_claude_gets_the_general_and_its_own_variables_and_the_marker_and_nothing_else"
+)
 async def test_an_agent_gets_nothing_of_the_daemons_own_environment(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -165,6 +165,9 @@ async def test_an_approval_outlives_its_daemon_and_its_tool_runs_once(
     assert len(model_server.requests) == 2
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recovery.py::test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanwhile"
+)
 async def test_a_daemon_told_to_stop_leaves_the_turn_to_the_next_one(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -184,6 +187,9 @@ async def test_a_daemon_told_to_stop_leaves_the_turn_to_the_next_one(
     assert (repo.path / "made").read_text() == "ran\n"
 
 
+@pytest.mark.long(
+    "tests/runtime/test_stopping.py::test_stopping_all_turns_interrupts_them_and_begins_nothing_new"
+)
 async def test_down_leaves_no_child_and_its_runs_go_on_another_day(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

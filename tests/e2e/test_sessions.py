@@ -147,6 +147,7 @@ async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_lis
     assert (await podium.rpc("sessions.list"))["total"] == 1
 
 
+@pytest.mark.long("tests/sessions/test_update.py::test_reading_never_touches_the_time_of_writing")
 async def test_no_time_of_an_agents_file_is_touched_in_a_daemons_whole_life(
     machine: Machine, repo: GitRepo, model_server: ModelServer
 ) -> None:

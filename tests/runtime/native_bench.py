@@ -17,7 +17,7 @@ from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import Cursor
 from podiumd.sessions.tree import Root
 from tests.runtime.harness import Daemon, Json, Machine
-from tests.tools.git_repository import commit, run_git
+from tests.tools.git_repository import begin, run_git
 
 BROKEN = "def add(a, b):\n    return a - b\n"
 MENDED = "def add(a, b):\n    return a + b\n"
@@ -45,12 +45,7 @@ class NativeMachine(Machine):
 
     def __init__(self, root: Path, **settings: Any) -> None:
         super().__init__(root)
-        run_git(self.project, "init", "--quiet", "--initial-branch=main")
-        run_git(self.project, "config", "user.name", "A Person")
-        run_git(self.project, "config", "user.email", "person@example.org")
-        (self.project / "calc.py").write_text(BROKEN)
-        (self.project / "test_calc.py").write_text(TESTS)
-        commit(self.project, "Begin")
+        begin(self.project, {"calc.py": BROKEN, "test_calc.py": TESTS}, "Begin", named=True)
         self.script = root / "replies.json"
         given = {"mode": "allow-all", "sandbox": "off", "test_command": "python3 test_calc.py"}
         self.settings = NativeSettings(

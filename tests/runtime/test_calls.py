@@ -47,6 +47,7 @@ async def test_a_called_recipe_comes_back_with_what_its_last_step_said(machine: 
     )
 
 
+@pytest.mark.long("test_a_called_recipe_comes_back_with_what_its_last_step_said")
 async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) -> None:
     repository = make_repository(machine.project / "repo")
     commit(repository, "first")

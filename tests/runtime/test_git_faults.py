@@ -13,6 +13,7 @@ from trio.testing import MockClock
 from podiumd.drivers.base import Settled
 from podiumd.runtime import world
 from podiumd.tools import git
+from tests.long import sampled
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.runtime.processes import marker_of
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
@@ -109,7 +110,7 @@ async def test_a_run_that_cannot_look_at_its_tree_at_the_start_ends_with_git_s_w
         assert machine.agent.turns == [] and fields_of(daemon.logged, "Run fault") == []
 
 
-@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("begun", sampled([True, False]))
 async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_waiting(
     machine: Machine, one: str, gated: str, begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,12 +15,11 @@ import pytest
 import trio
 
 from podiumd.runtime.errors import PodiumError, RecipeRefused, Refused
+from podiumd.tools import tree
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
-
-"""Far above what any of it takes (1 s), far below what it would take without bounds (minutes)."""
 
 HOSTILE = """
 format = 1
@@ -111,10 +110,20 @@ def _ten_thousand_recipes(place: Path) -> None:
         (place / f"r{number}.toml").touch()
 
 
-def _a_gigabyte(place: Path) -> None:
+HUGE = tree.MAX_CONTENT_BYTES + 1
+"""More bytes than even a digest of the tree reads of a file."""
+
+
+def _huge(place: Path) -> None:
     for name in ("huge.toml", "evil.md"):
         with open(place / name, "wb") as file:
-            file.truncate(1 << 30)
+            file.truncate(HUGE)
+
+
+def _read_so_far() -> int:
+    """The bytes that this process and its ended ones have read, where the system counts them."""
+    counters = Path("/proc/self/io")
+    return int(counters.read_text().split()[1]) if counters.exists() else 0
 
 
 def _deep_nesting(place: Path) -> None:
@@ -167,7 +176,7 @@ def _the_place_is_a_pipe(place: Path) -> None:
     sampled(
         [
             _pipes,
-            _a_gigabyte,
+            _huge,
             _deep_nesting,
             _ten_thousand_recipes,
             _wrong_everywhere,
@@ -184,6 +193,7 @@ async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
 ) -> None:
     make(clone / ".podium" / "recipes")
     async with running(machine) as daemon:
+        read = _read_so_far()
         with trio.fail_after(HANG_SECONDS):
             entries = await daemon.service.recipes_list(str(clone))
         assert not any(entry["trusted"] for entry in entries if entry["source"] == "project")
@@ -192,6 +202,7 @@ async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
             with trio.fail_after(HANG_SECONDS), pytest.raises(PodiumError) as raised:
                 await daemon.start(recipe, working_directory=str(clone))
             assert isinstance(raised.value, Refused | RecipeRefused)
+        assert _read_so_far() - read < HUGE
         await nothing_ran(daemon, canary)
         run_id = await daemon.start("user.mine", working_directory=str(clone))
         assert (await daemon.turn()).prompt.startswith("Do the work.")

@@ -313,6 +313,9 @@ async def test_a_model_that_is_silent_for_too_long_is_given_up(machine: NativeMa
         )
 
 
+@pytest.mark.long(
+    "tests/drivers/native/test_ends.py::test_what_a_hook_refuses_and_nobody_mends_ends_with_its_words"
+)
 async def test_a_hook_that_refuses_the_commit_speaks_to_the_model(machine: NativeMachine) -> None:
     hook = machine.project / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
@@ -330,6 +333,9 @@ async def test_a_hook_that_refuses_the_commit_speaks_to_the_model(machine: Nativ
     assert machine.subjects == ["AI: modified calc.py", "Begin"]
 
 
+@pytest.mark.long(
+    "tests/tools/test_commit.py::test_the_users_own_changes_are_neither_committed_nor_touched"
+)
 async def test_what_a_person_has_lying_about_is_no_part_of_the_commit(
     machine: NativeMachine,
 ) -> None:

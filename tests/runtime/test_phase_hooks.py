@@ -14,6 +14,7 @@ import trio
 
 from podiumd.tools import failpoints
 from podiumd.tools.workspace import Workspace
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.runtime.phases import agree, at_work, begun, designing, hook, talk
@@ -175,7 +176,7 @@ async def test_documents_for_which_the_disk_has_no_room_are_written_when_it_has(
         assert len(fields_of(daemon.logged, "Disk full")) == 2
 
 
-@pytest.mark.parametrize("event", ["before-tool", "turn-end"])
+@pytest.mark.parametrize("event", sampled(["before-tool", "turn-end"]))
 async def test_a_hook_that_a_dead_daemon_left_is_ended_before_it_is_run_again(
     machine: Machine, event: str
 ) -> None:

@@ -84,6 +84,9 @@ async def test_a_change_of_the_tree_alone_is_progress(machine: Machine, reposito
         assert await daemon.events(run["run_id"], "progress.stalled") == []
 
 
+@pytest.mark.long(
+    "tests/tools/test_tree.py::test_the_digest_sees_every_kind_of_change_and_its_undoing"
+)
 async def test_a_new_file_is_a_change_too(machine: Machine, repository: Path) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(machine.recipe(LOOP, "loop"), working_directory=str(repository))

@@ -154,7 +154,7 @@ async def test_a_run_goes_on_without_the_facts_that_do_not_follow(
         assert len(machine.agent.turns) == 2
 
 
-@pytest.mark.parametrize("lost", ["turn.intended", "run.started"])
+@pytest.mark.parametrize("lost", sampled(["turn.intended", "run.started"]))
 async def test_an_agent_whose_turn_is_lost_is_ended_and_nobody_elses(
     machine: Machine, one: str, lost: str
 ) -> None:

@@ -15,6 +15,7 @@ from podiumd.drivers.base import Settled
 from podiumd.runtime import recovery
 from podiumd.runtime.leases import Lease
 from podiumd.tools import git, honest_index
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.runtime.processes import marker_of
@@ -59,7 +60,7 @@ async def test_queued_runs_begin_in_their_order_after_a_restart(machine: Machine
             following.complete()
 
 
-@pytest.mark.parametrize("lives", [True, False])
+@pytest.mark.parametrize("lives", sampled([True, False]))
 async def test_an_aside_has_its_run_s_session_again_after_a_restart(
     machine: Machine, gated: str, lives: bool
 ) -> None:
@@ -152,7 +153,7 @@ async def test_a_turn_that_never_began_does_not_begin_in_a_tree_that_another_dae
         assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
 
 
-@pytest.mark.parametrize("what", ["check", "command"])
+@pytest.mark.parametrize("what", sampled(["check", "command"]))
 async def test_neither_check_nor_command_runs_in_a_tree_that_another_daemon_took(
     machine: Machine, what: str
 ) -> None:

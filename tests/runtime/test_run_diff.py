@@ -11,6 +11,7 @@ import trio
 from podiumd.runtime import run_tree
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
 from podiumd.tools import git
+from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -101,7 +102,7 @@ async def test_a_run_is_told_while_it_goes_on_and_when_it_is_over(
         assert (await daemon.service.get_run(run_id))["left"] == run["left"]
 
 
-@pytest.mark.parametrize("how", ["cancel", "limit", "error"])
+@pytest.mark.parametrize("how", sampled(["cancel", "limit", "error"]))
 async def test_what_is_left_is_told_however_it_ends(
     machine: Machine, repository: Path, how: str
 ) -> None:

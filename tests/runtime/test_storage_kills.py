@@ -118,7 +118,7 @@ async def pruned(root: Path, *what: str) -> None:
         await storage_of(daemon, transcripts_days=30).prune(what, vacuum=True)
 
 
-@pytest.mark.parametrize("point", sampled(KILLS, 2))
+@pytest.mark.parametrize("point", sampled(KILLS))
 async def test_pruning_that_was_killed_lost_nothing_but_what_may_go_and_goes_on(
     tmp_path: Path, point: str
 ) -> None:

@@ -117,6 +117,9 @@ async def test_what_the_daemon_before_left_half_made_is_removed_at_the_start(
         assert not directory.exists() and branches(deadly) == ["main"]
 
 
+@pytest.mark.long(
+    "tests/tools/test_worktree_remains.py::test_what_somebody_has_put_there_keeps_all_of_it"
+)
 async def test_work_in_what_was_left_half_made_is_kept_and_named(
     machine: Machine, one: str, deadly: Path
 ) -> None:

@@ -231,6 +231,9 @@ async def test_a_prompt_that_begins_during_the_look_at_a_worktree_keeps_it(
         assert await daemon.service.worktrees._stored() == {}
 
 
+@pytest.mark.long(
+    "tests/runtime/test_sharing.py::test_who_is_told_the_end_of_a_recipe_can_have_its_checkout_at_once"
+)
 async def test_who_is_told_the_end_of_a_run_can_merge_and_remove_its_worktree_at_once(
     machine: Machine, one: str, repository: Path
 ) -> None:
@@ -321,6 +324,9 @@ async def test_what_is_no_run_s_is_listed_and_left_alone(
 PROGRAMS = ["merge.x.driver", "filter.x.smudge", "filter.x.clean", "filter.x.process"]
 
 
+@pytest.mark.long(
+    "tests/tools/test_merge_submodules.py::test_a_submodule_that_names_a_program_leaves_the_merge_to_the_person"
+)
 @pytest.mark.parametrize("setting", sampled(PROGRAMS))
 async def test_a_repository_that_names_programs_of_its_own_is_left_to_the_person(
     machine: Machine, one: str, repository: Path, setting: str
@@ -390,7 +396,7 @@ async def test_a_worktree_that_cannot_get_its_new_name_is_as_it_was(
         await daemon.service.worktrees.remove(run_id, force=False)
 
 
-@pytest.mark.parametrize("broken", ["slow", "failing"])
+@pytest.mark.parametrize("broken", sampled(["failing", "slow"]))
 async def test_a_removal_that_is_not_whole_is_told_as_that_and_ended_by_the_next_start(
     machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:

@@ -9,7 +9,7 @@ from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.shell import ShellResult, run_arguments
 from tests.needs import need
 from tests.tools.fresh_turn import fresh_turn
-from tests.tools.git_repository import commit, make_repository
+from tests.tools.git_repository import begin
 
 
 class Inside:
@@ -23,9 +23,8 @@ class Inside:
         self.state.mkdir()
         for path in (".ssh/id_rsa", "diary.txt", "state/facts.db", ".gitconfig"):
             (self.home / path).write_text("[secret]\n")
-        self.project = make_repository(self.home / "project")
-        (self.project / "a.txt").write_text("a\n")
-        commit(self.project, "first")
+        self.project = self.home / "project"
+        begin(self.project, {"a.txt": "a\n"})
         self.turn = fresh_turn()
         self.sandbox = Sandbox(
             "required",

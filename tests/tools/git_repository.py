@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 HOSTILE = [b"with space", b"new\nline\n", b"-leading", b"\xff\xfe", b'"quoted"', "ünïcode".encode()]
@@ -28,13 +33,61 @@ def run_git(path: Path, *arguments: str) -> str:
 
 def make_repository(path: Path) -> Path:
     path.mkdir(parents=True)
-    run_git(path, "init", "--quiet", "--initial-branch=main")
+    return initialize(path)
+
+
+def initialize(path: Path) -> Path:
+    """Make an existing directory a repository: a copy of one that git has made, once a process."""
+    shutil.copytree(_empty(), path / ".git", copy_function=shutil.copy)
     return path
+
+
+def begin(
+    path: Path, files: Mapping[str, str], message: str = "first", *, named: bool = False
+) -> str:
+    """Make a directory a repository with these files as its first commit; returns its id.
+
+    ``named``: a person of its own commits there. Whatever is asked for twice is a copy.
+    """
+    made, sha = _begun(tuple(files.items()), message, named)
+    shutil.copytree(made, path, copy_function=shutil.copy, dirs_exist_ok=True)
+    run_git(path, "update-index", "--refresh")  # it knows files by more than their contents
+    return sha
+
+
+@cache
+def _empty() -> Path:
+    """What ``git init`` makes, without its examples of hooks."""
+    place = _scratch()
+    run_git(place, "init", "--quiet", "--initial-branch=main")
+    for example in (place / ".git/hooks").glob("*.sample"):
+        example.unlink()
+    return place / ".git"
+
+
+@cache
+def _begun(files: tuple[tuple[str, str], ...], message: str, named: bool) -> tuple[Path, str]:
+    place = initialize(_scratch())
+    if named:
+        run_git(place, "config", "user.name", "A Person")
+        run_git(place, "config", "user.email", "a@example.org")
+    for name, content in files:
+        (place / name).write_text(content)
+    return place, commit(place, message)
+
+
+def _scratch() -> Path:
+    """A directory for as long as this process lives."""
+    place = Path(tempfile.mkdtemp(prefix="podium-git-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
 
 
 def commit(path: Path, message: str) -> str:
     run_git(path, "add", "--all")
-    run_git(path, "commit", "--quiet", "--allow-empty", "--message", message)
+    # What git does now and then to keep a repository small is a process more each time.
+    given = ("--quiet", "--allow-empty", "--message", message)
+    run_git(path, "-c", "maintenance.auto=false", "commit", *given)
     return run_git(path, "rev-parse", "HEAD")
 
 

@@ -12,6 +12,7 @@ from podiumd.tools import changes_since as module
 from podiumd.tools.changes_since import Changes, Part, changes_since
 from podiumd.tools.diff_listing import ChangedFile, as_added
 from podiumd.tools.git_process import GitError
+from tests.long import sampled
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 
 
@@ -234,7 +235,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("setting", PROGRAMS)
+@pytest.mark.parametrize("setting", sampled(PROGRAMS))
 async def test_no_program_of_the_repository_runs(
     repository: Path, tmp_path: Path, setting: str
 ) -> None:

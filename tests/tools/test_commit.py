@@ -9,6 +9,7 @@ import pytest
 from podiumd.core.loop_facts import FileChange
 from podiumd.tools.commit import CommitOrder, commit_changes
 from podiumd.tools.originals import Originals
+from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
@@ -298,7 +299,7 @@ async def test_hostile_names_are_committed_as_they_are(turn: Turn) -> None:
     assert turn.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("order", [lambda paths: paths, lambda paths: paths[::-1]])
+@pytest.mark.parametrize("order", sampled([lambda paths: paths, lambda paths: paths[::-1]]))
 async def test_a_file_that_becomes_a_directory_is_committed_as_that(
     turn: Turn, order: Callable[[list[FileChange]], list[FileChange]]
 ) -> None:

@@ -165,10 +165,10 @@ async def test_turns_of_one_repository_that_end_at_once_all_have_their_commit(
         states.append((done.state, done.detail))
 
     async with trio.open_nursery() as nursery:
-        for number in range(8):
+        for number in range(4):
             nursery.start_soon(one, number)
 
-    assert [state for state, _ in states] == ["committed"] * 8, states
+    assert [state for state, _ in states] == ["committed"] * 4, states
     assert turn.git("status", "--porcelain") == ""
-    assert turn.git("rev-list", "--count", "--all") == "9"
+    assert turn.git("rev-list", "--count", "--all") == "5"
     assert not line.names

@@ -41,7 +41,7 @@ async def test_a_commit_with_the_turn_s_trailer_is_not_taken_for_its_own(turn: T
     assert turn.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("words", sampled(["elsewhere", "torn", "", "HEAD", "--all", "0" * 40], 2))
+@pytest.mark.parametrize("words", sampled(["elsewhere", "torn", "", "HEAD", "--all", "0" * 40]))
 async def test_what_no_branch_has_is_not_adopted(turn: Turn, words: str) -> None:
     if words == "elsewhere":
         turn.git("checkout", "-q", "-b", "other")

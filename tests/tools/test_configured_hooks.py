@@ -134,7 +134,7 @@ def test_anybodys_git_of_that_release_runs_them(repository: Path, trace: Path) -
     assert trace.exists()
 
 
-@pytest.mark.parametrize("write", sampled(WRITERS, 3))
+@pytest.mark.parametrize("write", sampled(WRITERS))
 async def test_a_git_of_ours_runs_none_of_them(
     repository: Path, trace: Path, write: Callable[[Path], Awaitable[None]]
 ) -> None:

@@ -21,6 +21,7 @@ from podiumd.tools.originals import Originals
 from podiumd.tools.registry import Plan, Toolbox, ToolContext
 from podiumd.tools.sandbox import Probe, Sandbox
 from podiumd.tools.workspace import Workspace
+from tests.long import sampled
 from tests.needs import need
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, run_git, set_for_person
@@ -113,7 +114,7 @@ async def test_a_filter_of_the_person_runs_as_ever(turn: Turn, home: Path, boxed
     assert seen.exists()
 
 
-@pytest.mark.parametrize("boxed", [True, False])
+@pytest.mark.parametrize("boxed", sampled([False, True]))
 @pytest.mark.parametrize("named", ["by nobody", "by the person, and failing", "half"])
 async def test_a_file_is_never_committed_without_its_filter(
     turn: Turn, home: Path, boxed: bool, named: str
@@ -132,7 +133,7 @@ async def test_a_file_is_never_committed_without_its_filter(
     assert turn.git("rev-parse", "HEAD") == turn.first
 
 
-@pytest.mark.parametrize("name", ["", "set", "unset", "unspecified"])
+@pytest.mark.parametrize("name", sampled(["", "set", "unset", "unspecified"], 2))
 async def test_a_filter_may_have_a_name_that_sounds_like_none(
     turn: Turn, home: Path, name: str
 ) -> None:
@@ -227,7 +228,7 @@ async def test_a_hook_runs_where_commands_of_the_turn_may_be_run_unasked(
 
 
 @pytest.mark.parametrize(("where", "outside"), [("~/hooks", True), (".husky", False)])
-@pytest.mark.parametrize("policy", ["required", "off"])
+@pytest.mark.parametrize("policy", sampled(["required", "off"]))
 async def test_hooks_that_the_person_keeps_for_all_repositories_run_as_ever(
     tmp_path: Path, home: Path, where: str, outside: bool, policy: str
 ) -> None:

@@ -69,7 +69,7 @@ def test_what_is_not_there_or_is_a_link_itself(tree: Path, tmp_path: Path) -> No
 
 def test_the_depth_of_a_tree_is_no_matter(tmp_path: Path) -> None:
     """Deeper than a stack goes, and than files can be open."""
-    with deep_tree(tmp_path / "tree", 1500) as tree:
+    with deep_tree(tmp_path / "tree", 1100) as tree:
         (tree / ".0").mkdir()
         (tree / ".1").write_text("a name that is taken")
 

@@ -97,7 +97,7 @@ class Exchange:
             draft.replace(path)
 
 
-@pytest.mark.parametrize("place", sampled(PLACES, 2))
+@pytest.mark.parametrize("place", sampled(PLACES))
 @pytest.mark.parametrize("group", sampled(GROUPS))
 async def test_no_exchange_has_the_daemon_s_own_git_run_anything(
     project: Path,
@@ -156,7 +156,7 @@ LOOKS: dict[str, Look] = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(LOOKS, keep=2))
+@pytest.mark.parametrize("name", sampled(LOOKS))
 async def test_a_command_that_runs_meanwhile_wins_nothing(
     boxed: Inside, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -10,6 +10,7 @@ from podiumd.tools import git
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_settings import cut_short, kept_from, named_programs, runs_nothing, within
+from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
 
@@ -108,7 +109,7 @@ async def test_a_filter_of_the_repository_is_not_run_and_nothing_goes_by_it(
     assert not canary.exists() and not (tmp_path / "w").exists()
 
 
-@pytest.mark.parametrize("condition", ["onbranch:podium/**", "gitdir:**/worktrees/**"])
+@pytest.mark.parametrize("condition", sampled(["onbranch:podium/**", "gitdir:**/worktrees/**"]))
 async def test_settings_that_hold_in_a_new_worktree_alone_count_there(
     repository: Path, tmp_path: Path, condition: str
 ) -> None:
@@ -183,7 +184,7 @@ def test_no_look_goes_into_submodules(name: str) -> None:
     assert within(["ls-files", "-z"]) == ["ls-files", "-z"]
 
 
-@pytest.mark.parametrize("name", ["x.Clean", "x.", "x.cl ean", "", "x.clean.1"])
+@pytest.mark.parametrize("name", sampled(["x.Clean", "x.", "x.cl ean", "", "x.clean.1"], 2))
 async def test_a_name_with_a_nul_byte_arms_nothing_and_is_refused(
     repository: Path, tmp_path: Path, name: str
 ) -> None:

@@ -15,11 +15,14 @@ from podiumd.tools.changes_since import changes_since
 from podiumd.tools.git import GitError
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.originals import Originals
+from tests.long import sampled
 from tests.tools.forged_index import forge, forge_trees, forge_untracked, stat_of, trees_in
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
 
-HIDING = [["--assume-unchanged"], ["--skip-worktree"], ["--assume-unchanged", "--skip-worktree"]]
+HIDING = sampled(
+    [["--assume-unchanged", "--skip-worktree"], ["--assume-unchanged"], ["--skip-worktree"]]
+)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.tools.worktree_merge import NotMerged, prepare
+from tests.long import sampled
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
 
@@ -39,7 +40,7 @@ async def test_a_submodule_that_names_nothing_is_no_hindrance(outer: Path) -> No
     assert not (await prepare(str(outer), "work")).contained
 
 
-@pytest.mark.parametrize("setting", ["filter.x.clean", "merge.x.driver"])
+@pytest.mark.parametrize("setting", sampled(["merge.x.driver", "filter.x.clean"]))
 async def test_a_submodule_that_names_a_program_leaves_the_merge_to_the_person(
     outer: Path, setting: str
 ) -> None:

@@ -15,6 +15,7 @@ from podiumd.tools.originals import Originals
 from podiumd.tools.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
 from podiumd.tools.sandbox import Enclosed, Policy, Probe, Sandbox
 from podiumd.tools.workspace import Workspace
+from tests.long import sampled
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -287,7 +288,7 @@ async def test_done_is_said_with_its_summary(box: Toolbox) -> None:
     assert (await do(box, "done")).result.message == "done"
 
 
-@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize("confined", sampled([True, False]))
 async def test_a_command_in_a_sandbox_cannot_let_go_of_the_daemons_locks(
     tmp_path: Path, confined: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -206,7 +206,7 @@ def test_the_worker_knows_only_the_standard_library() -> None:
 
 
 def test_a_tree_deeper_than_a_stack_is_walked(tmp_path: Path) -> None:
-    with deep_tree(tmp_path / "deep", 1500) as top:
+    with deep_tree(tmp_path / "deep", 1100) as top:
         code = "from podiumd.tools.search_worker import walked; print(len(list(walked())))"
         told = subprocess.run(
             [sys.executable, "-c", code], cwd=top, capture_output=True, text=True, check=True

@@ -10,7 +10,7 @@ from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.git_hooks import Hooks
 from podiumd.tools.originals import Originals
 from tests.tools.fresh_turn import fresh_turn
-from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.git_repository import begin, run_git
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
@@ -20,12 +20,8 @@ class Turn:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.top = make_repository(folder / "repo")
-        run_git(self.top, "config", "user.name", "A Person")
-        run_git(self.top, "config", "user.email", "a@example.org")
-        self.write("a.py", TEN)
-        self.write("b.py", "b\n")
-        self.first = commit(self.top, "first")
+        self.top = folder / "repo"
+        self.first = begin(self.top, {"a.py": TEN, "b.py": "b\n"}, named=True)
         self.originals = Originals(folder / "originals")
         self.changes: list[FileChange] = []
         self.root = self.top
