@@ -96,9 +96,7 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     assert again.report.kind == "done" and again.report.result_text == "the answer"
 
 
-@pytest.mark.long(
-    "tests/drivers/test_claude_crash.py::test_a_daemon_killed_at_this_point_loses_and_doubles_nothing"
-)
+@pytest.mark.long("test_a_turn_that_finished_alone_is_taken_up_and_judged")
 async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.long import sampled
 from tests.runtime.calling import INNER, calling
 from tests.runtime.harness import Json, Machine, running
 
@@ -52,7 +53,7 @@ async def test_a_limit_inside_a_call_asks_and_grants_the_same_again_once(machine
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [("stop", "max-total-steps"), ("more", "conversation-complete")]
+    ("answer", "reason"), sampled([("stop", "max-total-steps"), ("more", "conversation-complete")])
 )
 async def test_a_limit_of_all_steps_that_is_reached_inside_a_call_asks_too(
     machine: Machine, answer: str, reason: str

@@ -74,6 +74,9 @@ async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) ->
     assert run["exit"]["reason"] == "conversation-complete"
 
 
+@pytest.mark.long(
+    "tests/core/test_expand.py::test_an_exit_that_the_caller_says_nothing_about_ends_the_run"
+)
 async def test_an_exit_that_the_caller_does_not_know_ends_the_run_with_it(
     machine: Machine,
 ) -> None:
@@ -95,7 +98,7 @@ async def test_an_exit_that_the_caller_does_not_know_ends_the_run_with_it(
         )
 
 
-@pytest.mark.parametrize("answer", ["yes", "no"])
+@pytest.mark.parametrize("answer", sampled(["yes", "no"]))
 async def test_a_gate_before_a_call_is_asked_before_anything_of_it_happens(
     machine: Machine, answer: str
 ) -> None:
@@ -249,6 +252,9 @@ async def test_what_only_runs_commands_needs_no_agent_that_can_be_run(machine: M
             await daemon.start(calling(machine))
 
 
+@pytest.mark.long(
+    "tests/core/test_expand.py::test_parameters_are_values_or_the_callers_own_variables"
+)
 async def test_parameters_are_the_callers_own(machine: Machine) -> None:
     recipe = calling(machine)
     async with running(machine) as daemon:

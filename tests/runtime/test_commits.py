@@ -121,6 +121,9 @@ async def test_committed_is_believed_when_there_is_a_commit(
         assert (parting["why"], parting["look"]) == ("end", end["look"])
 
 
+@pytest.mark.long(
+    "tests/core/test_claims.py::test_what_is_not_so_goes_back_to_the_agent_with_what_was_seen"
+)
 async def test_committed_without_a_commit_or_with_work_left_over_comes_back(
     machine: Machine, repository: Path, committing: str
 ) -> None:
@@ -150,6 +153,7 @@ async def test_a_branch_that_was_only_set_back_has_no_new_commit(
         assert "which was there when the run began" in await told(daemon, turn, "committed")
 
 
+@pytest.mark.long("tests/tools/test_git.py::test_what_other_refs_had_is_not_new")
 async def test_a_commit_that_another_branch_had_is_not_new(
     machine: Machine, repository: Path, committing: str
 ) -> None:
@@ -181,6 +185,7 @@ async def test_a_rebase_counts(machine: Machine, repository: Path, committing: s
         assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
 
 
+@pytest.mark.long("tests/core/test_claims.py::test_a_claim_is_held_against_what_was_seen")
 async def test_nothing_to_commit_needs_a_clean_tree(
     machine: Machine, repository: Path, committing: str
 ) -> None:

@@ -176,6 +176,7 @@ async def test_a_run_is_cancelled_while_git_looks_at_its_tree_and_never_answers(
         assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
 
 
+@pytest.mark.long("tests/tools/test_git.py::test_names_that_are_hostile_come_back_as_they_are")
 async def test_a_dirty_tree_is_asked_about_whatever_its_files_are_called(
     machine: Machine, repository: Path, once: str
 ) -> None:

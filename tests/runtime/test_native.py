@@ -163,6 +163,9 @@ async def _questions(daemon: Daemon, run_id: str, count: int) -> None:
     await daemon.until(run_id, lambda state: len(state.questions) == count)
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_always_for_commands_like_this_allows_the_rule_that_was_shown_and_no_more"
+)
 async def test_always_for_commands_like_this_is_matched_by_their_words(
     machine: NativeMachine,
 ) -> None:
@@ -282,6 +285,7 @@ async def test_an_interrupt_stops_the_model_in_mid_answer(machine: NativeMachine
     assert machine.read() == MENDED and machine.subjects == ["Begin"]
 
 
+@pytest.mark.long("tests/tools/test_shell.py::test_when_the_caller_cancels_nothing_is_left")
 async def test_an_interrupt_ends_a_command_with_all_that_it_started(
     machine: NativeMachine,
 ) -> None:
@@ -301,6 +305,9 @@ async def test_an_interrupt_ends_a_command_with_all_that_it_started(
     assert result.is_error and result.text.startswith("interrupted")
 
 
+@pytest.mark.long(
+    "tests/drivers/native/test_models.py::test_a_server_that_falls_silent_is_given_up"
+)
 async def test_a_model_that_is_silent_for_too_long_is_given_up(machine: NativeMachine) -> None:
     machine.replies({"text": "Late.", "delay_seconds": 600})
     async with running(machine) as daemon:
@@ -352,6 +359,7 @@ async def test_what_a_person_has_lying_about_is_no_part_of_the_commit(
     assert run_git(machine.project, "diff", "--stat") != ""
 
 
+@pytest.mark.long("tests/tools/test_shell.py::test_input_is_empty_and_there_is_no_terminal")
 async def test_a_program_that_asks_for_input_gets_none(machine: NativeMachine) -> None:
     machine.replies(act({"action": "run_command", "command": "read x; echo got:$x"}), "Done.")
     async with running(machine) as daemon:
@@ -360,6 +368,7 @@ async def test_a_program_that_asks_for_input_gets_none(machine: NativeMachine) -
     assert done["result"]["output"] == "got:\n"
 
 
+@pytest.mark.long("tests/tools/test_shell.py::test_no_key_is_in_a_commands_environment")
 async def test_no_key_of_the_daemon_reaches_a_command(
     machine: NativeMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

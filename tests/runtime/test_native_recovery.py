@@ -72,6 +72,9 @@ async def test_a_command_of_a_step_that_must_not_be_repeated_is_asked_about(
     assert (machine.project / "log").read_text() == "x\n"
 
 
+@pytest.mark.long(
+    "tests/drivers/native/test_driver.py::test_a_turn_goes_on_unless_a_command_must_not_be_repeated"
+)
 async def test_a_command_of_any_other_step_is_left_to_the_model(
     machine: NativeMachine, begun: Path
 ) -> None:

@@ -23,6 +23,7 @@ from tests.runtime.processes import living, marker_of
 SH = ("/bin/sh", "-c")
 
 
+@pytest.mark.long("tests/core/test_phase_tools.py::test_a_hook_may_refuse_a_call")
 async def test_a_hook_before_a_tool_of_podiums_refuses_it_and_it_is_not_done(
     machine: Machine,
 ) -> None:
@@ -105,6 +106,9 @@ async def test_calls_are_dealt_with_one_after_another_in_their_order(machine: Ma
         assert [turn.told[call][0] for call in ("c1", "c2")] == [True, True]
 
 
+@pytest.mark.long(
+    "tests/core/test_talk_hooks.py::test_a_refusal_goes_back_to_the_agent_and_drops_what_the_turn_asked_for"
+)
 async def test_a_hook_at_the_end_refuses_the_turn_and_what_it_asked_for(machine: Machine) -> None:
     guard = hook("turn-end", *SH, "cat > heard; test -e ok || { echo no file >&2; exit 2; }")
     async with running(machine) as daemon:

@@ -32,6 +32,9 @@ async def test_words_while_it_waits_are_the_next_prompt_of_the_phase(
         assert (went["turn_id"], went["session_id"]) == (turn.request.turn_id, held.session_id)
 
 
+@pytest.mark.long(
+    "tests/core/test_talk_words.py::test_what_is_said_before_the_first_phase_begins_is_its_first_message"
+)
 @pytest.mark.parametrize("if_busy", sampled(BUSY))
 async def test_words_to_a_conversation_that_waits_for_others_are_for_its_first_phase(
     machine: Machine, if_busy: str
@@ -63,6 +66,9 @@ async def test_words_during_a_turn_go_into_it(machine: Machine, if_busy: str) ->
         assert (went["delivery"], went["turn_id"]) == ("steered", turn.request.turn_id)
 
 
+@pytest.mark.long(
+    "tests/core/test_talk_words.py::test_what_the_agent_did_not_take_is_the_next_message"
+)
 async def test_words_that_the_agent_did_not_take_are_the_next_message(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
@@ -172,6 +178,9 @@ async def test_who_waits_when_the_run_ends_is_told_so(machine: Machine) -> None:
         assert answer[0]["exit"]["reason"] == "user-requested"
 
 
+@pytest.mark.long(
+    "tests/core/test_talk_words.py::test_who_speaks_while_the_run_is_paused_has_it_go_on"
+)
 async def test_words_to_a_paused_conversation_go_on_with_it(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
@@ -180,6 +189,9 @@ async def test_words_to_a_paused_conversation_go_on_with_it(machine: Machine) ->
         assert (await held.answers("A shop")).prompt == "A shop"
 
 
+@pytest.mark.long(
+    "tests/core/test_talk_questions.py::test_words_that_are_no_answer_take_the_place_of_the_question"
+)
 async def test_words_while_a_question_is_open_answer_it_or_take_its_place(
     machine: Machine,
 ) -> None:
@@ -255,6 +267,7 @@ async def test_words_that_nobody_takes_yet_are_stored_and_said_to_be(machine: Ma
         await daemon.until(held.run_id, heard)
 
 
+@pytest.mark.long("tests/core/test_talk_words.py::test_a_steer_in_a_conversation_is_a_message")
 async def test_runs_steer_is_a_message_too(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
@@ -275,6 +288,9 @@ async def test_words_reach_the_phase_from_the_main_session_too(machine: Machine)
         assert (turn.prompt, turn.request.session_id) == ("A shop", state.session_id)
 
 
+@pytest.mark.long(
+    "tests/core/test_turns_cut_off.py::test_words_that_died_with_the_agent_are_said_again_in_the_next_prompt"
+)
 @pytest.mark.parametrize("recorded", [False, True])
 async def test_words_that_died_with_the_agent_before_it_wrote_them_down_are_said_again(
     machine: Machine, recorded: bool

@@ -125,6 +125,9 @@ async def test_a_plain_prompt_gets_none_of_podiums_tools(machine: Machine) -> No
         turn.end(done())
 
 
+@pytest.mark.long(
+    "tests/core/test_phase_tools.py::test_a_transition_that_is_none_is_refused_with_the_reason"
+)
 async def test_a_transition_without_what_it_requires_is_refused_and_changes_nothing(
     machine: Machine,
 ) -> None:

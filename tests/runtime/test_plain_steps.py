@@ -10,6 +10,7 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.runtime.errors import Busy
+from tests.long import sampled
 from tests.runtime.harness import Machine, running
 from tests.runtime.processes import living, marker_of
 
@@ -56,6 +57,9 @@ async def test_a_run_of_commands_and_questions_needs_no_agent(machine: Machine) 
         assert machine.agent.turns == [] and await daemon.service.locks() == []
 
 
+@pytest.mark.long(
+    "tests/core/test_plain_steps.py::test_a_command_that_fails_goes_its_own_way_and_hands_on_what_it_said"
+)
 async def test_a_command_that_fails_takes_its_own_edge(machine: Machine) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(plain(machine, 'shell = "echo no | tee said; exit 4"'))
@@ -97,7 +101,9 @@ async def test_a_command_that_a_restart_cut_off_is_run_again(machine: Machine, f
         assert not await living(marker)
 
 
-@pytest.mark.parametrize(("answer", "reason"), [("continue", None), ("stop", "user-requested")])
+@pytest.mark.parametrize(
+    ("answer", "reason"), sampled([("continue", None), ("stop", "user-requested")])
+)
 async def test_one_that_must_not_be_repeated_is_asked_about_instead(
     machine: Machine, fifo: Path, answer: str, reason: str | None
 ) -> None:
@@ -147,6 +153,9 @@ async def test_an_interrupt_ends_a_command_with_all_its_processes_and_resume_run
         assert not await living(marker)
 
 
+@pytest.mark.long(
+    "tests/core/test_plain_steps.py::test_one_that_must_not_be_repeated_is_asked_about_when_the_run_goes_on"
+)
 async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_on_resume(
     machine: Machine, fifo: Path
 ) -> None:
@@ -181,7 +190,7 @@ async def test_a_pause_lets_a_command_end_and_no_aside_goes_beside_it(
         assert (await daemon.prompt("By the way", session_id=session))["delivery"] == "sent"
 
 
-@pytest.mark.parametrize("wish", ["interrupt", "pause"])
+@pytest.mark.parametrize("wish", sampled(["interrupt", "pause"]))
 async def test_a_stop_that_a_crash_cut_off_holds_after_the_restart(
     machine: Machine, fifo: Path, wish: str
 ) -> None:

@@ -78,6 +78,9 @@ async def test_two_rounds_that_change_nothing_are_told_in_events_and_log(
         assert (line["step"], line["visit"], line["recipe_id"]) == ("review", 2, "loop")
 
 
+@pytest.mark.long(
+    "tests/core/test_progress.py::test_other_findings_another_tree_and_one_nobody_knows_are_progress"
+)
 async def test_a_change_of_the_tree_alone_is_progress(machine: Machine, repository: Path) -> None:
     async with running(machine) as daemon:
         run = await rounds(daemon, repository, ["price = 2\n", "price = 3\n"])
@@ -98,6 +101,7 @@ async def test_a_new_file_is_a_change_too(machine: Machine, repository: Path) ->
         assert await daemon.events(run_id, "progress.stalled") == []
 
 
+@pytest.mark.long("tests/core/test_progress.py::test_a_command_that_fails_the_same_way_is_told")
 async def test_a_command_that_fails_again_in_the_same_tree_is_told(
     machine: Machine, repository: Path
 ) -> None:

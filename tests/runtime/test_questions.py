@@ -35,6 +35,9 @@ async def test_an_approval_waits_for_a_person_and_the_answer_reaches_the_agent(
         await daemon.ended(run_id)
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_the_second_answer_is_refused_and_names_who_gave_the_first"
+)
 async def test_the_first_answer_wins_and_the_second_is_told_who_gave_it(machine: Machine) -> None:
     async with running(machine) as daemon:
         run_id = await asking(daemon, machine.one_step())
@@ -46,6 +49,9 @@ async def test_the_first_answer_wins_and_the_second_is_told_who_gave_it(machine:
         assert (await machine.agent.turns[0].answered()).behavior == "allow"
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_a_wrong_answer_names_the_right_ones_and_leaves_the_question_open"
+)
 async def test_an_answer_that_is_none_of_the_choices_leaves_the_question_open(
     machine: Machine,
 ) -> None:
@@ -58,6 +64,9 @@ async def test_an_answer_that_is_none_of_the_choices_leaves_the_question_open(
         assert (await daemon.question(run_id))["closed"] is None
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_always_answers_the_same_tool_in_every_later_turn_of_the_run"
+)
 async def test_always_answers_the_same_tool_for_the_rest_of_the_run(machine: Machine) -> None:
     async with running(machine) as daemon:
         run_id = await asking(daemon, machine.one_step())
@@ -144,6 +153,7 @@ async def test_a_question_the_agent_withdraws_is_superseded(machine: Machine) ->
             await daemon.service.answer(question, "allow", None, "ann")
 
 
+@pytest.mark.long("tests/core/test_kernel.py::test_an_approval_whose_process_is_gone_is_superseded")
 async def test_a_question_of_a_process_that_is_gone_is_superseded(machine: Machine) -> None:
     async with running(machine) as daemon:
         run_id = await asking(daemon, machine.one_step())

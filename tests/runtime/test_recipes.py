@@ -112,6 +112,7 @@ async def test_a_reply_without_an_outcome_is_asked_for_again_three_times(machine
         assert fields_of(daemon.logged, "Unexpected outcome")[0]["returned"] == "perfect"
 
 
+@pytest.mark.long("tests/core/test_limits.py::test_more_steps_are_granted_once_and_the_same_again")
 async def test_a_limit_ends_the_run_unless_a_person_grants_more(machine: Machine) -> None:
     loop = machine.recipe(LOOP.format(limits='max_step_visits = 1\non_limit = "ask"'), "loop")
     async with running(machine) as daemon:

@@ -17,6 +17,7 @@ from podiumd.drivers.script import Script, parse_script
 from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.runtime.errors import Busy, NotFound
 from podiumd.tools.process import MARKER
+from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.tools.git_repository import commit, make_repository
@@ -161,6 +162,9 @@ async def test_a_broken_turn_without_a_report_counts_as_cut_off(machine: Machine
         assert (ended["report"]["kind"], ended["report"]["detail"]) == ("broken", "half an answer")
 
 
+@pytest.mark.long(
+    "tests/core/test_turns_cut_off.py::test_the_question_shows_the_tree_before_the_step_and_now"
+)
 async def test_an_irreversible_step_that_was_cut_off_asks_and_shows_the_tree(
     machine: Machine,
 ) -> None:
@@ -283,10 +287,12 @@ async def test_old_spools_are_thinned_out_but_not_that_of_a_turn_at_work(
 
 @pytest.mark.parametrize(
     ("found", "prompt"),
-    [
-        (Settled(state="absent"), "Do the work."),
-        (Settled(state="broken", prompt_recorded=True), INTERRUPTED),
-    ],
+    sampled(
+        [
+            (Settled(state="absent"), "Do the work."),
+            (Settled(state="broken", prompt_recorded=True), INTERRUPTED),
+        ]
+    ),
 )
 async def test_an_agent_that_ends_just_before_it_is_taken_up_is_looked_at_again(
     machine: Machine, one: str, found: Settled, prompt: str

@@ -54,6 +54,9 @@ async def test_a_pause_takes_hold_at_the_end_of_the_turn_and_resume_goes_on(
         assert run["step_count"] == 2
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel_stops.py::test_a_pause_that_has_not_taken_hold_is_taken_back"
+)
 async def test_a_pause_taken_back_before_the_turn_ends_changes_nothing(
     machine: Machine, two: str
 ) -> None:
@@ -116,6 +119,9 @@ async def test_an_agent_that_does_not_stop_by_itself_is_ended(
         assert turn.report.detail == "torn down"
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel_stops.py::test_a_cancel_between_turns_ends_the_run_at_once"
+)
 async def test_a_run_that_waits_or_is_paused_is_cancelled_at_once(machine: Machine) -> None:
     gated = machine.one_step("gated", step='gate = "Go on?"')
     async with running(machine) as daemon:
@@ -146,6 +152,9 @@ async def test_a_steer_that_the_agent_takes_up_is_delivered(machine: Machine, tw
         assert "Mind the tests." not in (await daemon.turn()).prompt
 
 
+@pytest.mark.long(
+    "tests/core/test_steers.py::test_a_steer_that_comes_too_late_goes_into_the_next_prompt"
+)
 async def test_a_steer_too_late_for_the_turn_goes_into_the_next_prompt(
     machine: Machine, two: str
 ) -> None:
@@ -162,6 +171,9 @@ async def test_a_steer_too_late_for_the_turn_goes_into_the_next_prompt(
         assert ended["undelivered"] == []
 
 
+@pytest.mark.long(
+    "tests/core/test_steers.py::test_steers_that_no_prompt_carried_are_listed_at_the_end"
+)
 async def test_steers_that_no_prompt_carried_are_listed_at_the_end(machine: Machine) -> None:
     one = machine.one_step()
     async with running(machine) as daemon:
@@ -190,12 +202,13 @@ async def test_a_run_is_found_by_a_unique_beginning_of_its_id(machine: Machine, 
 
 async def test_a_beginning_that_two_runs_share_is_refused(machine: Machine, two: str) -> None:
     async with running(machine) as daemon:
-        ids = {
-            await daemon.start(two, working_directory=machine.directory(f"d{number}"))
-            for number in range(17)  # of 16 hexadecimal digits one comes twice
-        }
-        first = [run_id[0] for run_id in ids]
-        shared = next(digit for digit in first if first.count(digit) > 1)
+        first: set[str] = set()
+        shared = ""
+        while not shared:  # of 16 hexadecimal digits one comes twice in 17 at the latest
+            where = machine.directory(f"d{len(first)}")
+            digit = (await daemon.start(two, working_directory=where))[0]
+            shared = digit if digit in first else ""
+            first.add(digit)
         with pytest.raises(NotFound, match="More than one"):
             await daemon.service.get_run(shared)
 

@@ -139,6 +139,7 @@ async def test_a_cancel_waits_for_no_git_that_hangs(
         monkeypatch.undo()
 
 
+@pytest.mark.long("tests/core/test_parting.py::test_many_files_are_named_in_part_and_counted")
 async def test_many_files_are_named_in_part(
     machine: Machine, recipe: str, repository: Path
 ) -> None:
@@ -173,6 +174,7 @@ async def test_a_worktree_that_is_gone_leaves_its_commits_to_tell(
         assert names(told["uncommitted"]) == []
 
 
+@pytest.mark.long("tests/core/test_parting.py::test_why_nobody_could_look_is_told")
 async def test_where_nothing_is_known_it_says_why(
     machine: Machine, recipe: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,6 +214,7 @@ async def test_what_cannot_be_tidied_is_said_and_the_daemon_goes_on(
         assert "Permission denied" in line["reason"]
 
 
+@pytest.mark.long("tests/tools/test_delete.py::test_the_depth_of_a_tree_is_no_matter")
 async def test_a_spool_that_is_deeper_than_calls_can_be_is_counted_and_removed(
     machine: Machine,
 ) -> None:

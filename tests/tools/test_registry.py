@@ -244,6 +244,9 @@ async def test_a_turn_of_tools_ends_in_one_commit(box: Toolbox, tmp_path: Path) 
     assert run_git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.long(
+    "tests/tools/test_confined_filters.py::test_a_hook_runs_where_commands_of_the_turn_may_be_run_unasked"
+)
 @pytest.mark.needs("bwrap")
 async def test_hooks_of_the_commit_are_in_the_sandbox_too(tmp_path: Path) -> None:
     box = make_toolbox(tmp_path, "required")

@@ -40,4 +40,4 @@ def test_what_is_taken_out_is_not_entered_and_what_is_closed_passed_over(tmp_pat
 @pytest.mark.slow
 def test_the_depth_of_a_tree_is_no_matter(tmp_path: Path) -> None:
     with deep_tree(tmp_path / "tree", 1100) as tree:
-        assert len(list(walk(tree))) == 1501
+        assert len(list(walk(tree))) == 1101
