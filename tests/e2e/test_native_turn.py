@@ -126,6 +126,9 @@ async def test_a_failing_test_is_mended_from_the_command_line_without_asking(
     assert "Mend it." in machine.model.requests[-1].anywhere
 
 
+@pytest.mark.long(
+    "tests/runtime/test_native_commits.py::test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_left"
+)
 async def test_steps_of_a_recipe_are_given_to_the_native_agent(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine
 ) -> None:

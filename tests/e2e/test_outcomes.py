@@ -16,6 +16,9 @@ RETRY = "Please respond again with JSON per the instructions."
 BLOCK = '{"outcome": "<outcome>"}'
 
 
+@pytest.mark.long(
+    "tests/runtime/test_recipes.py::test_the_built_in_recipe_goes_from_start_to_commit_with_the_scripted_agent"
+)
 async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

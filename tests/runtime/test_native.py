@@ -82,6 +82,9 @@ async def test_the_session_tells_the_whole_conversation_with_actions_and_results
     assert (notice.role, notice.text[:10]) == ("assistant", "committed ")
 
 
+@pytest.mark.long(
+    "tests/core/test_conversation.py::test_earlier_turns_come_first_with_what_was_done"
+)
 async def test_the_next_turn_of_a_session_knows_the_ones_before(machine: NativeMachine) -> None:
     async with running(machine) as daemon:
         first = await run(daemon, "Mend the test.")
@@ -117,6 +120,7 @@ async def test_each_write_and_command_is_asked_for_and_reads_are_not(
     assert machine.read() == MENDED
 
 
+@pytest.mark.long("tests/core/test_loop.py::test_a_refusal_says_so_and_the_reply_goes_on")
 async def test_a_no_with_its_reason_goes_to_the_model_and_the_batch_goes_on(
     machine: NativeMachine,
 ) -> None:
@@ -143,6 +147,9 @@ async def test_a_no_without_a_reason_says_no_more_than_that(machine: NativeMachi
     assert refused["result"]["message"] == "User cancelled operation"
 
 
+@pytest.mark.long(
+    "tests/core/test_kernel.py::test_always_answers_the_same_tool_in_every_later_turn_of_the_run"
+)
 async def test_always_holds_for_that_action_in_the_run(machine: NativeMachine) -> None:
     write = [{"action": "write_file", "path": f"{name}.txt", "content": name} for name in "abc"]
     machine.replies(act(*write), act({"action": "run_command", "command": "cat *.txt"}), "Done.")
@@ -182,6 +189,9 @@ async def test_always_for_commands_like_this_is_matched_by_their_words(
     assert asked == ["ls -a", "ls; echo more", "ls > out"]
 
 
+@pytest.mark.long(
+    "tests/core/test_policy.py::test_a_step_that_may_only_read_does_only_that_in_every_mode"
+)
 async def test_what_only_reads_may_not_write_and_says_so(machine: NativeMachine) -> None:
     machine.replies(act(PATCH), "I cannot.")
     async with running(machine) as daemon:
@@ -193,6 +203,9 @@ async def test_what_only_reads_may_not_write_and_says_so(machine: NativeMachine)
     assert machine.read() == BROKEN
 
 
+@pytest.mark.long(
+    "tests/core/test_loop.py::test_a_reply_that_cannot_be_read_goes_back_with_the_reason"
+)
 async def test_a_reply_that_cannot_be_read_does_nothing_and_goes_back(
     machine: NativeMachine,
 ) -> None:
@@ -207,6 +220,9 @@ async def test_a_reply_that_cannot_be_read_does_nothing_and_goes_back(
     assert machine.read() == BROKEN
 
 
+@pytest.mark.long(
+    "tests/core/test_loop.py::test_a_reply_cut_by_the_limit_of_its_length_is_never_an_answer"
+)
 async def test_a_reply_that_was_cut_is_no_answer(machine: NativeMachine) -> None:
     machine.replies({"text": act(PATCH), "stop": "length"}, "Again.")
     async with running(machine) as daemon:
@@ -215,6 +231,9 @@ async def test_a_reply_that_was_cut_is_no_answer(machine: NativeMachine) -> None
     assert machine.read() == BROKEN
 
 
+@pytest.mark.long(
+    "tests/core/test_loop_commits.py::test_an_end_that_is_not_clean_leaves_a_checkpoint_if_it_can"
+)
 async def test_the_limit_of_replies_ends_the_turn_with_a_checkpoint(
     machine: NativeMachine,
 ) -> None:

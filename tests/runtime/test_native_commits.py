@@ -205,6 +205,9 @@ async def test_who_commits_in_the_step_has_chosen_what_is_committed(
     assert left(machine) == ""
 
 
+@pytest.mark.long(
+    "tests/core/test_loop_commits.py::test_it_is_left_where_the_work_came_to_no_good_end"
+)
 async def test_work_that_came_to_no_good_end_takes_nothing_of_earlier_turns_along(
     machine: NativeMachine, work: str
 ) -> None:

@@ -293,6 +293,7 @@ async def test_a_recipe_says_where_each_step_leads_and_what_it_costs_at_worst(
     assert [way["implied"] for way in recipe["ways"]["ship"]] == [False, True, True]
 
 
+@pytest.mark.long("tests/core/test_simulate.py::test_outcomes_are_taken_one_a_step_to_the_exit")
 async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
 
@@ -324,6 +325,7 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
         assert machine.agent.turns == [] and await daemon.service.list_runs(None, 10) == []
 
 
+@pytest.mark.long("tests/core/test_paths.py::test_every_simple_path_is_listed_the_shortest_first")
 async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         found = await daemon.service.recipes_paths(loop, None)
@@ -337,6 +339,7 @@ async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, 
     assert [path["exit"]["class"] for path in found["paths"]][1] == "completed"
 
 
+@pytest.mark.long("tests/core/test_graph.py::test_the_same_recipe_gives_the_same_text")
 async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         mermaid = await daemon.service.recipes_graph(loop, "mermaid", None)

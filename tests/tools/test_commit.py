@@ -102,6 +102,7 @@ async def test_a_change_in_the_users_own_lines_is_left_out_and_said(turn: Turn) 
     assert "ours" in turn.text("a.py")
 
 
+@pytest.mark.long("test_in_a_file_that_was_dirty_only_our_own_lines_are_committed")
 async def test_edits_of_the_user_between_ours_are_left_to_the_user(turn: Turn) -> None:
     turn.change("a.py", TEN.replace("line 1\n", "ours 1\n"))
     turn.write("a.py", turn.text("a.py").replace("line 5\n", "the user's\n"))
@@ -230,6 +231,9 @@ async def test_in_a_folder_of_the_repository_paths_are_those_of_the_folder(turn:
     assert turn.shown("pkg/m.py") == "m"
 
 
+@pytest.mark.long(
+    "tests/tools/test_index_lock.py::test_the_index_of_a_working_tree_of_its_own_is_its_own"
+)
 async def test_in_a_worktree_its_own_branch_and_index_are_used(turn: Turn, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     turn.git("worktree", "add", "-q", "-b", "side", str(tree))

@@ -224,6 +224,7 @@ async def test_in_the_sandbox_tools_work_and_a_missing_one_is_critical(
     assert "no sandbox" not in second.result.message
 
 
+@pytest.mark.long("tests/tools/test_commit.py::test_a_commit_names_every_file_and_the_turn")
 async def test_a_turn_of_tools_ends_in_one_commit(box: Toolbox, tmp_path: Path) -> None:
     root = tmp_path / "home/repo"
     changes: list[FileChange] = []
