@@ -34,7 +34,8 @@ class Growth(NamedTuple):
 
     def figures(self) -> list[Figure]:
         """The figures with a goal."""
-        first, *_, last = self.at
+        sizes = list(self.at)
+        first, last = sizes[0], sizes[-1]
         found = []
         if self.goal is not None:
             found.append(Figure(f"{self.name}, {last}", self.ratio, f"of {first}", self.goal))
