@@ -12,6 +12,7 @@ import trio
 
 from podiumd.store import reading, reading_run, writing
 from podiumd.store.connection import FACTS_NAME
+from podiumd.store.marks import Marks
 from podiumd.store.opening import open_facts
 from podiumd.store.readers import Readers
 from podiumd.store.records import Ledger, NewFact, RunRow, StoredFact, TokenRow
@@ -73,6 +74,7 @@ class Store:
         self._readers = readers
         self._upcasters = upcasters
         self._on_facts = on_facts
+        self._marks = Marks()
 
     @property
     def queued(self) -> int:
@@ -101,7 +103,8 @@ class Store:
             if fact.version != current:
                 raise ValueError(f"{fact.type} is written as version {current}, not {fact.version}")
         decision = Decision(self.path, run, tuple(facts), token, mark)
-        return await self._writer.submit(decision, self._on_facts)
+        with self._marks.changing(*(() if mark is None else mark[:1])):
+            return await self._writer.submit(decision, self._on_facts)
 
     async def events(
         self, run_id: str, after_seq: int = 0, limit: int | None = None
@@ -260,8 +263,9 @@ class Store:
         await self._writer.submit(_nothing)
 
     async def mark(self, session_id: str) -> bytes | None:
-        """The last stored state of a session's transcript."""
-        return await self._value("SELECT mark FROM marks WHERE session_id = ?", session_id)
+        """The last stored state of a session's transcript; read once while nobody writes it."""
+        query = "SELECT mark FROM marks WHERE session_id = ?"
+        return await self._marks.get(session_id, partial(self._value, query, session_id))
 
     async def marks_after(self, session_id: str, limit: int) -> list[tuple[str, int, bool]]:
         """Sessions with a mark behind this one, by id: how many bytes it is, and whether a run has
@@ -272,7 +276,8 @@ class Store:
 
     async def forget_marks(self, session_ids: Sequence[str]) -> None:
         """Delete the marks of sessions that no run has as its last one."""
-        await self._writer.submit(partial(writing.forget_marks, session_ids=tuple(session_ids)))
+        with self._marks.changing(*session_ids):
+            await self._writer.submit(partial(writing.forget_marks, session_ids=tuple(session_ids)))
 
     async def unused(self) -> tuple[int, int]:
         """How many pages of ``facts.db`` are not in use, and the bytes of one."""
