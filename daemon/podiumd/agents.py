@@ -36,7 +36,7 @@ class Agents:
 
     def __init__(self, settings: Settings, environ: Mapping[str, str], places: Places) -> None:
         self._settings = settings
-        self._environ = environ
+        self._environ = dict(environ)  # of the process itself each variable is decoded anew
         self._places = places
 
     def make(self, watch: SpoolWatch) -> dict[str, Agent]:

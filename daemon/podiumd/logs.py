@@ -35,6 +35,7 @@ _LONGEST_VALUE: Final = 8192
 _LOOKED_THROUGH: Final = 64 * 1024  # for secrets, before a text is cut: half of one is none
 _FILE_BYTES: Final = 10 * 1024 * 1024
 _OLD_FILES: Final = 3
+_JSON: Final = json.JSONEncoder(default=str)
 _logger = logging.getLogger("podium")
 
 
@@ -123,7 +124,7 @@ class JsonLines(logging.Formatter):
         }
         for name in CONTEXT:
             line[name] = fields.pop(name, None)
-        return json.dumps(line | fields, default=str)
+        return _JSON.encode(line | fields)
 
 
 class TextLines(logging.Formatter):

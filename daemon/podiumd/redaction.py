@@ -43,6 +43,9 @@ _SECRET_FIELD: Final = re.compile(
     rf"authorization|{_NAMES}(?!s?_?(?:count|used|limit))", re.IGNORECASE
 )
 
+_PLAIN: Final = re.compile(r"[a-z]{1,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""A word, and an id of ours: no secret has this form, and most of what is logged does."""
+
 _UNPRINTABLE: Final = {
     code: (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
     for code in (
@@ -59,6 +62,8 @@ _UNPRINTABLE: Final = {
 
 def redact(text: str) -> str:
     """Replace what looks like a secret: keys, tokens, passwords, headers, private keys."""
+    if _PLAIN.fullmatch(text):
+        return text
     if _SHAPES.search(text):
         text = _SHAPES.sub(HIDDEN, text)
     for pattern in (_HEADER, _BEARER, _PAIR, _OPTION, _USERINFO):

@@ -106,19 +106,19 @@ class Effects:
 
     async def _run_turn(self) -> None:
         assert self.turn is not None
-        turn_id = self.turn.intent.turn_id
+        intent = self.turn.intent
         try:
             await self.turn.run()
         except Exception:
             # Whatever failed, no agent works on for a run that ends by it.
             with trio.CancelScope(shield=True):  # bounded: a sweep takes at most 8 s
-                await sweep(self.turn.intent.turn_id)
+                await sweep(intent.turn_id)
             raise
         finally:
             self.turn = None
         active = self._actor.state.turn
-        if active is None or active.intent.turn_id != turn_id:  # else it was left
-            await self._spools.ended(self._actor.state, turn_id)
+        if active is None or active.intent.turn_id != intent.turn_id:  # else it was left
+            await self._spools.ended(self._actor.state, intent)
 
     def _start_next(self, nursery: trio.Nursery, state: RunState) -> None:
         assert state.next is not None

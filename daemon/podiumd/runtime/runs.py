@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import trio
@@ -268,9 +268,9 @@ class Runs:
         ending = actor.state.exit
         if ending is None or ending.category == "error":
             return
-        for turn_id in await turn_ids(self._context.store, actor.run_id):
-            directory = self._context.turn_directory(turn_id)
-            await trio.to_thread.run_sync(partial(shutil.rmtree, directory, ignore_errors=True))
+        ids = await turn_ids(self._context.store, actor.run_id)
+        directories = [self._context.turn_directory(turn_id) for turn_id in ids]
+        await trio.to_thread.run_sync(_remove, directories)
 
     def close(self) -> None:
         """Begin nothing new; what is started from now on is for the next daemon to begin."""
@@ -309,3 +309,9 @@ async def _say_looked(state: RunState) -> None:
     began = datetime.fromisoformat(state.started_at).timestamp()
     with trio.move_on_after(TREE_SECONDS):
         await looked_before(state.start.working_directory, int(began * 1e9))
+
+
+def _remove(directories: Iterable[Path]) -> None:
+    for directory in directories:
+        trio.from_thread.check_cancelled()
+        shutil.rmtree(directory, ignore_errors=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import trio
 
+from podiumd.core.facts import TurnIntended
 from podiumd.core.state import RunState
 from podiumd.drivers.agent_process import ERRORS, SPOOL
 from podiumd.runtime.context import Context
@@ -33,8 +34,12 @@ class Spools:
         self._kept: deque[tuple[Path, int]] | None = None
         self._bytes = 0
 
-    async def ended(self, state: RunState, turn_id: str) -> None:
+    async def ended(self, state: RunState, intent: TurnIntended) -> None:
         """Count in a turn whose end is stored, and remove the oldest output beyond the bound."""
+        agent = self._context.agents.get(intent.agent)
+        if agent is not None and not agent.driver.capabilities.survives_daemon:
+            return  # it is played in the daemon and has no spool
+        turn_id = intent.turn_id
         directory = self._context.turn_directory(turn_id)
         if self._kept is None:  # the first end that this daemon sees: there may be earlier ones
             ids = await turn_ids(self._context.store, state.start.run_id)

@@ -58,6 +58,9 @@ class _FromOutside:
         self.done.set()
 
 
+_Waiting = Raised | _FromOutside
+
+
 class ToolCalls:
     """The tools of one turn. ``handle`` is told what came of each call."""
 
@@ -67,7 +70,9 @@ class ToolCalls:
         self._handle = handle
         self._marker = _marker(actor, intent)
         self._objections: dict[str, str | None] = {}
-        self._send, self._receive = trio.open_memory_channel[Raised | _FromOutside](MOST_WAITING)
+        self._send: trio.MemorySendChannel[_Waiting]
+        self._receive: trio.MemoryReceiveChannel[_Waiting]
+        self._send, self._receive = trio.open_memory_channel(MOST_WAITING)
 
     async def take(self, event: Raised) -> None:
         """Deal with it when what came before is dealt with."""

@@ -31,9 +31,9 @@ if sys.platform == "linux":
         own = str(os.getpid())
         with os.scandir("/proc") as entries:
             return [
-                (int(one.name), one.inode())
+                (int(name), one.inode())
                 for one in entries
-                if one.name.isdecimal() and one.name != own
+                if (name := one.name).isdecimal() and name != own
             ]
 
     def environment(pid: int) -> bytes | None:
