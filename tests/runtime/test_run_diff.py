@@ -215,7 +215,7 @@ async def test_a_git_that_fails_or_hangs_costs_no_run_its_end(
                 turn = await daemon.turn()
             if broken is fail:
                 monkeypatch.setattr(run_tree, "LOOK_SECONDS", 10.0)
-            monkeypatch.setattr(git, "head_and_uncommitted", broken)
+            monkeypatch.setattr(git, "look", broken)
             turn.complete("done")
             run = await daemon.ended(run_id)
             assert run["exit"]["reason"] == "conversation-complete"

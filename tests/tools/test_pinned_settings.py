@@ -328,7 +328,8 @@ def test_no_more_listings_are_remembered_than_have_room(
     for one in (found, other):
         listings.keep(one, listings.stamp(one), b"core.bare\nfalse\0")
 
-    assert (listings.get(found), listings.get(other)) == (None, b"core.bare\nfalse\0")
+    told = [listings.get(one, listings.stamp(one)) for one in (found, other)]
+    assert told == [None, b"core.bare\nfalse\0"]
 
 
 async def test_a_repository_with_more_in_it_than_is_linked_is_one_nevertheless(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from podiumd.tools import git, git_process, honest_index, pinned_settings
+from tests.in_threads import in_threads
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -38,6 +39,12 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(git_process, "_run", run)
     return asked
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done in other threads."""
+    return in_threads(monkeypatch)
 
 
 async def test_a_mark_is_the_commit_and_a_digest_of_all_that_differs(repository: Path) -> None:
@@ -75,18 +82,34 @@ async def test_what_git_says_of_the_branch_and_the_stash_is_no_part_of_it(
     assert await git.uncommitted(repository) == ({}, 0)
 
 
-async def test_a_mark_takes_two_gits_and_a_third_where_the_index_has_changed(
+async def test_a_mark_takes_one_git_and_another_where_the_index_has_changed(
     repository: Path, gits: list[str]
 ) -> None:
     await git.tree_mark(repository)
     gits.clear()
     (repository / "new.txt").write_text("new\n")
     await git.tree_mark(repository)
-    assert gits == ["rev-parse", "status"]
+    assert gits == ["status"]
     gits.clear()
     run_git(repository, "rm", "--quiet", "--cached", "b.txt")
     await git.tree_mark(repository)
-    assert gits == ["rev-parse", "ls-files", "status"]
+    assert gits == ["ls-files", "status"]
+
+
+async def test_a_mark_takes_one_thread_beside_that_of_its_git_and_another_for_what_differs(
+    repository: Path, threads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pins = pinned_settings.Pins()
+    pins.keep_in(tmp_path / "pins")  # as the daemon has them
+    monkeypatch.setattr(git_process, "PINS", pins)
+    await git.tree_mark(repository)
+    threads.clear()
+    await git.tree_mark(repository)
+    assert threads == ["_recalled", "program"]
+    threads.clear()
+    (repository / "new.txt").write_text("new\n")
+    await git.tree_mark(repository)
+    assert threads == ["_recalled", "program", "digest"]
 
 
 async def test_what_has_changed_and_is_in_the_index_is_read_once(
@@ -99,10 +122,10 @@ async def test_what_has_changed_and_is_in_the_index_is_read_once(
     gits.clear()
     await git.tree_mark(repository)
     reading = ["check-attr", "rev-parse", "update-index", "diff"]
-    assert gits == ["rev-parse", "ls-files", *reading, "status"]
+    assert gits == ["ls-files", *reading, "status"]
     gits.clear()
     await git.tree_mark(repository)
-    assert gits == ["rev-parse", "status"]
+    assert gits == ["status"]
 
 
 async def test_an_index_that_was_written_just_now_is_listed_again(
@@ -139,4 +162,4 @@ async def test_no_more_indexes_are_remembered_than_have_room(
     await git.tree_mark(make_repository(tmp_path / "another"))
     gits.clear()
     await git.tree_mark(repository)
-    assert gits == ["rev-parse", "ls-files", "status"]
+    assert gits == ["ls-files", "status"]

@@ -22,21 +22,26 @@ AWAITED_SECONDS: Final = 2.0
 async def tree_look(state: RunState) -> TreeLook:
     """Look at the working tree. Raises ``GitError``."""
     where = state.start.working_directory
-    top = await git.top_level(where)
-    if top is None:
+    found = await git.look(where)
+    if found is None:
         return TreeLook(repository=False)
-    head, digests, more = await git.head_and_uncommitted(top)
+    head = found.head
     commits, tips = 0, list[str]()
     if state.base is None:
         tips = await git.other_tips(where, head)
     elif head is not None:
         commits = await git.commits_since(where, head, state.base.head, state.base.tips)
-    uncommitted = {shown(path): digest for path, digest in digests.items()}
+    uncommitted = {shown(path): digest for path, digest in found.uncommitted.items()}
     ignored = None
     if state.recipe is not None and not state.step_count:  # anew where the first step is redone
-        ignored = [shown(path) for path in await passed_over(top)]
+        ignored = [shown(path) for path in await passed_over(found.top)]
     return TreeLook(
-        head=head, commits=commits, tips=tips, uncommitted=uncommitted, more=more, ignored=ignored
+        head=head,
+        commits=commits,
+        tips=tips,
+        uncommitted=uncommitted,
+        more=found.more,
+        ignored=ignored,
     )
 
 

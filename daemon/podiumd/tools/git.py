@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import trio
 
@@ -27,15 +27,16 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError, Result, asked_of, run_beginning, run_git
 from podiumd.tools.git_refused import BARE, bare_above
-from podiumd.tools.honest_index import ELSEWHERE, honest_index, listed
+from podiumd.tools.honest_index import ELSEWHERE, Seen, honest_look, seen_at
+from podiumd.tools.honest_index import links as links_of
+from podiumd.tools.known_tops import Kept, Tops, kept_at
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 from podiumd.tools.process import MARKER
 
 __all__ = [
     "GitError", "add_worktree", "branch_exists", "commits_since", "dirty", "entries", "head",
-    "head_and_uncommitted",
-    "is_worktree", "listed_files", "other_tips", "remove_worktree", "top_level", "tree_digest",
-    "tree_mark", "uncommitted", "worktree_exists",
+    "is_worktree", "listed_files", "look", "other_tips", "remove_worktree", "top_level",
+    "tree_digest", "tree_mark", "uncommitted", "worktree_exists",
 ]  # fmt: skip
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -52,21 +53,55 @@ _NAME_BYTES = 256
 """As much of a listing is read for each path that is asked for; most paths are far shorter."""
 _LISTING = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 _OID = b"# branch.oid "
+_TOPS: Final = Tops()
 _STATUS = ("status", "-z", "--no-renames", "--ignore-submodules=dirty")
 
 
 async def top_level(path: str | os.PathLike[str]) -> str | None:
     """The real path of the working tree that ``path`` lies in; ``None`` outside of any.
 
-    Raises ``GitError``, also where the settings say that it is one which ``path`` does not lie in.
+    Git is asked once, for as long as all is as it was then (see ``known_tops``). Raises
+    ``GitError``, also where the settings say that it is one which ``path`` does not lie in.
     """
-    if bare_above(_real(path)) is not None:
-        return None
+    return (await _top_and_seen(path))[0]
+
+
+class _Recalled(NamedTuple):
+    """What is known of a place: whether it is ``bare``, and else what was ``kept`` of it and that
+    git has said of that that it is a ``top``. With that comes what a look at the tree goes by."""
+
+    bare: bool
+    kept: Kept | None = None
+    is_top: bool = False
+    seen: Seen | None = None
+
+
+def _recalled(path: str) -> _Recalled:
+    if bare_above(path) is not None:
+        return _Recalled(bare=True)
+    kept = kept_at(path)
+    is_top = _TOPS.is_top(path, kept)
+    return _Recalled(False, kept, is_top, seen_at(GitCall(path, _NO_LOCKS)) if is_top else None)
+
+
+async def _top_and_seen(path: str | os.PathLike[str]) -> tuple[str | None, Seen | None]:
+    """What ``top_level`` tells, and what a look at that tree goes by where that is known too."""
+    real = _real(path)
+    recalled = await _in_thread(_recalled, real)
+    if recalled.bare or recalled.is_top:
+        return None if recalled.bare else real, recalled.seen
+    top = await _asked_top(real)
+    if top == real:
+        _TOPS.keep(real, recalled.kept)
+    return top, None
+
+
+async def _asked_top(path: str) -> str | None:
     result = await _git(path, "rev-parse", "--show-toplevel")
     if result.returncode == 0:
         top = _real(os.fsdecode(_line(result.stdout)))
-        if not Path(_real(path)).is_relative_to(top):
-            raise GitError(ELSEWHERE.format(_real(path), top))
+        if not Path(path).is_relative_to(top):
+            raise GitError(ELSEWHERE.format(path, top))
         return top
     none = ("not a git repository", "must be run in a work tree", BARE)
     if any(words.encode() in result.stderr for words in none):
@@ -88,33 +123,46 @@ async def dirty(path: str | os.PathLike[str]) -> list[str]:
 
     A submodule counts as changed where its own files are.
     """
-    top = await top_level(path)
+    top, seen = await _top_and_seen(path)
     # An entry is two letters, a blank, the path. Without renames each has one path.
-    listing = entries(await _status(top or path, "--porcelain=v1", "--untracked-files=normal"))
-    names = [os.fsdecode(entry[3:]) for entry in listing]
-    inside = [] if top is None else await _dirty_submodules(top, _MAX_NESTING)
+    told = ("--porcelain=v1", "--untracked-files=normal")
+    listing, links = await _status(top or path, *told, seen=seen)
+    names = [os.fsdecode(entry[3:]) for entry in entries(listing)]
+    inside = [] if top is None else await _dirty_submodules(top, links, _MAX_NESTING)
     return [*names, *(name for name in map(os.fsdecode, inside) if name not in names)]
 
 
 async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int]:
     """Each path that differs from ``HEAD``, from the tree's top, with a digest of its content, and
     how many more there are than ``MOST_UNCOMMITTED``. A submodule counts where its files do."""
-    top = await top_level(path)
+    found = await look(path)
+    return ({}, 0) if found is None else (found.uncommitted, found.more)
+
+
+class Look(NamedTuple):
+    """A working tree: its ``top``, the commit that is checked out, and what ``uncommitted``
+    tells."""
+
+    top: str
+    head: str | None
+    uncommitted: dict[str, str]
+    more: int
+
+
+async def look(path: str | os.PathLike[str]) -> Look | None:
+    """Look at the working tree that ``path`` lies in; ``None`` outside of any."""
+    top, seen = await _top_and_seen(path)
     if top is None:
-        return {}, 0
-    _, digests, more = await head_and_uncommitted(top)
-    return digests, more
-
-
-async def head_and_uncommitted(top: str) -> tuple[str | None, dict[str, str], int]:
-    """The commit that is checked out, and what ``uncommitted`` tells, by the tree's ``top``."""
-    commit, listing = await _head_and_status(top)
+        return None
+    commit, listing, links = await _head_and_status(top, seen)
     found = {*map(_path_in_v2, entries(listing))}
-    names = sorted(found.union(await _dirty_submodules(top, _MAX_NESTING)))
+    names = sorted(found.union(await _dirty_submodules(top, links, _MAX_NESTING)))
     kept = names[:MOST_UNCOMMITTED]
-    digests = await _in_thread(tree.digests, top, kept, trio.from_thread.check_cancelled)
+    digests = {}
+    if kept:
+        digests = await _in_thread(tree.digests, top, kept, trio.from_thread.check_cancelled)
     told = {os.fsdecode(name): digests[name] for name in kept}
-    return commit, told, len(names) - len(kept)
+    return Look(top, commit, told, len(names) - len(kept))
 
 
 async def commits_since(
@@ -155,38 +203,41 @@ async def tree_mark(path: str | os.PathLike[str]) -> tuple[str | None, str] | No
     Equal digests mean an unchanged tree: times do not count, ignored files do not, and contents
     do, in nested repositories as well. To stay cheap,
     contents count up to a total (see ``tree``); of larger or later files size and time stand in.
-    It takes two gits, and a third where the index has changed; some more, once, where files are in
-    the index that have changed since the first look (see ``honest_index``).
+    It takes one git, another where the top of the tree is not known yet, and one where the index
+    has changed; some more, once, where files are in the index that have changed since the first
+    look (see ``honest_index``).
     """
-    top = await top_level(path)
-    return None if top is None else await _mark(top, _MAX_NESTING)
+    top, seen = await _top_and_seen(path)
+    return None if top is None else await _mark(top, seen, _MAX_NESTING)
 
 
-async def _mark(top: str, depth: int) -> tuple[str | None, str]:
-    commit, status = await _head_and_status(top)
+async def _mark(top: str, seen: Seen | None, depth: int) -> tuple[str | None, str]:
+    commit, status, links = await _head_and_status(top, seen)
     names = dict.fromkeys(_path_in_v2(entry) for entry in entries(status))
-    names |= dict.fromkeys(await _dirty_submodules(top, depth))
+    names |= dict.fromkeys(await _dirty_submodules(top, links, depth))
     known = f"{commit}\n".encode() + status
+    if not names:
+        return commit, tree.digest(top, known, ())[0]
     go_on = trio.from_thread.check_cancelled
     digest, directories = await _in_thread(tree.digest, top, known, names, go_on)
     if depth == 0:
         return commit, digest
     for directory in directories:  # a nested repository or submodule: all else is listed as files
-        if await top_level(directory) == _real(directory):
-            digest = tree.combine(digest, (await _mark(directory, depth - 1))[1])
+        there, seen = await _top_and_seen(directory)
+        if there == _real(directory):
+            digest = tree.combine(digest, (await _mark(directory, seen, depth - 1))[1])
     return commit, digest
 
 
-async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
-    """The submodules with changes of their own. Git itself does not look into them for us: it
-    would run what their settings name."""
+async def _dirty_submodules(top: str, links: Sequence[bytes], depth: int) -> list[bytes]:
+    """The submodules with changes of their own, of those that the index at ``top`` has. Git itself
+    does not look into them for us: it would run what their settings name."""
     if depth == 0:
         return []
     found = []
-    for name, directory in await submodules(top):
-        if await _status(directory, "--porcelain=v1") or await _dirty_submodules(
-            directory, depth - 1
-        ):
+    for name, directory in await _checked_out(top, links):
+        told, inside = await _status(directory, "--porcelain=v1")
+        if told or await _dirty_submodules(directory, inside, depth - 1):
             found.append(name)
     return found
 
@@ -194,8 +245,12 @@ async def _dirty_submodules(top: str, depth: int) -> list[bytes]:
 async def submodules(top: str) -> list[tuple[bytes, str]]:
     """The submodules of a working tree that are checked out, by name and directory; those of the
     first few hundred that it has. Raises ``GitError``."""
+    return await _checked_out(top, await links_of(GitCall(_real(top), _NO_LOCKS)))
+
+
+async def _checked_out(top: str, links: Sequence[bytes]) -> list[tuple[bytes, str]]:
     found = []
-    for name in (await listed(GitCall(_real(top), _NO_LOCKS))).links:
+    for name in links:
         directory = _real(Path(top, os.fsdecode(name)))
         if not await trio.Path(directory, ".git").exists():
             continue
@@ -334,22 +389,32 @@ async def _git(path: str | os.PathLike[str], *arguments: str, marker: str = "") 
     return await run_git(_real(path), *arguments, variables=variables)
 
 
-async def _status(top: str | os.PathLike[str], *arguments: str) -> bytes:
-    async with honest_index(GitCall(_real(top), _NO_LOCKS)) as git:
-        return _checked(await git.run(*_STATUS, *arguments)).stdout
+async def _status(
+    top: str | os.PathLike[str], *arguments: str, seen: Seen | None = None
+) -> tuple[bytes, list[bytes]]:
+    """What ``status`` says of a tree, from what was ``seen`` there just now, and the names of the
+    submodules in its index."""
+    call = GitCall(_real(top), _NO_LOCKS)
+    if seen is None:
+        seen = await _in_thread(seen_at, call)
+    async with honest_look(call, seen) as (git, found):
+        return _checked(await git.run(*_STATUS, *arguments)).stdout, found.links
 
 
-async def _head_and_status(top: str) -> tuple[str | None, bytes]:
-    """The commit that is checked out, and the entries of ``status --porcelain=v2``."""
+async def _head_and_status(
+    top: str, seen: Seen | None = None
+) -> tuple[str | None, bytes, list[bytes]]:
+    """The commit that is checked out, the entries of ``status --porcelain=v2``, and the submodules
+    in the index."""
     told = ("--porcelain=v2", "--untracked-files=all", "--branch", "--no-ahead-behind")
-    output = await _status(top, *told)
+    output, links = await _status(top, *told, seen=seen)
     commit, begin = None, 0
     while output.startswith(b"# ", begin):  # what is said of all: its entries follow
         line, _, _ = output[begin : begin + _NAME_BYTES].partition(b"\0")
         if line.startswith(_OID) and line != _OID + b"(initial)":
             commit = line.removeprefix(_OID).decode()
         begin = output.index(b"\0", begin) + 1
-    return commit, output[begin:]
+    return commit, output[begin:], links
 
 
 def _checked(result: Result) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from podiumd.tools.git_process import Confines, GitError, Result, run_beginning, run_git
+from podiumd.tools.git_process import Ahead, Confines, GitError, Result, run_beginning, run_git
 from podiumd.tools.git_settings import HOOKS_PATH, SETTINGS
 
 _WITH_HOOKS = tuple(one for one in SETTINGS if one != HOOKS_PATH)
@@ -13,14 +13,19 @@ _WITH_HOOKS = tuple(one for one in SETTINGS if one != HOOKS_PATH)
 
 class GitCall:
     """Calls git in the directory ``top``, with ``extra`` in its environment; ``confines`` runs the
-    filters that the repository names (see ``git_settings``)."""
+    filters that the repository names (see ``git_settings``). ``ahead`` is for the first call."""
 
     def __init__(
-        self, top: str, extra: Mapping[str, str] | None = None, confines: Confines | None = None
+        self,
+        top: str,
+        extra: Mapping[str, str] | None = None,
+        confines: Confines | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         self.top = top
         self._extra = dict(extra or {})
         self._confines = confines
+        self._ahead = ahead
 
     @property
     def own_index(self) -> bool:
@@ -36,6 +41,10 @@ class GitCall:
         """The same with more variables."""
         return GitCall(self.top, {**self._extra, **extra}, self._confines)
 
+    def seeing(self, ahead: Ahead) -> GitCall:
+        """The same, whose next call goes by what was found of its place just now."""
+        return GitCall(self.top, self._extra, self._confines, ahead)
+
     async def run(
         self, *arguments: str, stdin: bytes = b"", hooks: bool = False, settings: Sequence[str] = ()
     ) -> Result:
@@ -43,6 +52,7 @@ class GitCall:
 
         With ``hooks`` it sees where the repository keeps its hooks; ``settings`` are further ones.
         """
+        ahead, self._ahead = self._ahead, None
         return await run_git(
             self.top,
             *arguments,
@@ -50,6 +60,7 @@ class GitCall:
             stdin=stdin,
             settings=(*(_WITH_HOOKS if hooks else SETTINGS), *settings),
             confines=self._confines,
+            ahead=ahead,
         )
 
     async def beginning(self, most: int, *arguments: str) -> tuple[bytes, bool]:

@@ -32,6 +32,7 @@ from podiumd.tools.git_settings import (
     writes,
 )
 from podiumd.tools.git_waits import WAITS
+from podiumd.tools.in_thread import Program
 from podiumd.tools.index_file import SHA1_BYTES, SHA256_BYTES
 from podiumd.tools.pinned_settings import (
     Listings,
@@ -56,6 +57,7 @@ SLOW: Final = (
     "slow, or what git reads there has no end. Run it there yourself; try again once it is quick"
 )
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
+_LIST: Final = "config"
 LISTINGS: Final = Listings()
 NO_TREE: Final = b"fatal: this operation must be run in a work tree\n"
 PINS: Final = Pins()
@@ -94,18 +96,20 @@ async def run_git(
     stdin: bytes = b"",
     settings: Sequence[str] = SETTINGS,
     confines: Confines | None = None,
+    ahead: Ahead | None = None,
 ) -> Result:
     """Run git in the directory ``path`` to its end, whatever its status.
 
-    ``confines`` runs the filters that the repository names, which else are not run. Raises
-    ``GitError`` where there is no git, or ``path`` lies in what is laid out as a repository;
-    ``OSError`` where there is no room for ``confines``.
+    ``confines`` runs the filters that the repository names, which else are not run; ``ahead`` is
+    what was found there just now. Raises ``GitError`` where there is no git, or ``path`` lies in
+    what is laid out as a repository; ``OSError`` where there is no room for ``confines``.
     """
-    told = await _told(path, arguments, settings)
+    ahead = ahead or await look_ahead(path, arguments[0])
+    told = _told(path, ahead, settings)
     environment = git_environment(os.environ) | dict(variables or {})
     if runs_nothing(arguments):
         return await _beside(path, arguments, [*told, *arguments], environment, stdin)
-    async with _looked_at(path, arguments) as looked:
+    async with _looked_at(path, arguments, ahead) as looked:
         if not isinstance(looked, _Looked):
             return looked
         named = looked.named
@@ -127,6 +131,38 @@ async def _beside(path: str, arguments: Sequence[str], *how: Any) -> Result:
         raise GitError(f"git {arguments[0]} is not run in '{path}': {error}") from error
 
 
+class Ahead(NamedTuple):
+    """What a git is to know of the place that it is started in, found there at one moment.
+
+    ``fault``: why none may be started. ``listing`` are the settings of the ``repository``, where
+    they are remembered from when their files were like ``stamp``; ``apart`` is the working tree of
+    these where that is another one.
+    """
+
+    fault: str
+    repository: Repository | None = None
+    stamp: Stamp = ()
+    listing: bytes | None = None
+    apart: str | None = None
+
+
+def ahead_of(path: str, command: str) -> Ahead:
+    """Find it, for a command of git. Blocks for some names and the files of settings."""
+    repository = repository_at(path)
+    fault = fault_at(path, command, repository)
+    if fault or repository is None:
+        return Ahead(fault)
+    stamp = LISTINGS.stamp(repository)
+    listing = LISTINGS.get(repository, stamp)
+    apart = None if listing is None else tree_apart(repository, listing)
+    return Ahead("", repository, stamp, listing, apart)
+
+
+async def look_ahead(path: str, command: str) -> Ahead:
+    """Find it in a thread: where the disk is far away it may take its time."""
+    return await trio.to_thread.run_sync(ahead_of, path, command, abandon_on_cancel=True)
+
+
 class _Looked(NamedTuple):
     """What a repository names for git to run, and the ``variables`` by which git reads what was
     looked at, whatever becomes of it meanwhile."""
@@ -136,10 +172,12 @@ class _Looked(NamedTuple):
 
 
 @asynccontextmanager
-async def _looked_at(path: str, arguments: Sequence[str]) -> AsyncIterator[_Looked | Result]:
+async def _looked_at(
+    path: str, arguments: Sequence[str], ahead: Ahead
+) -> AsyncIterator[_Looked | Result]:
     """Look at the settings of the repository around ``path``, and have them pinned for the block;
     or what git says where there is none."""
-    repository, listed = await _remembered(path)
+    repository, listed = ahead.repository, await _remembered(path, ahead)
     if repository is None or listed.returncode != 0 or is_bare(repository, listed.stdout):
         said = listed.stderr or NO_TREE
         yield Result(["git", "-C", path, *arguments], 128, b"", said)
@@ -168,12 +206,10 @@ async def _in_thread(work: Callable[..., T], *arguments: Any) -> T:
         raise GitError(f"what git is to read cannot be kept for it: {error}") from error
 
 
-async def _told(path: str, arguments: Sequence[str], settings: Sequence[str]) -> list[str]:
+def _told(path: str, ahead: Ahead, settings: Sequence[str]) -> list[str]:
     """How a git begins that is told ``settings``. Raises ``GitError`` where none may be run."""
-    # Where the disk is far away, or an agent's files are many, this may take its time.
-    fault = await trio.to_thread.run_sync(fault_at, path, arguments[0], abandon_on_cancel=True)
-    if fault:
-        raise GitError(fault)
+    if ahead.fault:
+        raise GitError(ahead.fault)
     return _told_settings(path, settings)
 
 
@@ -212,42 +248,36 @@ async def settings_of_repository(path: str) -> bytes:
     return listed.stdout if listed.returncode == 0 else b""
 
 
-async def tree_elsewhere(path: str) -> str | None:
+async def tree_elsewhere(path: str, ahead: Ahead | None = None) -> str | None:
     """The working tree that settings name for the repository around ``path``, where that is not
     the one which it lies in. Raises ``GitError``."""
-    repository, listed = await _remembered(path)
-    if repository is None or listed.returncode != 0:
+    ahead = ahead or await look_ahead(path, _LIST)
+    if ahead.repository is None or ahead.listing is not None:
+        return ahead.apart
+    listed = await _remembered(path, ahead)
+    if listed.returncode != 0:
         return None
-    return await trio.to_thread.run_sync(tree_apart, repository, listed.stdout)
+    return await trio.to_thread.run_sync(tree_apart, ahead.repository, listed.stdout)
 
 
 async def object_bytes(path: str) -> int:
     """How long the ids of objects are in the repository around ``path``. Raises ``GitError``."""
-    _, listed = await _remembered(path)
+    listed = await _remembered(path, await look_ahead(path, _LIST))
     said = dict(settings_in(listed.stdout)).get("extensions.objectformat") or ""
     return SHA256_BYTES if said.lower() == "sha256" else SHA1_BYTES
 
 
-async def _remembered(path: str) -> tuple[Repository | None, Result]:
-    """The repository around ``path``, and its settings as git lists them or has listed them; or its
+async def _remembered(path: str, ahead: Ahead) -> Result:
+    """The settings of the repository that was found, as git lists them or has listed them; or its
     words."""
-    # Some names: in a thread, for the disk may be far away.
-    repository, stamp, known = await trio.to_thread.run_sync(_recalled, path)
-    if repository is None:
-        return None, Result([], 128, b"", NO_REPOSITORY)
-    if known is not None:
-        return repository, Result([], 0, known, b"")
+    if ahead.repository is None:
+        return Result([], 128, b"", NO_REPOSITORY)
+    if ahead.listing is not None:
+        return Result([], 0, ahead.listing, b"")
     listed = await _listed(path)
     if listed.returncode == 0:
-        LISTINGS.keep(repository, stamp, listed.stdout)
-    return repository, listed
-
-
-def _recalled(path: str) -> tuple[Repository | None, Stamp, bytes | None]:
-    repository = repository_at(path)
-    if repository is None:
-        return None, (), None
-    return repository, LISTINGS.stamp(repository), LISTINGS.get(repository)
+        LISTINGS.keep(ahead.repository, ahead.stamp, listed.stdout)
+    return listed
 
 
 async def _listed(path: str) -> Result:
@@ -272,8 +302,10 @@ async def _run(
     stdin: bytes = b"",
     confined: Confined | None = None,
 ) -> Result:
-    gate = None if confined is None else confined.gate()
-    line = command if confined is None else confined.command(command, gate)
+    if confined is None:
+        return await _to_its_end(command, Program(command, environment, stdin))
+    gate = confined.gate()
+    line = confined.command(command, gate)
     run = partial(
         trio.run_process,
         line,
@@ -293,8 +325,30 @@ async def _run(
         gate.close()
 
 
-async def _in_time(command: Sequence[str], run: Callable[[], Awaitable[T]]) -> T:
-    """Run a git, in the time that it may take.
+async def _to_its_end(command: Sequence[str], program: Program) -> Result:
+    """Wait for a git, for as long as it may take. Raises ``GitError``."""
+    try:
+        with trio.move_on_after(LOOK_SECONDS) as short:
+            await program.over()
+        if short.cancelled_caught:
+            await _in_time(command, program.over, waited=LOOK_SECONDS)
+    finally:
+        with trio.CancelScope(shield=True):
+            await program.end()
+    try:
+        return program.result()
+    except OSError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: OSError) -> GitError:
+    return GitError(f"git cannot be run ({error.strerror}): install it, on PATH")
+
+
+async def _in_time(
+    command: Sequence[str], run: Callable[[], Awaitable[T]], waited: float = 0.0
+) -> T:
+    """Run a git, in the time that it may take, of which it has had what was ``waited``.
 
     Raises ``GitError`` where that is over, or where there is no git.
     """
@@ -304,7 +358,7 @@ async def _in_time(command: Sequence[str], run: Callable[[], Awaitable[T]]) -> T
 
     async def limit(scope: trio.CancelScope) -> None:
         nonlocal why
-        why = await _overtime(command)
+        why = await _overtime(command, waited)
         scope.cancel()
 
     async with trio.open_nursery() as nursery:
@@ -315,16 +369,16 @@ async def _in_time(command: Sequence[str], run: Callable[[], Awaitable[T]]) -> T
             missing = error  # raised in here, it would come out as one of a group
         nursery.cancel_scope.cancel()
     if missing is not None:
-        raise GitError(f"git cannot be run ({missing.strerror}): install it, on PATH") from missing
+        raise _missing(missing) from missing
     if not done:
         raise GitError(why)
     return done[0]
 
 
-async def _overtime(command: Sequence[str]) -> str:
+async def _overtime(command: Sequence[str], waited: float) -> str:
     """Wait for as long as a git may take; returns what is wrong then."""
     asked, path = asked_of(command), command[2]
-    await trio.sleep(LOOK_SECONDS)
+    await trio.sleep(LOOK_SECONDS - waited)
     look = partial(waits_at, path, asked.partition(" ")[0])
     found = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
     if found is not None:
@@ -340,11 +394,12 @@ async def run_beginning(
 
     Raises ``GitError``, also where it fails before.
     """
-    told = await _told(path, arguments, SETTINGS)
+    ahead = await look_ahead(path, arguments[0])
+    told = _told(path, ahead, SETTINGS)
     environment = git_environment(os.environ) | dict(variables or {})
     if runs_nothing(arguments):
         return await _beginning([*told, *arguments], environment, most)
-    async with _looked_at(path, arguments) as looked:
+    async with _looked_at(path, arguments, ahead) as looked:
         if not isinstance(looked, _Looked):
             raise GitError(f"git {asked_of(looked.args)} failed: {_said(looked)}")
         command = [*told, *_kept(looked.named, arguments), *within(arguments)]

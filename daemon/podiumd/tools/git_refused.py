@@ -15,20 +15,19 @@ from podiumd.tools.git_waits import (
     waiting_within,
 )
 from podiumd.tools.included_files import waiting_settings
-from podiumd.tools.pinned_settings import repository_at
+from podiumd.tools.pinned_settings import Repository, repository_at
 
 BARE: Final = "cannot use bare repository"
 """Git's words, and ours, where a directory is itself laid out as a repository."""
 
 
-def fault_at(path: str, command: str) -> str:
-    """Why no git may be run there; else nothing."""
+def fault_at(path: str, command: str, repository: Repository | None) -> str:
+    """Why no git may be run there, in the ``repository`` around it; else nothing."""
     bare = bare_above(path)
     if bare is not None:
         return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
     waiting = waiting_above(path) if reads_tree(command) else None
-    repository = None if waiting else repository_at(path)
-    if repository is not None:
+    if waiting is None and repository is not None:
         waiting = waiting_settings(repository)
     return WAITS.format(waiting) if waiting else ""
 

@@ -22,9 +22,15 @@ import trio
 
 from podiumd.tools.beside import INDEX_PLACE
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import GitError, object_bytes, tree_elsewhere
+from podiumd.tools.git_process import (
+    Ahead,
+    GitError,
+    ahead_of,
+    object_bytes,
+    tree_elsewhere,
+)
 from podiumd.tools.index_file import trees_hold, without_trees
-from podiumd.tools.pinned_settings import FileStamp, is_settled, repository_at, stamp_of
+from podiumd.tools.pinned_settings import FileStamp, Repository, is_settled, repository_at, stamp_of
 from podiumd.tools.plain_file import read_plain
 
 MOST_BYTES: Final = 256 * 1024 * 1024
@@ -45,6 +51,8 @@ _ENTRY: Final = re.compile(
 )
 _FILES: Final = (b"100644", b"100755", b"120000")
 _LINK: Final = b"160000 "
+_LOOK: Final = "status"
+_in_thread: Final = trio.to_thread.run_sync
 _NO_OFFSETS: Final = ("index.recordEndOfIndexEntries=false", "index.recordOffsetTable=false")
 
 
@@ -85,6 +93,13 @@ class _Place(NamedTuple):
     file: str
     stamp: FileStamp
     settled: bool
+
+
+class Seen(NamedTuple):
+    """What is found at one moment where an index is to be looked at (see ``seen_at``)."""
+
+    ahead: Ahead
+    place: _Place
 
 
 class Listed(NamedTuple):
@@ -133,18 +148,28 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     or where trees are told of that are others, also a copy of the index. What a sparse checkout has
     not checked out stays passed over.
     """
-    await require_own_tree(git.top)
-    found = await listed(git)
-    known, top = _TREES.known(found.top), os.fsencode(found.top)
+    async with honest_look(git, await _in_thread(seen_at, git)) as (seeing, _):
+        yield seeing
+
+
+@asynccontextmanager
+async def honest_look(git: GitCall, seen: Seen) -> AsyncIterator[tuple[GitCall, Listed]]:
+    """The same from what was ``seen`` just now, with what the index has that is taken for granted
+    nowhere. Where all is remembered nothing else is looked at before the git."""
+    await _require_own_tree(git.top, seen.ahead)
+    found = await _listed(git, seen.place)
+    known = _TREES.known(found.top)
     hidden = found.passed_over
     if any(entry.mark == _SKIPPED for entry in hidden) and await _is_sparse(git):
         # Git itself looks at the files that such a checkout has although it need not.
         hidden = [entry for entry in hidden if entry.mark != _SKIPPED]
-    claimed = await trio.to_thread.run_sync(_claimed, found.changed, known, top)
+    claimed = [one for one in found.changed if (one.said, one.debug) not in known.honest]
+    if claimed:
+        claimed = await _in_thread(_claimed, claimed, os.fsencode(found.top))
     if claimed and not git.confined:
         claimed = await _unfiltered(claimed, found.top)
     if not hidden and not claimed and found.trees_hold:
-        yield git
+        yield git.seeing(seen.ahead) if seen.ahead.listing is not None else git, found
         return
     with tempfile.TemporaryDirectory(prefix=INDEX_PLACE) as scratch:
         copy = Path(scratch, "index")
@@ -157,16 +182,22 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
         differ = await _differ(own) if claimed else frozenset()
         _remember(known, found, [one for one in claimed if one.path not in differ])
         lies = hidden or not found.trees_hold or any(one.path in differ for one in claimed)
-        yield own if lies else git
+        yield own if lies else git, found
 
 
-async def listed(git: GitCall) -> Listed:
+async def links(git: GitCall) -> list[bytes]:
+    """The names of the first submodules that an index has below the directory of ``git``. Raises
+    ``GitError``."""
+    seen = await _in_thread(seen_at, git)
+    return (await _listed(git, seen.place)).links
+
+
+async def _listed(git: GitCall, place: _Place) -> Listed:
     """List the index of a repository, below the directory of ``git``. Raises ``GitError``.
 
     One that passes nothing over is not listed again before its file changes: the kernel's time of
     that nobody can set.
     """
-    place = await trio.to_thread.run_sync(_place, git)
     before = _LISTED.get((place.file, git.top))
     if before is not None and before[0] == place.stamp:
         return before[1]
@@ -177,21 +208,27 @@ async def listed(git: GitCall) -> Listed:
     found = Listed(
         place.top,
         place.below,
-        await trio.to_thread.run_sync(_trees_hold, place.file or await _index_of(git), size),
+        await _in_thread(_trees_hold, place.file or await _index_of(git), size),
         [entry for entry in entries if entry.passed_over],
         [entry for entry in entries if _may_have_changed(entry, known)],
         [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
     )
     _LISTED.pop((place.file, git.top), None)
-    if place.settled and not found.passed_over and await trio.to_thread.run_sync(_is_whole, place):
+    if place.settled and not found.passed_over and await _in_thread(_is_whole, place):
         if len(_LISTED) >= MOST_KNOWN:
             del _LISTED[next(iter(_LISTED))]
         _LISTED[place.file, git.top] = place.stamp, found
     return found
 
 
-def _place(git: GitCall) -> _Place:
-    repository = repository_at(git.top)
+def seen_at(git: GitCall) -> Seen:
+    """Find what a look goes by where ``git`` is to be run. Blocks for some names and the files of
+    settings."""
+    ahead = ahead_of(git.top, _LOOK)
+    return Seen(ahead, _place(git, ahead.repository))
+
+
+def _place(git: GitCall, repository: Repository | None) -> _Place:
     if repository is None:
         return _Place(git.top, b"", "", None, settled=False)
     inside = Path(git.top).absolute().relative_to(repository.top)
@@ -216,7 +253,7 @@ def _may_have_changed(entry: _Entry, known: _Known) -> bool:
 async def looked_before(path: str, at_ns: int) -> None:
     """Say that a daemon before has looked at the tree around ``path``, at that time of a clock in
     nanoseconds: what has changed since then is not taken for granted either."""
-    repository = await trio.to_thread.run_sync(
+    repository = await _in_thread(
         lambda: repository_at(os.path.realpath(path)), abandon_on_cancel=True
     )
     if repository is None:
@@ -228,9 +265,9 @@ async def looked_before(path: str, at_ns: int) -> None:
             del _LISTED[key]
 
 
-async def require_own_tree(top: str) -> None:
+async def _require_own_tree(top: str, ahead: Ahead) -> None:
     """Raises ``GitError`` where the settings have git look at the files of another place."""
-    elsewhere = await tree_elsewhere(top)
+    elsewhere = await tree_elsewhere(top, ahead)
     if elsewhere is not None:
         raise GitError(ELSEWHERE.format(top, elsewhere))
 
@@ -241,13 +278,11 @@ def _entry(found: re.Match[bytes]) -> _Entry:
     return _Entry(found["said"], found["debug"], found["path"], changed, found["mark"], is_file)
 
 
-def _claimed(changed: list[_Entry], known: _Known, top: bytes) -> list[_Entry]:
+def _claimed(changed: list[_Entry], top: bytes) -> list[_Entry]:
     """The entries of files that have changed since the first look, at which git would not look:
     they are said to be as they are now. Blocks for the names of these."""
     found = []
     for entry in changed:
-        if (entry.said, entry.debug) in known.honest:
-            continue
         try:
             status = os.lstat(os.path.join(top, entry.path))  # noqa: PTH118 - often
         except OSError:
@@ -313,12 +348,12 @@ async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
     ``GitError``."""
     where, size = await _index_of(git), await object_bytes(git.top)
     try:
-        await trio.to_thread.run_sync(_copied, where, copy)
+        await _in_thread(_copied, where, copy)
         try:
-            await trio.to_thread.run_sync(_cut, copy, size)
+            await _in_thread(_cut, copy, size)
         except ValueError:  # git writes it as it has read it, with no offsets
             await own.out("update-index", "--force-write-index", settings=_NO_OFFSETS)
-            await trio.to_thread.run_sync(_cut, copy, size)
+            await _in_thread(_cut, copy, size)
     except (OSError, ValueError) as error:
         raise GitError(f"the index '{where}' cannot be read: {error}") from error
 

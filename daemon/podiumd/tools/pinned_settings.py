@@ -134,10 +134,10 @@ class Listings:
         names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
         return tuple(map(stamp_of, names))
 
-    def get(self, repository: Repository) -> bytes | None:
-        """The listing, where it still holds."""
+    def get(self, repository: Repository, now: Stamp) -> bytes | None:
+        """The listing, where it still holds: the files are like that ``now``."""
         stamp, listing = self._known.get(repository, ((), b""))
-        return listing if stamp and stamp == self.stamp(repository) else None
+        return listing if stamp and stamp == now else None
 
     def keep(self, repository: Repository, stamp: Stamp, listing: bytes) -> None:
         """Remember a listing that was begun after files were like ``stamp``."""

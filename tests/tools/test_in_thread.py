@@ -1,0 +1,82 @@
+"""A program that one thread runs: what it says, and that it is ended with all it has started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from podiumd.tools import in_thread
+from podiumd.tools.in_thread import Program
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "OWN": "own"}
+
+
+def program(code: str, stdin: bytes = b"") -> Program:
+    return Program(["sh", "-c", code], ENVIRONMENT, stdin)
+
+
+async def test_what_it_says_and_how_it_ended() -> None:
+    one = program("cat; echo $OWN; echo wrong >&2; exit 3", b"given\n" * 100_000)
+    await one.over()
+    done = one.result()
+    assert done.stdout == b"given\n" * 100_000 + b"own\n"
+    assert (done.stderr, done.returncode) == (b"wrong\n", 3)
+    await one.end()  # harmless
+
+
+async def test_without_input_there_is_none_to_wait_for() -> None:
+    one = program("cat")
+    await one.over()
+    assert one.result().stdout == b""
+
+
+async def test_one_that_is_not_there_is_said() -> None:
+    one = Program([f"{Path(sys.executable)}-none"], ENVIRONMENT, b"")
+    await one.over()
+    with pytest.raises(FileNotFoundError):
+        one.result()
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+async def test_it_is_ended_with_what_it_has_started(
+    tmp_path: Path, stubborn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if stubborn:
+        monkeypatch.setattr(in_thread, "TERMINATE_SECONDS", 0.0)
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+    trap = "trap '' TERM; " if stubborn else ""
+    one = program(f"{trap}sh -c 'echo > {begun}; exec sleep 1000' & wait")
+    await trio.to_thread.run_sync(begun.read_bytes)
+
+    await one.end()
+    await one.over()  # nobody can write to its output any more
+    assert one.result().returncode in (-signal.SIGTERM, -signal.SIGKILL)
+
+
+async def test_one_that_is_given_up_before_it_was_started_is_ended() -> None:
+    one = program("exec sleep 1000")
+    await one.end()
+    await one.over()
+    assert one.result().returncode == -signal.SIGTERM
+
+
+async def test_what_has_left_its_group_and_keeps_its_output_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_thread, "TERMINATE_SECONDS", 0.0)
+    begun, end = tmp_path / "begun", tmp_path / "end"
+    for pipe in (begun, end):
+        os.mkfifo(pipe)
+    one = program(f"setsid sh -c 'echo > {begun}; cat {end}' & wait")
+    await trio.to_thread.run_sync(begun.read_bytes)
+
+    await one.end()
+
+    await trio.to_thread.run_sync(end.write_bytes, b"")
+    await one.over()
