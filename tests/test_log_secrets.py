@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from podiumd import redaction
 from podiumd.logs import log, set_up
 from podiumd.redaction import redact
 from tests.long import sampled
@@ -55,6 +59,13 @@ def write_everywhere(secret: str) -> None:
     library = logging.getLogger("library")
     library.warning("used %s for %r", secret, {"a": secret})
     library.error("failed", exc_info=raised(secret))
+
+
+@given(st.from_regex(redaction._PLAIN, fullmatch=True))
+def test_what_is_not_looked_through_for_secrets_has_none(text: str) -> None:
+    with pytest.MonkeyPatch.context() as all_are:
+        all_are.setattr(redaction, "_PLAIN", re.compile("(?!)"))
+        assert redact(text) == text
 
 
 @pytest.mark.parametrize("format", ["json", "text"])
