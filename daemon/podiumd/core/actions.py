@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from podiumd.core.fences import Fenced, pieces
+from podiumd.core.structs import replace
 from podiumd.core.wrong_forms import Meant
 
 NAMES = ("read_file", "write_file", "patch", "search", "run_command", "run_tests", "done")

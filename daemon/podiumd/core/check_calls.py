@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec.structs import replace
-
 from podiumd.core.expand import CallError, expand
 from podiumd.core.findings import Notes, nearest
 from podiumd.core.params import ParamError, param_value
@@ -17,6 +15,7 @@ from podiumd.core.paths import ways_out
 from podiumd.core.recipe import DECLINED, Recipe, Step
 from podiumd.core.recipe_calls import LoadCalled
 from podiumd.core.recipe_graph import RecipeGraph
+from podiumd.core.structs import replace
 from podiumd.core.template import variables
 
 

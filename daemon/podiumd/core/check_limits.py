@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from podiumd.core.findings import Notes
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.recipe_graph import RecipeGraph
+from podiumd.core.structs import replace
 from podiumd.core.worst_case import costliest_path, worst_case
 
 _DEFAULT = Limits()

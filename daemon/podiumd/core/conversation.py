@@ -14,13 +14,13 @@ from itertools import chain
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from podiumd.core.kept_texts import A_MESSAGE, KeptTexts
 from podiumd.core.loop_state import LoopState
 from podiumd.core.model_message import Message
 from podiumd.core.retelling import NOTHING, LastLines, said_after, shortened, words_of
 from podiumd.core.sizes import size_of, sums
+from podiumd.core.structs import replace
 
 MOST_TOKENS: Final = 160_000
 """No prompt is larger, however much the model takes in: it would cost more than it tells."""

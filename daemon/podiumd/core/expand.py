@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from podiumd.core.params import ParamError, param_value
 from podiumd.core.phase_context import declared_key
 from podiumd.core.recipe import (
@@ -27,6 +25,7 @@ from podiumd.core.recipe import (
     Step,
 )
 from podiumd.core.recipe_calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS, MOST_CALLED_TEXT
+from podiumd.core.structs import replace
 from podiumd.core.template import rewrite
 
 # What ends a called recipe without an edge of its own, by the outcome that does it.

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from msgspec.structs import replace
-
 from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import phase_ask
@@ -19,6 +17,7 @@ from podiumd.core.exits import Exit, classify
 from podiumd.core.fold import evolve
 from podiumd.core.ids import derive
 from podiumd.core.state import Question, RunState
+from podiumd.core.structs import replace
 
 MOST_WAITING: Final = 256
 """Messages of people that a run keeps until its agent has them."""

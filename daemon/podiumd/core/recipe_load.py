@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from podiumd.core.findings import Finding, Notes, RecipeInvalid, TooManyFindings
 from podiumd.core.params import ParamError, bind_params, param_value
@@ -37,6 +36,7 @@ from podiumd.core.recipe_format import (
 )
 from podiumd.core.recipe_rules import check_rules
 from podiumd.core.recipe_steps import StepReader
+from podiumd.core.structs import replace
 from podiumd.core.toml_lines import TomlLines
 
 __all__ = [

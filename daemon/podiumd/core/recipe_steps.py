@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from podiumd.core.exits import claim_of, classify
 from podiumd.core.findings import Notes, dotted
 from podiumd.core.recipe import CHECKS_FAILED, DECLINED, OTHER, Check, Edge, Hook, Kind, Step
@@ -20,6 +18,7 @@ from podiumd.core.recipe_format import (
     STEP_KEYS,
     edge_keys,
 )
+from podiumd.core.structs import replace
 
 #: How long the prompt files of all steps may be together, in characters: a recipe is stored whole
 #: with each of its runs, and a file that every step names counts as often.

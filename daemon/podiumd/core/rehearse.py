@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from podiumd.core import facts as f
 from podiumd.core.exits import Exit
 from podiumd.core.recipe import Recipe
 from podiumd.core.rehearse_talk import PhasePlay, play_phase
 from podiumd.core.report import TurnReport
+from podiumd.core.structs import replace
 from podiumd.core.walk import SAID, SimulationError, Walk
 
 

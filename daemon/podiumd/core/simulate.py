@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core import edges
@@ -17,6 +16,7 @@ from podiumd.core.paths import Hop, checked_outcomes, outcomes_of
 from podiumd.core.recipe import CHECKS_FAILED, COMPLETE, DECLINED, OTHER, Recipe, Step
 from podiumd.core.report import TurnReport
 from podiumd.core.state import Claim, Question
+from podiumd.core.structs import replace
 from podiumd.core.tree_facts import TreeLook, TreeSeen
 from podiumd.core.walk import AT, SAID, SimulationError, Walk
 

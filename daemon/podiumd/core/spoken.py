@@ -27,6 +27,7 @@ from podiumd.core.spoken_choices import meant, named, own_words
 from podiumd.core.spoken_language import Kind, Language
 from podiumd.core.spoken_text import Utterance, kinds, without_fillers
 from podiumd.core.spoken_text import utterance as plain_words
+from podiumd.core.structs import replace
 
 __all__ = [
     "CONFIRM_SECONDS",
@@ -135,7 +136,7 @@ def recognise(text: str, language: Language, asked: Asked | None = None) -> Spok
     if spoken is not None and asked is not None and asked.kind == "approval":
         core = set(without_fillers(heard.tokens, language.fillers))
         if (kind == "yes" and len(core) == 1) or core == {MISHEARD}:
-            return msgspec.structs.replace(spoken, doubt="short")
+            return replace(spoken, doubt="short")
     return spoken
 
 
@@ -281,7 +282,7 @@ def _control(
     if spoken.command == "next":
         return Heard(command="next", state="applied", read_back=say(language, "next"))
     if waiting is not None:
-        longer = msgspec.structs.replace(waiting, expires_at=now + CONFIRM_SECONDS)
+        longer = replace(waiting, expires_at=now + CONFIRM_SECONDS)
         return Heard(
             command="repeat",
             state="applied",

@@ -6,8 +6,6 @@ agent asks for with a tool (``phase_tools``) is kept with its turn and happens a
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from podiumd.core import commands as c
 from podiumd.core import edges, kernel, phase_ask, phase_tools, talk_prompts
 from podiumd.core import facts as f
@@ -16,6 +14,7 @@ from podiumd.core.kernel import Decision
 from podiumd.core.recipe import COMPLETE, Hook, Step
 from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, Claim, Question, RunState
+from podiumd.core.structs import replace
 
 REFUSES = 2
 """The exit status with which a hook says no."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from msgspec.structs import replace
-
 from podiumd.core import commands as c
 from podiumd.core import (
     edges,
@@ -24,6 +22,7 @@ from podiumd.core.outcome import OutcomeError, extract, prose
 from podiumd.core.recipe import Step
 from podiumd.core.report import CUT_OFF, TurnReport
 from podiumd.core.state import ActiveTurn, Claim, RunState
+from podiumd.core.structs import replace
 from podiumd.core.times import wire_time
 
 PLAIN = Step(kind="turn")
