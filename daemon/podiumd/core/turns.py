@@ -1,4 +1,4 @@
-"""Sending a prompt, and judging what came of it."""
+"""Decide to send a prompt, and judge what came of it. Pure."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
         return
     if limits.spent(d):
         return
+    intent = _intent(d, move, seen)
+    if intent is None:
+        d.end(classify("no-prompt"), detail=f"Step '{state.step}' has nothing to say.")
+        return
+    d.emit(intent)
+
+
+def _intent(d: Decision, move: f.Move, seen: c.Proceed) -> f.TurnIntended | None:
+    """Build the turn that is next; ``None`` where there is nothing to say."""
+    state = d.state
     step = state.current or PLAIN
     own_agent = step.agent or state.start.agent
     agent = state.start.agent_override or own_agent
@@ -62,39 +72,36 @@ def intend(d: Decision, move: f.Move, seen: c.Proceed) -> None:
     waiting = prompts.fitting(waiting)
     prompt = _prompt(state, move, step, outcomes, [words.text for words in waiting], gone=anew)
     if not prompt:
-        d.end(classify("no-prompt"), detail=f"Step '{state.step}' has nothing to say.")
-        return
-    d.emit(
-        f.TurnIntended(
-            turn_id=d.id("turn", state.sends + 1),
-            prompt_uuid=d.id("prompt", state.sends + 1),
-            purpose=move.purpose,
-            session_id=state.session_id,
-            fork_from=state.fork_from,
-            agent=agent,
-            prompt=prompt,
-            attempt=1 if move.purpose in ("opening", "say") else state.attempts + 1,
-            step=state.step,
-            visit=state.visits.get(state.step or "", 0),
-            model=_model(state, step, agent),
-            tools=step.tools,
-            allow=step.allow,
-            permission_mode=step.permission_mode or state.start.permission_mode if native else None,
-            timeout_seconds=None if step.timeout_minutes is None else step.timeout_minutes * 60.0,
-            outcomes=outcomes,
-            tree=seen.tree,
-            carried=tuple(s.uuid for s in waiting),
-            budget_usd=limits.budget_left(state),
-            seconds_left=limits.seconds_left(state),
-            system=talk_prompts.system(state, step),
-            served=phase_tools.served(state.recipe, step) if state.recipe is not None else (),
-            anew=anew,
-        )
+        return None
+    return f.TurnIntended(
+        turn_id=d.id("turn", state.sends + 1),
+        prompt_uuid=d.id("prompt", state.sends + 1),
+        purpose=move.purpose,
+        session_id=state.session_id,
+        fork_from=state.fork_from,
+        agent=agent,
+        prompt=prompt,
+        attempt=1 if move.purpose in ("opening", "say") else state.attempts + 1,
+        step=state.step,
+        visit=state.visits.get(state.step or "", 0),
+        model=_model(state, step, agent),
+        tools=step.tools,
+        allow=step.allow,
+        permission_mode=step.permission_mode or state.start.permission_mode if native else None,
+        timeout_seconds=None if step.timeout_minutes is None else step.timeout_minutes * 60.0,
+        outcomes=outcomes,
+        tree=seen.tree,
+        carried=tuple(s.uuid for s in waiting),
+        budget_usd=limits.budget_left(state),
+        seconds_left=limits.seconds_left(state),
+        system=talk_prompts.system(state, step),
+        served=phase_tools.served(state.recipe, step) if state.recipe is not None else (),
+        anew=anew,
     )
 
 
 def _model(state: RunState, step: Step, agent: str) -> str | None:
-    """The model that the turn is to have: the person's for this run, else the step's own.
+    """Choose the model of the turn: the person's for this run, else the step's own.
 
     A model's name means nothing to another agent: that of the run is for the run's agent, that of
     a step for the step's. ``None``: as the agent is configured.
@@ -114,7 +121,7 @@ def _prompt(
     *,
     gone: bool,
 ) -> str:
-    """The whole prompt; empty where there is nothing to say."""
+    """Compose the whole prompt; empty where there is nothing to say."""
     if state.in_talk:
         return talk_prompts.prompt(state, move, step, words, gone=gone)
     body = _body(state, move, step, outcomes)
@@ -122,7 +129,7 @@ def _prompt(
 
 
 def _body(state: RunState, move: f.Move, step: Step, outcomes: tuple[str, ...]) -> str:
-    """The prompt without what the person added and without the block."""
+    """Write the prompt without what the person added and without the block."""
     if move.fault is not None:
         return prompts.retry(move.fault, outcomes)
     if move.purpose == "interrupted":
@@ -135,7 +142,7 @@ def _body(state: RunState, move: f.Move, step: Step, outcomes: tuple[str, ...]) 
 
 
 def over(d: Decision, command: c.TurnOver) -> None:
-    """A turn has ended: record it, then judge it."""
+    """Record the end of a turn, then judge it."""
     turn = d.state.turn
     if turn is None or turn.intent.turn_id != command.turn_id:
         return
@@ -162,7 +169,7 @@ def over(d: Decision, command: c.TurnOver) -> None:
 
 
 def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:
-    """What a turn did by Podium's means stands in facts, whoever reports its end and after what."""
+    """Add what a turn did by Podium's means: it stands in facts, whoever reports its end."""
     if turn.reported is not None:
         report = replace(report, tool_outcome=turn.reported.args)
     loop = turn.loop
@@ -173,7 +180,7 @@ def _with_tools(turn: ActiveTurn, report: TurnReport) -> TurnReport:
 
 
 def _taken_up(d: Decision, intent: f.TurnIntended, report: TurnReport) -> f.Move | None:
-    """What a turn that did not come to its own end leaves to be done."""
+    """Return what a turn that did not come to its own end leaves to be done."""
     stop = d.state.stop
     if report.kind == "done" and (stop is None or stop.how != "interrupt"):
         return None
@@ -190,7 +197,7 @@ def _kept(text: str) -> str:
 
 
 def _active_seconds(d: Decision, report: TurnReport) -> float:
-    """Monotonic seconds since the agent's start, less the time a question was open.
+    """Count monotonic seconds since the agent's start, less the time a question was open.
 
     An agent without a process of its own says itself how long it took.
     """
@@ -224,7 +231,7 @@ def _judge(d: Decision, intent: f.TurnIntended, command: c.TurnOver, *, settled:
 
 
 def _park_until(d: Decision, resets_at: str) -> str:
-    """When to try again: as announced, but later each time that was too early in a row.
+    """Return when to try again: as announced, later each time that was too early in a row.
 
     A reset that lies in the past (clocks differ) must not start the agent over and over.
     """
@@ -238,7 +245,7 @@ def _park_until(d: Decision, resets_at: str) -> str:
 
 
 def _out_of_means(d: Decision, report: TurnReport) -> bool:
-    """Whether the turn ended because the run's time or money did; then that is decided."""
+    """Stop, or ask, if the run's time or money ended the turn. Returns whether it did."""
     cost = d.state.limits.max_cost_usd
     if report.kind == "budget" and cost is not None:
         limits.stop_at(d, "max-cost", cost)
@@ -247,7 +254,7 @@ def _out_of_means(d: Decision, report: TurnReport) -> bool:
 
 
 def _stopped(d: Decision, report: TurnReport) -> None:
-    """A rule of the agent's own loop ended the turn, and with it the run."""
+    """End the run by the rule of the agent's own loop that ended the turn."""
     if report.limit is not None:
         limits.stop_at(d, report.reason, report.limit, detail=report.detail)
     else:
@@ -255,7 +262,7 @@ def _stopped(d: Decision, report: TurnReport) -> None:
 
 
 def _broken_off(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> None:
-    """The agent was cut off: it goes on by itself (``_taken_up``), or a person decides."""
+    """Ask a person about a turn that was cut off, where it may not just go on (``_taken_up``)."""
     step = d.state.current
     if step is not None and step.irreversible:
         text = f"Step '{d.state.step}' was cut off and must not be repeated unseen."
@@ -267,7 +274,7 @@ def _broken_off(d: Decision, intent: f.TurnIntended, command: c.TurnOver) -> Non
 
 
 def _tree_detail(before: f.TreeMark | None, now: f.TreeMark | None) -> str:
-    """What a person needs to see before a step is repeated: the tree before it, and now."""
+    """Describe the tree before a step and now, for a person to see before it is repeated."""
     if before is None or now is None:
         return "Git does not tell what has changed here: look at the directory before you answer."
     heads = f"HEAD was {before.head or 'unborn'} before the step and is {now.head or 'unborn'} now."
