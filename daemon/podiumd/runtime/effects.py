@@ -1,7 +1,8 @@
-"""What a run has going on outside of itself: which of it is due, one task each.
+"""Do what a run is to have going on outside of itself: one task each.
 
-The state says what is due (``start_due`` is called after every change); a task acts and comes
-back with a command. A task that fails ends its run as ``internal-error``, never the daemon.
+The state says what is due (``core.due``; ``start_due`` is called after every change); a task acts
+and comes back with a command. A task that fails ends its run as ``internal-error``, never the
+daemon.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import assert_never
 
 import trio
 
 from podiumd.core import commands as c
+from podiumd.core.due import Begin, Cancel, Deliver, Due, GoOn, HandOver, Rest, Work, due
 from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime.actor import RunActor
@@ -50,33 +53,42 @@ class Effects:
 
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
-        actor, state = self._actor, self._actor.state
-        over = state.exit is not None
-        if (over or state.stopping) and self._command_scope is not None:
-            self._command_scope.cancel()
-        if over and self._next_scope is not None:  # git may take its time, or never answer
-            self._next_scope.cancel()
-        # What is to be stopped is stopped also while the daemon stops.
-        if over or actor.leaving or (actor.closing and not state.stopping):
-            return
-        if state.parked_until is not None:
-            self._start(nursery, "parked", self._wait_for_reset)
-        if state.turn is not None:
-            self._start_turn(nursery, state)
-        elif state.stop is not None:
-            if "command" not in self._running:
+        actor = self._actor
+        effects = due(actor.state, self._running, closing=actor.closing, leaving=actor.leaving)
+        for effect in effects:
+            self._carry_out(nursery, effect)
+
+    def _carry_out(self, nursery: trio.Nursery, effect: Due) -> None:
+        actor = self._actor
+        match effect:
+            case Cancel(what):
+                scope = self._command_scope if what == "command" else self._next_scope
+                if scope is not None:
+                    scope.cancel()
+            case Begin("parked"):
+                self._start(nursery, "parked", self._wait_for_reset)
+            case Begin("stop"):
                 self._start(nursery, "stop", self._stand_still)
-        elif state.ready:
-            if self._may_go_on(state):
-                self._start_next(nursery, state)
-        elif not self._running - {"parked"}:
-            actor.context.slots.give_back(actor.run_id)
-            actor.desk.leave_lines(actor.run_id)
+            case Begin():
+                self._start_turn(nursery)
+            case Deliver(question):
+                if self.turn is not None and self.turn.open_to(question.request_id):
+                    name = f"answer:{question.question_id}"
+                    self._start(nursery, name, self.turn.deliver(question))
+            case HandOver(steer):
+                if self.turn is not None and self.turn.live:
+                    self._start(nursery, f"steer:{steer.uuid}", self.turn.hand_over(steer))
+            case GoOn(work):
+                if self._may_go_on(actor.state):
+                    self._start_next(nursery, work)
+            case Rest():
+                actor.context.slots.give_back(actor.run_id)
+                actor.desk.leave_lines(actor.run_id)
+            case _:
+                assert_never(effect)
 
     def _may_go_on(self, state: RunState) -> bool:
         actor, slots = self._actor, self._actor.context.slots
-        if self._running - {"parked"}:
-            return False
         if actor.desk.user(state.session_id) not in (None, actor.run_id):
             # An aside goes first, or this is a prompt in the queue; the desk calls.
             slots.give_back(actor.run_id)
@@ -89,20 +101,11 @@ class Effects:
             actor.poke()  # whoever started the run wants to know that it is in the queue
         return False
 
-    def _start_turn(self, nursery: trio.Nursery, state: RunState) -> None:
-        if self.turn is None:
-            if "turn" not in self._running:
-                self._actor.context.slots.take(self._actor.run_id, self._actor.poke, force=True)
-                self.turn = TurnTask(self._actor, self._settled)
-                self._settled = None
-                self._start(nursery, "turn", self._run_turn)
-            return
-        for question in state.undelivered_answers:
-            if self.turn.open_to(question.request_id):
-                self._start(nursery, f"answer:{question.question_id}", self.turn.deliver(question))
-        for steer in state.steers:
-            if steer.turn_id is not None and not steer.queued and self.turn.live:
-                self._start(nursery, f"steer:{steer.uuid}", self.turn.hand_over(steer))
+    def _start_turn(self, nursery: trio.Nursery) -> None:
+        self._actor.context.slots.take(self._actor.run_id, self._actor.poke, force=True)
+        self.turn = TurnTask(self._actor, self._settled)
+        self._settled = None
+        self._start(nursery, "turn", self._run_turn)
 
     async def _run_turn(self) -> None:
         assert self.turn is not None
@@ -120,14 +123,16 @@ class Effects:
         if active is None or active.intent.turn_id != intent.turn_id:  # else it was left
             await self._spools.ended(self._actor.state, intent)
 
-    def _start_next(self, nursery: trio.Nursery, state: RunState) -> None:
-        assert state.next is not None
-        if state.next.kind == "worktree":
-            self._start(nursery, "worktree", partial(self._until_over, self._make_worktree))
-        elif state.next.kind in ("check", "run", "hook"):
-            self._start(nursery, "command", self._command)
-        else:
-            self._start(nursery, "proceed", partial(self._until_over, self._proceed))
+    def _start_next(self, nursery: trio.Nursery, work: Work) -> None:
+        match work:
+            case "worktree":
+                self._start(nursery, "worktree", partial(self._until_over, self._make_worktree))
+            case "command":
+                self._start(nursery, "command", self._command)
+            case "proceed":
+                self._start(nursery, "proceed", partial(self._until_over, self._proceed))
+            case _:
+                assert_never(work)
 
     def _start(self, nursery: trio.Nursery, name: str, task: Callable[[], Awaitable[None]]) -> None:
         if name not in self._running:
