@@ -1,7 +1,18 @@
-"""After a start: every run that had not ended is folded from its facts and taken up where it was.
+"""Take up every run that had not ended where it was: each is folded from its facts at a start.
 
-Nothing is repeated blindly: what became of a pending turn is found out by looking, and where
-looking cannot tell, a person is asked.
+Nothing is repeated blindly. What became of a pending turn is found out by looking:
+
+    found     and                                 then
+    --------  ----------------------------------  ---------------------------------------------
+    running                                       it is taken up where it is
+    finished                                      its report is judged
+    broken                                        its report is judged: it goes on by itself some
+                                                  times, then a person is asked
+    absent    its session or tree is another's,   it counts as broken
+              or the run's log is damaged
+    absent    nothing speaks against it           the same prompt is sent, under the same uuid
+
+Where looking cannot tell, a person is asked.
 """
 
 from __future__ import annotations
@@ -13,9 +24,10 @@ from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core import plain_steps
-from podiumd.drivers.base import Settled
+from podiumd.drivers.base import Driver, Settled
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.commands import end_leftovers
+from podiumd.runtime.leases import Lease
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.pending import pending_turn, with_report
 from podiumd.runtime.world import take_tree
@@ -25,16 +37,16 @@ from podiumd.tools.git import GitError
 LOOK_AGAIN_SECONDS = 0.02
 LOOK_AGAIN_TIMES = 500
 
+SESSION_TAKEN = "somebody else has its session"
+TREE_TAKEN = "somebody else has its working tree"
+
 
 async def settle(
     actor: RunActor, count_taken_up: Callable[[], None], damaged: str = ""
 ) -> Settled | None:
     """Find out what became of the turn that was pending; ``None`` if it can simply be run.
 
-    While the agent lives it holds the session's lease, which it inherited. A process between
-    fork and exec holds it too and carries no marker yet: so as long as the lease cannot be taken,
-    a turn is never called absent, but looked for again. There is no event for a lock that falls
-    free or a marker that appears, hence the short, bounded wait.
+    ``damaged`` is what cannot be read of the run's log.
     """
     intent = actor.state.turn.intent if actor.state.turn is not None else None
     if intent is None:
@@ -44,34 +56,50 @@ async def settle(
     if agent is None:
         return with_report(Settled(state="broken", detail="its agent is not configured any more"))
     lease = actor.desk.lease(intent.session_id)
-    held = lease is None or lease.held
-    settled = await agent.driver.settle(pending_turn(actor))
-    for _ in range(LOOK_AGAIN_TIMES):
-        if settled.state == "running":
-            count_taken_up()
-            return settled
-        if held:
-            break
-        held = lease is not None and lease.reclaim()
-        if not held:
-            await trio.sleep(LOOK_AGAIN_SECONDS)
-        settled = await agent.driver.settle(pending_turn(actor))
+    settled, alone = await _look(actor, agent.driver, lease)
+    if settled.state == "running":
+        count_taken_up()
+        return settled
     failpoint("recovery.after-settle")
-    if settled.state == "absent" and (lease is None or not held):
-        settled = replace(settled, state="broken", detail="somebody else has its session")
-    if settled.state == "absent" and not await _has_tree(actor):
-        settled = replace(settled, state="broken", detail="somebody else has its working tree")
-    if settled.state == "absent" and damaged:
-        # Whether it was sent, or even judged, may stand in what cannot be read.
-        settled = replace(settled, state="broken", detail=damaged)
     if settled.state == "absent":
-        await asker_gone(actor)
-        return None
+        against = await _against(actor, damaged) if lease is not None and alone else SESSION_TAKEN
+        if not against:
+            await asker_gone(actor)
+            return None
+        settled = replace(settled, state="broken", detail=against)
     return with_report(settled)
 
 
+async def _look(actor: RunActor, driver: Driver, lease: Lease | None) -> tuple[Settled, bool]:
+    """Look for the turn until it is found alive, or nobody else can have its session.
+
+    While the agent lives it holds the session's lease, which it inherited. A process between
+    fork and exec holds it too and carries no marker yet: so as long as the lease cannot be taken,
+    a turn is never called absent, but looked for again. There is no event for a lock that falls
+    free or a marker that appears, hence the short, bounded wait.
+    """
+    alone = lease is None or lease.held
+    settled = await driver.settle(pending_turn(actor))
+    for _ in range(LOOK_AGAIN_TIMES):
+        if alone or lease is None or settled.state == "running":
+            break
+        alone = lease.reclaim()
+        if not alone:
+            await trio.sleep(LOOK_AGAIN_SECONDS)
+        settled = await driver.settle(pending_turn(actor))
+    return settled, alone
+
+
+async def _against(actor: RunActor, damaged: str) -> str:
+    """Say why a turn of which nothing reached the agent may not be begun; empty if it may."""
+    if not await _has_tree(actor):
+        return TREE_TAKEN
+    # Whether it was sent, or even judged, may stand in what cannot be read.
+    return damaged
+
+
 async def _has_tree(actor: RunActor) -> bool:
-    """Whether a turn that was never begun may be begun: if not, what comes next waits."""
+    """Take the working tree for a turn that was never begun. Returns whether it is the run's."""
     while True:
         await trio.lowlevel.checkpoint()
         try:
@@ -85,7 +113,7 @@ async def _has_tree(actor: RunActor) -> bool:
 
 
 async def asker_gone(actor: RunActor) -> None:
-    """The pending turn is entered once more: nobody waits any more for what it had asked."""
+    """Report that the pending turn is entered once more: nobody waits for what it had asked."""
     turn = actor.state.turn
     assert turn is not None
     at, mono = actor.stamp()
