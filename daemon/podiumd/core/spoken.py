@@ -65,6 +65,9 @@ _YIELDING: Final[dict[Kind, frozenset[Kind]]] = {
 }
 """Which kinds of phrase a kind may accompany without meaning anything of its own."""
 
+_CONTROLS: Final = ("stop", "next", "repeat")
+"""Commands that answer nothing."""
+
 
 class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     """A command as it was spoken.
@@ -109,6 +112,16 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     choice: str | None = None
     read_back: str = ""
     pending: Pending | None = None
+
+
+class _Moment(msgspec.Struct, frozen=True):
+    """Who spoke an utterance when, and in which language; ``now`` is when it is heard."""
+
+    language: Language
+    device: str
+    utterance_id: str
+    began: float
+    now: float
 
 
 def recognise(text: str, language: Language, asked: Asked | None = None) -> Spoken | None:
@@ -216,42 +229,62 @@ def hear(
     """
     if not text.strip():
         return Heard(pending=pending)
-    waiting = pending if _waits(pending, asked, device, now) else None
     spoken = recognise(text, language, asked)
-    if waiting is not None and asked is not None:
-        reply = _reply(text, language)
-        if reply == "yes":
-            return _confirm("confirm", asked, waiting, utterance_id, began, language)
-        if reply == "no" and (spoken is None or spoken.choice is None):
-            return Heard(command="deny", state="refused", read_back=_kept(asked, language))
+    moment = _Moment(language, device, utterance_id, began, now)
+    if asked is not None and pending is not None and _waits(pending, asked, moment):
+        return _beside_a_read_back(_reply(text, language), spoken, asked, pending, moment)
+    return _afresh(spoken, asked, moment, late=pending is not None)
+
+
+def _beside_a_read_back(
+    reply: str | None, spoken: Spoken | None, asked: Asked, waiting: Pending, moment: _Moment
+) -> Heard:
+    """Hear an utterance while an answer waits to be confirmed."""
+    language = moment.language
+    if reply == "yes":
+        return _confirm("confirm", asked, waiting, moment)
+    if reply == "no" and (spoken is None or spoken.choice is None):
+        return Heard(command="deny", state="refused", read_back=_kept(asked, language))
     if spoken is None:
         return Heard()
-    if spoken.command in ("stop", "next", "repeat"):
-        return _control(spoken, asked, waiting, language, now)
+    if spoken.command in _CONTROLS:
+        return _control(spoken, asked, waiting, moment)
+    again = spoken.command == "approve" and spoken.choice == waiting.choice
+    if spoken.command == "confirm" or again:
+        return _confirm(spoken.command, asked, waiting, moment)
+    return _answered(spoken, asked, moment)
+
+
+def _afresh(spoken: Spoken | None, asked: Asked | None, moment: _Moment, *, late: bool) -> Heard:
+    """Hear an utterance while nothing waits to be confirmed; ``late``: something did before."""
+    if spoken is None:
+        return Heard()
+    if spoken.command in _CONTROLS:
+        return _control(spoken, asked, None, moment)
+    if spoken.command == "confirm":
+        said = say(moment.language, "too-late" if late else "nothing-to-confirm")
+        there_is = answers(asked, moment.language) if asked is not None else ""
+        return _refused(spoken, f"{said} {there_is}".strip())
     if asked is None:
-        said = "nothing-to-confirm" if spoken.command == "confirm" else "nothing-open"
-        late = pending is not None and spoken.command == "confirm"
-        return _refused(spoken, say(language, "too-late" if late else said))
-    if waiting is not None and spoken.command in ("confirm", "approve"):
-        if spoken.command == "confirm" or spoken.choice == waiting.choice:
-            return _confirm(spoken.command, asked, waiting, utterance_id, began, language)
-    elif spoken.command == "confirm":
-        said = "nothing-to-confirm" if pending is None else "too-late"
-        return _refused(spoken, f"{say(language, said)} {answers(asked, language)}".strip())
+        return _refused(spoken, say(moment.language, "nothing-open"))
+    return _answered(spoken, asked, moment)
+
+
+def _answered(spoken: Spoken, asked: Asked, moment: _Moment) -> Heard:
+    """Take an answer to the open question, as far as it is one."""
+    language = moment.language
     if spoken.choice is None:
         return _refused(spoken, say(language, "no-fit", choices=answers(asked, language)).strip())
     if denies(spoken.choice):
         return _applied(spoken.command, spoken.choice, asked, language)
-    return _ask(spoken, spoken.choice, asked, language, device, utterance_id, now)
+    return _ask(spoken, spoken.choice, asked, moment)
 
 
-def _waits(pending: Pending | None, asked: Asked | None, device: str, now: float) -> bool:
+def _waits(pending: Pending, asked: Asked, moment: _Moment) -> bool:
     return (
-        pending is not None
-        and asked is not None
-        and pending.question_id == asked.question_id
-        and pending.device == device
-        and now <= pending.expires_at
+        pending.question_id == asked.question_id
+        and pending.device == moment.device
+        and moment.now <= pending.expires_at
     )
 
 
@@ -269,8 +302,9 @@ def _kept(asked: Asked, language: Language) -> str:
 
 
 def _control(
-    spoken: Spoken, asked: Asked | None, waiting: Pending | None, language: Language, now: float
+    spoken: Spoken, asked: Asked | None, waiting: Pending | None, moment: _Moment
 ) -> Heard:
+    language = moment.language
     if spoken.command == "stop":
         return Heard(
             command="stop",
@@ -282,7 +316,7 @@ def _control(
     if spoken.command == "next":
         return Heard(command="next", state="applied", read_back=say(language, "next"))
     if waiting is not None:
-        longer = replace(waiting, expires_at=now + CONFIRM_SECONDS)
+        longer = replace(waiting, expires_at=moment.now + CONFIRM_SECONDS)
         return Heard(
             command="repeat",
             state="applied",
@@ -298,37 +332,23 @@ def _control(
     )
 
 
-def _confirm(
-    command: Command,
-    asked: Asked,
-    waiting: Pending,
-    utterance_id: str,
-    began: float,
-    language: Language,
-) -> Heard:
-    """A confirmation: of words that were spoken after the read-back, and are not the same."""
-    if utterance_id != waiting.utterance_id and began >= waiting.asked_at:
-        return _applied(command, waiting.choice, asked, language)
+def _confirm(command: Command, asked: Asked, waiting: Pending, moment: _Moment) -> Heard:
+    """Confirm by words that were spoken after the read-back, and are not the same."""
+    if moment.utterance_id != waiting.utterance_id and moment.began >= waiting.asked_at:
+        return _applied(command, waiting.choice, asked, moment.language)
     return Heard(
         command=command,
         state="confirm",
         question_id=asked.question_id,
         choice=waiting.choice,
-        read_back=say(language, "too-soon", again=waiting.read_back),
+        read_back=say(moment.language, "too-soon", again=waiting.read_back),
         pending=waiting,
     )
 
 
-def _ask(
-    spoken: Spoken,
-    choice: str,
-    asked: Asked,
-    language: Language,
-    device: str,
-    utterance_id: str,
-    now: float,
-) -> Heard:
+def _ask(spoken: Spoken, choice: str, asked: Asked, moment: _Moment) -> Heard:
     """Give leave, or read back what is risky."""
+    language = moment.language
     why = (
         *asked.risks,
         *(("always",) if choice.startswith("always") and asked.kind == "approval" else ()),
@@ -353,10 +373,10 @@ def _ask(
         pending=Pending(
             question_id=asked.question_id,
             choice=choice,
-            device=device,
-            utterance_id=utterance_id,
-            asked_at=now,
-            expires_at=now + CONFIRM_SECONDS,
+            device=moment.device,
+            utterance_id=moment.utterance_id,
+            asked_at=moment.now,
+            expires_at=moment.now + CONFIRM_SECONDS,
             read_back=read_back,
         ),
     )
