@@ -1,4 +1,4 @@
-"""The state of a native turn: what its facts amount to, and what is to be done next."""
+"""Fold the facts of a native turn into its state, which says what is to be done next. Pure."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def due(self) -> int | None:
-        """Which action is to be done next."""
+        """Return which action is to be done next."""
         for index, action in enumerate(self.actions):
             if action.result is None:
                 return index
@@ -120,12 +120,12 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def present(self) -> Round | None:
-        """The last reply."""
+        """Return the last reply."""
         return self.rounds[-1] if self.rounds else None
 
     @property
     def asked(self) -> bool:
-        """Whether the model has asked a person something, with the tool for it."""
+        """Tell whether the model has asked a person something, with the tool for it."""
         if self.settings is None or ASK not in self.settings.served or self.present is None:
             return False
         return any(
@@ -135,7 +135,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> tuple[tuple[str, ChangeKind], ...]:
-        """What the turn has changed: each file that differs from what it was, and how."""
+        """List what the turn has changed: each file that differs from what it was, and how."""
         whole: dict[str, lf.FileChange] = {}
         for change in self.changes:
             first = whole.get(change.path, change)
@@ -145,7 +145,7 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def next(self) -> Next:
-        """What is to be done now."""
+        """Decide what is to be done now."""
         if self.settings is None:
             return Begin()
         if self.ending is not None:
@@ -157,8 +157,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def part(self) -> str:
-        """What of the turn is begun once more where it is cut off now: the reply that is asked for,
-        by its number, an action of a reply, or what is done beside them."""
+        """Name what of the turn is begun once more where it is cut off now: the reply that is asked
+        for, by its number, an action of a reply, or what is done beside them."""
         match self.next:
             case Ask():
                 return f"{self.iterations + 1}"
@@ -171,8 +171,8 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def refused(self) -> CommitNote | None:
-        """What a hook said against the work as it is now: nothing was done since that could have
-        changed its mind."""
+        """Return what a hook said against the work as it is now: nothing was done since that could
+        have changed its mind."""
         for one in reversed(self.rounds):
             if one.commit is not None:
                 return one.commit
@@ -182,12 +182,12 @@ class LoopState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_earlier(self) -> bool:
-        """Whether what earlier turns have left is part of the commit: where the work is done."""
+        """Tell whether what earlier turns have left is part of the commit: if the work is done."""
         done = self.ending is not None and self.ending.kind == "done" and not self.asked
         return done and self.settings is not None and self.settings.since is not None
 
     def _commit_is_due(self, settings: lf.LoopSettings) -> bool:
-        """Once at the end; a hook that has refused this very work would do so again."""
+        """Want one commit at the end; a hook that has refused this very work would do so again."""
         wanted = settings.commit and (bool(self.files) or self.takes_earlier)
         return wanted and self.commit is None and self.refused is None
 

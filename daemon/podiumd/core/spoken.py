@@ -1,4 +1,4 @@
-"""Spoken control: approve, deny, stop, next, repeat, and the choices of the open question.
+"""Recognise spoken control: approve, deny, stop, next, repeat, the open question's choices. Pure.
 
 A command is recognised from the words alone, before any model or agent sees them. The whole
 utterance must be the command: in the language that was spoken, with fillers from a closed list,
@@ -125,7 +125,7 @@ class _Moment(msgspec.Struct, frozen=True):
 
 
 def recognise(text: str, language: Language, asked: Asked | None = None) -> Spoken | None:
-    """The command that an utterance is; ``None`` for ordinary words.
+    """Recognise the command that an utterance is; ``None`` for ordinary words.
 
     Args:
         text: what was transcribed.
@@ -154,7 +154,7 @@ def recognise(text: str, language: Language, asked: Asked | None = None) -> Spok
 
 
 def _chosen(heard: Utterance, language: Language, asked: Asked | None) -> Spoken | None:
-    """The choice that is named by label, number, ordinal or letter."""
+    """Find the choice that is named by label, number, ordinal or letter."""
     if asked is None or heard.asks:
         return None
     choice = named(heard.tokens, asked.kind, asked.choices, language)
@@ -165,7 +165,7 @@ def _chosen(heard: Utterance, language: Language, asked: Asked | None) -> Spoken
 
 
 def _one_kind(found: dict[Kind, int]) -> Kind | None:
-    """The kind of phrase that an utterance is, when its phrases agree."""
+    """Return the kind of phrase that an utterance is, when its phrases agree."""
     if sum(found.values()) > MOST_REPEATS:
         return None
     left = [
@@ -214,7 +214,7 @@ def hear(
     began: float,
     now: float,
 ) -> Heard:
-    """What an utterance does, given what was asked and what waits to be confirmed.
+    """Decide what an utterance does, by what was asked and what waits to be confirmed.
 
     Args:
         text: what was transcribed; empty (silence, noise) changes nothing.
@@ -289,7 +289,7 @@ def _waits(pending: Pending, asked: Asked, moment: _Moment) -> bool:
 
 
 def _reply(text: str, language: Language) -> str | None:
-    """``yes`` or ``no`` as the answer to a read-back, whatever the question's own choices are."""
+    """Read ``yes`` or ``no`` to a read-back, whatever the question's own choices are."""
     heard = plain_words(text)
     if heard is None or heard.asks:
         return None

@@ -115,8 +115,8 @@ HINDERED = "hindered"
 
 
 def _hindered(d: Decision, reason: str, text: str, detail: str) -> None:
-    """The world does not let the run go on. One that has begun waits for a person to put that
-    right; one that has not, or that nobody attends, ends with the reason."""
+    """Ask a person to put right what keeps a run from going on; one that has not begun, or that
+    nobody attends, ends with the reason."""
     if not d.state.begun or d.state.start.on_question == "fail":
         d.end(classify(reason), detail=detail)
         return
@@ -322,7 +322,7 @@ def _recover_answered(d: Decision, question: Question, command: c.Answer) -> Non
 
 
 def _after_recovery(state: RunState, question: Question, answer: str) -> f.Move | None:
-    """What a person's word puts in the place of what was next; ``None``: nothing."""
+    """Return what a person's word puts in the place of what was next; ``None``: nothing."""
     move = state.next
     if (
         answer == "stop"
@@ -362,7 +362,7 @@ def _ask_recovery(d: Decision, command: c.AskRecovery) -> None:
 
 
 def _steer(d: Decision, command: c.Steer) -> None:
-    """Words for the running turn; in a conversation they are a message like any other."""
+    """Send words to the running turn; in a conversation they are a message like any other."""
     if d.state.in_talk:
         talk.say(d, c.Say(at=command.at, mono=command.mono, uuid=command.uuid, text=command.text))
     else:

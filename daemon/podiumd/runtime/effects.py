@@ -35,7 +35,7 @@ somebody may set its clock."""
 
 
 class Effects:
-    """The tasks of one run. ``settled``: what recovery found of the turn that was pending."""
+    """Run the tasks of one run. ``settled``: what recovery found of the turn that was pending."""
 
     def __init__(self, actor: RunActor, settled: Settled | None = None) -> None:
         self._actor = actor
@@ -48,7 +48,7 @@ class Effects:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of the run is going on."""
+        """Tell whether nothing of the run is going on."""
         return not self._running
 
     def start_due(self, nursery: trio.Nursery) -> None:
@@ -188,8 +188,8 @@ class Effects:
             await self._tell_stopped()
 
     async def _stand_still(self) -> None:
-        """A command or check was to be stopped, or to be the last thing, and does not run: the
-        daemon was started anew meanwhile, or the run is in line."""
+        """Report a command or check as stopped that does not run: the daemon was started anew
+        meanwhile, or the run is in line."""
         await end_leftovers(self._actor)
         await self._tell_stopped()
 

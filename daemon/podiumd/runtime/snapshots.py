@@ -1,4 +1,4 @@
-"""Where conversations stand, for whoever follows them: transient events, never stored.
+"""Publish where conversations stand, to all who follow them: transient events, never stored.
 
 One comes after everything that changes what a client shows, and first thing to each follower, so
 that nobody has to put a phase and its context together from facts.
@@ -30,13 +30,13 @@ _UNSHOWN: Final = (
 
 
 def converses(state: RunState) -> bool:
-    """Whether a run has phases that are conversations."""
+    """Tell whether a run has phases that are conversations."""
     recipe = state.recipe
     return recipe is not None and any(step.kind == "talk" for step in recipe.steps.values())
 
 
 def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Json | None:
-    """The event that follows on the facts of a decision, if they change what is shown."""
+    """Return the event that follows a decision, if its facts change what is shown."""
     if not (converses(state) and any(map(_changes, facts))):
         return None
     return event(state, at)
@@ -63,7 +63,7 @@ def _changes(fact: f.AnyFact) -> bool:
 
 
 def event(state: RunState, at: str) -> Json:
-    """The transient event: no ``seq``, no ``pos``."""
+    """Build the transient event: no ``seq``, no ``pos``."""
     return {
         "type": TYPE,
         "at": at,
@@ -74,6 +74,6 @@ def event(state: RunState, at: str) -> Json:
 
 
 def present(states: Iterable[RunState], at: str) -> list[Json]:
-    """Where the conversations among these runs stand; the newest of them if they are many."""
+    """Build the events of the conversations among these runs, of the newest if they are many."""
     found = [state for state in states if state.exit is None and converses(state)]
     return [event(state, at) for state in found[-MOST_AT_ONCE:]]
