@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-MODEL = r"[0-9A-Za-z][0-9A-Za-z_.:/@+\[\]-]{0,199}"
-"""How a model may be called, as a pattern: agents take it as an argument, or put it into a URL."""
+from podiumd.wire.fields import MODEL
 
 Text = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", description="a string without NUL")]
 Word = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podiumd.core import commands as c
 from podiumd.core import tree_facts as tf
-from podiumd.core.claims import TOLD, left_uncommitted
+from podiumd.core.claims import TOLD, Left, left_uncommitted
 from podiumd.core.tree_facts import TreeLook
 from podiumd.core.views import run_view
 from tests.core.builders import Play, a_recipe, a_step, leave, to
@@ -27,7 +27,7 @@ def test_it_is_stored_before_the_end() -> None:
     assert view["base"] == "a" * 40
     assert view["left"] == {
         "head": "b" * 40,
-        "paths": ["both", "new"],
+        "paths": ("both", "new"),
         "more": 0,
         "problem": None,
     }
@@ -40,7 +40,7 @@ def test_it_is_told_against_the_very_first_look_also_after_a_restart() -> None:
     play.do(c.Fault, detail="x", parting=AFTER)
 
     assert run_view(play.state)["base"] == "a" * 40
-    assert run_view(play.state)["left"]["paths"] == ["both", "new"]
+    assert run_view(play.state)["left"]["paths"] == ("both", "new")
 
 
 def test_where_nobody_looked_nothing_is_told() -> None:
@@ -54,13 +54,13 @@ def test_where_nobody_looked_nothing_is_told() -> None:
 def test_why_nobody_could_look_is_told() -> None:
     told = left_uncommitted(BEFORE, TreeLook(problem="no git"))
 
-    assert told == {"head": None, "paths": [], "more": 0, "problem": "no git"}
+    assert told == Left(head=None, paths=(), more=0, problem="no git")
 
 
 def test_many_files_are_named_in_part_and_counted() -> None:
     many = TreeLook(uncommitted={f"{n:03}": "1" for n in range(TOLD + 5)}, more=7)
 
     told = left_uncommitted(BEFORE, many)
-    assert told is not None and (len(told["paths"]), told["more"]) == (TOLD, 12)
+    assert told is not None and (len(told.paths), told.more) == (TOLD, 12)
     told = left_uncommitted(TreeLook(more=1), many)
-    assert told is not None and told["more"] == 5, "which of the others are its own is not known"
+    assert told is not None and told.more == 5, "which of the others are its own is not known"

@@ -51,8 +51,8 @@ def test_an_impure_line_is_recognised(code: str) -> None:
     assert len(impurities(ast.parse(code))) == 1
 
 
-def test_core_and_formats_call_nothing_that_reads_or_writes_the_world() -> None:
-    pure = modules("daemon/podiumd/core", "daemon/podiumd/formats")
+def test_core_formats_and_wire_call_nothing_that_reads_or_writes_the_world() -> None:
+    pure = modules("daemon/podiumd/core", "daemon/podiumd/formats", "daemon/podiumd/wire")
     found = {name_of(path): impurities(tree(path)) for path in pure}
 
     assert len(pure) > 2

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from podiumd.rpc.adapter import Adapter, Method
-from podiumd.rpc.params import Nothing
 from podiumd.store.errors import StoreFailed, StoreFull
+from podiumd.wire.fields import Nothing
 
 
 async def full(context: None, params: Nothing) -> None:

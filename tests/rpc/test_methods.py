@@ -11,6 +11,9 @@ import pytest
 from podiumd.rpc import params
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.api import SendPrompt, StartRun
+from podiumd.wire import declared
+from podiumd.wire.runs import OneRun, RunStart
+from podiumd.wire.sessions import Prompt
 from tests.rpc.harness import served
 
 RUN = {"run_id": "run-1", "status": "running"}
@@ -193,8 +196,8 @@ async def test_a_refusal_of_the_service_reaches_the_client(
 @pytest.mark.parametrize(
     ("ours", "theirs", "for_gateways"),
     [
-        (params.RunStart, StartRun, {"new_session_id"}),
-        (params.Prompt, SendPrompt, {"new_session_id", "system_prompt"}),
+        (RunStart, StartRun, {"new_session_id"}),
+        (Prompt, SendPrompt, {"new_session_id", "system_prompt"}),
     ],
 )
 def test_what_is_checked_here_is_what_the_service_takes(
@@ -213,7 +216,7 @@ def test_what_is_checked_here_is_what_the_service_takes(
 
 def test_a_prompt_over_the_socket_cannot_be_delivered_as_a_gateway_does() -> None:
     """Each choice of the socket is one of the service's; ``deliver`` alone is the gateway's."""
-    ours, theirs = (get_type_hints(kind)["if_busy"] for kind in (params.Prompt, SendPrompt))
+    ours, theirs = (get_type_hints(kind)["if_busy"] for kind in (Prompt, SendPrompt))
     assert set(get_args(theirs)) - set(get_args(ours)) == {"deliver"}
     assert set(get_args(ours)) <= set(get_args(theirs))
 
@@ -224,6 +227,11 @@ def test_the_table_of_methods_is_sorted_and_documented() -> None:
     assert all(method.doc.endswith(".") and method.params.__doc__ for method in METHODS)
 
 
+def test_every_declared_method_has_a_handler_and_every_handler_a_declaration() -> None:
+    assert [method.name for method in METHODS] == [method.name for method in declared.METHODS]
+    assert [method.params for method in METHODS] == [method.params for method in declared.METHODS]
+
+
 def test_parameters_that_are_right_have_no_fault() -> None:
     """The careful way is asked only about what failed; it never blames the innocent."""
-    assert params.fault_of(params.OneRun, {"run_id": "r"})[0] == "params"
+    assert params.fault_of(OneRun, {"run_id": "r"})[0] == "params"

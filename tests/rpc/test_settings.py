@@ -11,8 +11,8 @@ from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
 from podiumd.rpc.context import DaemonInfo, NoSettings, RequestContext
 from podiumd.rpc.methods import METHODS
-from podiumd.rpc.params import Nothing
 from podiumd.runtime.errors import Refused
+from podiumd.wire.fields import Nothing
 from tests.rpc.fake_service import FakeService
 from tests.rpc.harness import served
 

@@ -9,7 +9,9 @@ start lets it stay.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from podiumd.core.tree_facts import TreeLook
 
@@ -58,17 +60,27 @@ def same_content(before: str, now: str) -> bool:
     return (kept or content) == (left or present)
 
 
-def left_uncommitted(before: TreeLook | None, now: TreeLook | None) -> dict[str, Any] | None:
+class Left(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run had changed and not committed at its end: ``paths``, and how many ``more``.
+    ``problem`` says why nobody could look."""
+
+    head: str | None
+    paths: tuple[str, ...]
+    more: int
+    problem: str | None
+
+
+def left_uncommitted(before: TreeLook | None, now: TreeLook | None) -> Left | None:
     """Tell what a run has left uncommitted at its end; ``None`` where nobody looked."""
     if before is None or now is None:
         return None
     paths = left_over(before, now)
-    return {
-        "head": now.head,
-        "paths": paths[:TOLD],
-        "more": len(paths[TOLD:]) + (now.more if not before.more else 0),
-        "problem": now.problem or None,
-    }
+    return Left(
+        head=now.head,
+        paths=tuple(paths[:TOLD]),
+        more=len(paths[TOLD:]) + (now.more if not before.more else 0),
+        problem=now.problem or None,
+    )
 
 
 def listed(paths: list[str], more: int = 0) -> str:

@@ -49,7 +49,7 @@ def run_view(state: RunState) -> Json:
         "seconds": round(state.seconds, 3),
         "restarts": state.restart,
         "base": state.found.head if state.found is not None else None,
-        "left": left_uncommitted(state.found, state.parted),
+        "left": msgspec.to_builtins(left_uncommitted(state.found, state.parted)),
         "parked_until": state.parked_until,
         "worktree": msgspec.to_builtins(start.worktree) if start.worktree is not None else None,
         "started_at": state.started_at,

@@ -35,6 +35,8 @@ from podiumd.rpc.params import fault_of
 from podiumd.runtime.errors import Overloaded, PodiumError
 from podiumd.runtime.events import Event
 from podiumd.store.errors import StoreFull
+from podiumd.wire import method as wire
+from podiumd.wire.method import Pace
 from podiumd.wording import quoted
 
 PARSE_ERROR: Final = -32700
@@ -46,21 +48,25 @@ DISK_FULL: Final = "The disk is full: nothing was stored. Free some space and tr
 DISK_FULL_RETRY_MS: Final = 5000
 
 Context = TypeVar("Context")
-Pace = Literal["instant", "ordered", "waiting"]
+P = TypeVar("P", bound=msgspec.Struct)
+R = TypeVar("R")
 
 
 class Method(NamedTuple, Generic[Context]):
-    """One method: its parameters as a struct, its handler, and how long it may take.
-
-    ``pace``: ``instant`` never suspends; ``ordered`` may, and the connection's next request waits
-    for it; ``waiting`` takes as long as an agent or a person does and runs beside the others.
-    """
+    """One method: its parameters as a struct, its handler, and how long it may take."""
 
     name: str
     params: type[msgspec.Struct]
     handler: Callable[[Context, Any], Awaitable[Any]]
     doc: str
     pace: Pace = "ordered"
+
+
+def bind(
+    declared: wire.Method[P, R], handler: Callable[[Context, P], Awaitable[Any]]
+) -> Method[Context]:
+    """Return a declared method with its handler."""
+    return Method(declared.name, declared.params, handler, declared.purpose, declared.pace)
 
 
 class _Entry:

@@ -1,4 +1,4 @@
-"""The methods of the socket: one sorted table of name, parameters, handler and purpose.
+"""The methods of the socket: a handler for each that ``podiumd.wire`` declares, sorted by name.
 
 Handlers are thin: they pass checked parameters to the service and its answer back.
 """
@@ -12,12 +12,14 @@ import msgspec
 
 from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
-from podiumd.rpc import mcp_methods, storage_methods, voice_methods
-from podiumd.rpc import params as p
-from podiumd.rpc.adapter import Method
+from podiumd.rpc import voice_methods
+from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
+from podiumd.rpc.params import check_agent_text
 from podiumd.runtime.api import Json, SendPrompt, StartRun
 from podiumd.runtime.errors import Refused
+from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
+from podiumd.wire.fields import Nothing
 
 _EVENTS_A_PAGE: Final = 5000
 _MESSAGES: Final = "session.messages"
@@ -26,11 +28,11 @@ _LOCAL_USER: Final = "local"  # who answered a question: the socket serves one p
 Ctx = RequestContext
 
 
-async def _ping(context: Ctx, params: p.Nothing) -> Json:
+async def _ping(context: Ctx, params: Nothing) -> Json:
     return {"pong": True}
 
 
-async def _status(context: Ctx, params: p.Nothing) -> Json:
+async def _status(context: Ctx, params: Nothing) -> Json:
     info = context.info
     own = {
         "version": info.version,
@@ -46,15 +48,15 @@ async def _status(context: Ctx, params: p.Nothing) -> Json:
     return own | await context.service.status()
 
 
-async def _configure(context: Ctx, params: p.Configure) -> Json:
+async def _configure(context: Ctx, params: daemon.Configure) -> Json:
     return await context.service.configure(params.orchestration_enabled)
 
 
-async def _configuration(context: Ctx, params: p.Nothing) -> Json:
+async def _configuration(context: Ctx, params: Nothing) -> Json:
     return context.info.settings.document()
 
 
-async def _reload(context: Ctx, params: p.Nothing) -> Json:
+async def _reload(context: Ctx, params: Nothing) -> Json:
     try:
         return await context.info.settings.reload()
     except (ConfigError, PlaceError) as error:
@@ -66,91 +68,91 @@ async def _reload(context: Ctx, params: p.Nothing) -> Json:
         raise Refused(words) from None
 
 
-async def _shutdown(context: Ctx, params: p.Shutdown) -> Json:
+async def _shutdown(context: Ctx, params: daemon.Shutdown) -> Json:
     context.info.request_shutdown(params.turns)
     return {}
 
 
-async def _events_subscribe(context: Ctx, params: p.Subscribe) -> Json:
+async def _events_subscribe(context: Ctx, params: events.Subscribe) -> Json:
     types = None if params.types is None else frozenset(params.types)
     feed = context.service.subscribe(types, params.after)
     return {"pos": (await context.open_feed(feed, "event")).start}
 
 
-async def _gateway_devices(context: Ctx, params: p.Nothing) -> list[Json]:
+async def _gateway_devices(context: Ctx, params: Nothing) -> list[Json]:
     return context.info.gateway.devices()
 
 
-async def _gateway_pair(context: Ctx, params: p.Pair) -> Json:
+async def _gateway_pair(context: Ctx, params: gateway.Pair) -> Json:
     return await context.info.gateway.pair(params.name, params.png)
 
 
-async def _gateway_revoke(context: Ctx, params: p.Revoke) -> Json:
+async def _gateway_revoke(context: Ctx, params: gateway.Revoke) -> Json:
     await context.info.gateway.revoke(params.device)
     return {}
 
 
-async def _questions_answer(context: Ctx, params: p.Answer) -> Json:
+async def _questions_answer(context: Ctx, params: questions.Answer) -> Json:
     return await context.service.answer(params.question_id, params.answer, params.note, _LOCAL_USER)
 
 
-async def _questions_list(context: Ctx, params: p.Nothing) -> list[Json]:
+async def _questions_list(context: Ctx, params: Nothing) -> list[Json]:
     return await context.service.questions()
 
 
-async def _recipes_get(context: Ctx, params: p.GetRecipe) -> Json:
+async def _recipes_get(context: Ctx, params: recipes.GetRecipe) -> Json:
     return await context.service.recipes_get(params.id, params.working_directory)
 
 
-async def _recipes_list(context: Ctx, params: p.InDirectory) -> list[Json]:
+async def _recipes_list(context: Ctx, params: recipes.InDirectory) -> list[Json]:
     return await context.service.recipes_list(params.working_directory)
 
 
-async def _recipes_outcome(context: Ctx, params: p.ParseOutcome) -> Json:
+async def _recipes_outcome(context: Ctx, params: recipes.ParseOutcome) -> Json:
     return await context.service.recipes_outcome(
         params.id, params.step, params.text, params.working_directory
     )
 
 
-async def _recipes_check(context: Ctx, params: p.CheckRecipe) -> Json:
+async def _recipes_check(context: Ctx, params: recipes.CheckRecipe) -> Json:
     return await context.service.recipes_check(
         params.path, params.text, params.id, params.working_directory
     )
 
 
-async def _recipes_graph(context: Ctx, params: p.DrawRecipe) -> Json:
+async def _recipes_graph(context: Ctx, params: recipes.DrawRecipe) -> Json:
     return await context.service.recipes_graph(params.id, params.format, params.working_directory)
 
 
-async def _recipes_paths(context: Ctx, params: p.GetRecipe) -> Json:
+async def _recipes_paths(context: Ctx, params: recipes.GetRecipe) -> Json:
     return await context.service.recipes_paths(params.id, params.working_directory)
 
 
-async def _recipes_rehearse(context: Ctx, params: p.Rehearse) -> Json:
+async def _recipes_rehearse(context: Ctx, params: recipes.Rehearse) -> Json:
     return await context.service.recipes_rehearse(
         params.id, params.step, params.replies, params.working_directory
     )
 
 
-async def _recipes_simulate(context: Ctx, params: p.Simulate) -> Json:
+async def _recipes_simulate(context: Ctx, params: recipes.Simulate) -> Json:
     return await context.service.recipes_simulate(
         params.id, params.outcomes, params.working_directory
     )
 
 
-async def _recipes_trust(context: Ctx, params: p.TrustRecipes) -> list[Json]:
+async def _recipes_trust(context: Ctx, params: recipes.TrustRecipes) -> list[Json]:
     return await context.service.recipes_trust(params.working_directory, params.digests)
 
 
-async def _runs_cancel(context: Ctx, params: p.OneRun) -> Json:
+async def _runs_cancel(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.cancel(params.run_id)
 
 
-async def _runs_diff(context: Ctx, params: p.DiffRun) -> Json:
+async def _runs_diff(context: Ctx, params: runs.DiffRun) -> Json:
     return await context.service.run_diff(params.run_id, params.patch)
 
 
-async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
+async def _runs_events(context: Ctx, params: runs.RunEvents) -> Json:
     service, told = context.service, None
     page = params.run_id, params.after_seq, _EVENTS_A_PAGE
     if params.follow:
@@ -163,175 +165,163 @@ async def _runs_events(context: Ctx, params: p.RunEvents) -> Json:
     return {"events": events, "next_seq": next_seq}
 
 
-async def _runs_get(context: Ctx, params: p.OneRun) -> Json:
+async def _runs_get(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.get_run(params.run_id, whole=True)
 
 
-async def _runs_interrupt(context: Ctx, params: p.OneRun) -> Json:
+async def _runs_interrupt(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.interrupt(params.run_id)
 
 
-async def _runs_list(context: Ctx, params: p.ListRuns) -> list[Json]:
+async def _runs_list(context: Ctx, params: runs.ListRuns) -> list[Json]:
     return await context.service.list_runs(params.active, params.limit, params.before)
 
 
-async def _runs_pause(context: Ctx, params: p.OneRun) -> Json:
+async def _runs_pause(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.pause(params.run_id)
 
 
-async def _runs_resume(context: Ctx, params: p.OneRun) -> Json:
+async def _runs_resume(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.resume(params.run_id)
 
 
-async def _runs_start(context: Ctx, params: p.RunStart) -> Json:
+async def _runs_start(context: Ctx, params: runs.RunStart) -> Json:
     for text in params.params.values():
         if isinstance(text, str):
-            p.check_agent_text("params", text)
+            check_agent_text("params", text)
     return await context.service.start_run(StartRun(**msgspec.structs.asdict(params)))
 
 
-async def _runs_steer(context: Ctx, params: p.Steer) -> Json:
-    p.check_agent_text("text", params.text)
+async def _runs_steer(context: Ctx, params: runs.Steer) -> Json:
+    check_agent_text("text", params.text)
     return await context.service.steer(params.run_id, params.text)
 
 
-async def _sessions_compact(context: Ctx, params: p.OneSession) -> Json:
+async def _sessions_compact(context: Ctx, params: sessions.OneSession) -> Json:
     await context.service.sessions_compact(params.session_id)
     return {}
 
 
-async def _sessions_forget(context: Ctx, params: p.OneSession) -> Json:
+async def _sessions_forget(context: Ctx, params: sessions.OneSession) -> Json:
     await context.service.sessions_forget(params.session_id)
     return {}
 
 
-async def _sessions_get(context: Ctx, params: p.OneSession) -> Json:
+async def _sessions_get(context: Ctx, params: sessions.OneSession) -> Json:
     return await context.service.sessions_get(params.session_id)
 
 
-async def _sessions_interrupt(context: Ctx, params: p.OneSession) -> Json:
+async def _sessions_interrupt(context: Ctx, params: sessions.OneSession) -> Json:
     await context.service.interrupt_session(params.session_id)
     return {}
 
 
-async def _sessions_list(context: Ctx, params: p.ListSessions) -> Json:
+async def _sessions_list(context: Ctx, params: sessions.ListSessions) -> Json:
     return await context.service.sessions_list(
         params.working_directory, params.limit, params.before
     )
 
 
-async def _sessions_locks(context: Ctx, params: p.Nothing) -> list[Json]:
+async def _sessions_locks(context: Ctx, params: Nothing) -> list[Json]:
     return await context.service.locks()
 
 
-async def _sessions_messages(context: Ctx, params: p.SessionMessages) -> Json:
+async def _sessions_messages(context: Ctx, params: sessions.SessionMessages) -> Json:
     return await context.service.sessions_messages(
         params.session_id, params.after_seq, params.limit
     )
 
 
-async def _sessions_prompt(context: Ctx, params: p.Prompt) -> Json:
-    p.check_agent_text("text", params.text)
+async def _sessions_prompt(context: Ctx, params: sessions.Prompt) -> Json:
+    check_agent_text("text", params.text)
     return await context.service.prompt(SendPrompt(**msgspec.structs.asdict(params)))
 
 
-async def _sessions_subscribe(context: Ctx, params: p.SessionMessages) -> Json:
+async def _sessions_subscribe(context: Ctx, params: sessions.SessionMessages) -> Json:
     source = context.service.follow_session(params.session_id, params.after_seq, params.limit)
     feed = await context.open_feed(source, _MESSAGES)
     return feed.answer
 
 
-async def _sessions_unsubscribe(context: Ctx, params: p.OneSession) -> Json:
+async def _sessions_unsubscribe(context: Ctx, params: sessions.OneSession) -> Json:
     context.close_feed(_MESSAGES, params.session_id)
     return {}
 
 
-async def _worktrees_list(context: Ctx, params: p.Nothing) -> Sequence[Json]:
+async def _worktrees_list(context: Ctx, params: Nothing) -> Sequence[Json]:
     return await context.service.worktrees.list()
 
 
-async def _worktrees_merge(context: Ctx, params: p.OneRun) -> Json:
+async def _worktrees_merge(context: Ctx, params: runs.OneRun) -> Json:
     return await context.service.worktrees.merge(params.run_id)
 
 
-async def _worktrees_remove(context: Ctx, params: p.RemoveWorktree) -> Json:
+async def _worktrees_remove(context: Ctx, params: runs.RemoveWorktree) -> Json:
     return await context.service.worktrees.remove(params.run_id, force=params.force)
 
 
+async def _tool_message(context: Ctx, params: daemon.ToolMessage) -> Json:
+    reply = await context.info.tools(params.token, params.message, params.delivery)
+    return {"reply": reply}
+
+
+async def _prune(context: Ctx, params: daemon.Prune) -> Json:
+    return await context.service.storage.prune(
+        params.what, dry_run=params.dry_run, vacuum=params.vacuum
+    )
+
+
+async def _usage(context: Ctx, params: Nothing) -> Json:
+    return await context.service.storage.usage()
+
+
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
-    Method("daemon.configuration", p.Nothing, _configuration, "The settings in force."),
-    Method("daemon.configure", p.Configure, _configure, "Switch recipes on or off."),
-    Method("daemon.ping", p.Nothing, _ping, "Prove that the daemon answers.", "instant"),
-    Method("daemon.reload", p.Nothing, _reload, "Read the configuration anew."),
-    Method("daemon.shutdown", p.Shutdown, _shutdown, "Stop the daemon.", "instant"),
-    Method("daemon.status", p.Nothing, _status, "What the daemon is and does."),
-    Method("events.subscribe", p.Subscribe, _events_subscribe, "Follow every event."),
-    Method("gateway.devices", p.Nothing, _gateway_devices, "The paired devices."),
-    Method("gateway.pair", p.Pair, _gateway_pair, "A key for one more device, told once."),
-    Method("gateway.revoke", p.Revoke, _gateway_revoke, "Take a device's key back."),
-    *mcp_methods.MCP_METHODS,
-    Method("questions.answer", p.Answer, _questions_answer, "Answer an open question."),
-    Method("questions.list", p.Nothing, _questions_list, "The open questions."),
-    Method("recipes.check", p.CheckRecipe, _recipes_check, "The faults of a recipe."),
-    Method("recipes.get", p.GetRecipe, _recipes_get, "One recipe as data."),
-    Method("recipes.graph", p.DrawRecipe, _recipes_graph, "A recipe as a picture's text."),
-    Method("recipes.list", p.InDirectory, _recipes_list, "The recipes, shadowed ones left out."),
-    Method("recipes.outcome", p.ParseOutcome, _recipes_outcome, "What a reply would mean."),
-    Method("recipes.paths", p.GetRecipe, _recipes_paths, "Every simple path to each exit."),
-    Method("recipes.rehearse", p.Rehearse, _recipes_rehearse, "Play one step with replies."),
-    Method("recipes.simulate", p.Simulate, _recipes_simulate, "Walk a recipe without an agent."),
-    Method("recipes.trust", p.TrustRecipes, _recipes_trust, "Trust a project's recipes."),
-    Method("runs.cancel", p.OneRun, _runs_cancel, "End a run and its agent.", "waiting"),
-    Method("runs.diff", p.DiffRun, _runs_diff, "What a run has changed.", "waiting"),
-    Method("runs.events", p.RunEvents, _runs_events, "Events of a run, and follow them."),
-    Method("runs.get", p.OneRun, _runs_get, "One run."),
-    Method("runs.interrupt", p.OneRun, _runs_interrupt, "Stop the turn and pause.", "waiting"),
-    Method("runs.list", p.ListRuns, _runs_list, "Runs of recipes, newest first."),
-    Method("runs.pause", p.OneRun, _runs_pause, "Pause at the end of the turn."),
-    Method("runs.resume", p.OneRun, _runs_resume, "Go on after a pause."),
-    Method("runs.start", p.RunStart, _runs_start, "Start a recipe."),
-    Method("runs.steer", p.Steer, _runs_steer, "Tell the running turn something.", "waiting"),
-    Method(
-        "sessions.compact",
-        p.OneSession,
-        _sessions_compact,
-        "Have the agent sum a session up.",
-        "waiting",
-    ),
-    Method("sessions.forget", p.OneSession, _sessions_forget, "Drop a session that is gone."),
-    Method("sessions.get", p.OneSession, _sessions_get, "One session."),
-    Method(
-        "sessions.interrupt",
-        p.OneSession,
-        _sessions_interrupt,
-        "Stop the session's turn.",
-        "waiting",
-    ),
-    Method("sessions.list", p.ListSessions, _sessions_list, "Sessions, newest first."),
-    Method("sessions.locks", p.Nothing, _sessions_locks, "Who holds which session and tree."),
-    Method("sessions.messages", p.SessionMessages, _sessions_messages, "Messages of a session."),
-    Method("sessions.prompt", p.Prompt, _sessions_prompt, "Send one prompt.", "waiting"),
-    Method(
-        "sessions.subscribe",
-        p.SessionMessages,
-        _sessions_subscribe,
-        "Messages of a session, and follow them.",
-    ),
-    Method(
-        "sessions.unsubscribe",
-        p.OneSession,
-        _sessions_unsubscribe,
-        "Follow a session no more.",
-    ),
-    *storage_methods.STORAGE_METHODS,
+    bind(daemon.CONFIGURATION, _configuration),
+    bind(daemon.CONFIGURE, _configure),
+    bind(daemon.PING, _ping),
+    bind(daemon.RELOAD, _reload),
+    bind(daemon.SHUTDOWN, _shutdown),
+    bind(daemon.STATUS, _status),
+    bind(events.SUBSCRIBE, _events_subscribe),
+    bind(gateway.DEVICES, _gateway_devices),
+    bind(gateway.PAIR, _gateway_pair),
+    bind(gateway.REVOKE, _gateway_revoke),
+    bind(daemon.TOOL_MESSAGE, _tool_message),
+    bind(questions.ANSWER, _questions_answer),
+    bind(questions.LIST, _questions_list),
+    bind(recipes.CHECK, _recipes_check),
+    bind(recipes.GET, _recipes_get),
+    bind(recipes.GRAPH, _recipes_graph),
+    bind(recipes.LIST, _recipes_list),
+    bind(recipes.OUTCOME, _recipes_outcome),
+    bind(recipes.PATHS, _recipes_paths),
+    bind(recipes.REHEARSE, _recipes_rehearse),
+    bind(recipes.SIMULATE, _recipes_simulate),
+    bind(recipes.TRUST, _recipes_trust),
+    bind(runs.CANCEL, _runs_cancel),
+    bind(runs.DIFF, _runs_diff),
+    bind(runs.EVENTS, _runs_events),
+    bind(runs.GET, _runs_get),
+    bind(runs.INTERRUPT, _runs_interrupt),
+    bind(runs.LIST, _runs_list),
+    bind(runs.PAUSE, _runs_pause),
+    bind(runs.RESUME, _runs_resume),
+    bind(runs.START, _runs_start),
+    bind(runs.STEER, _runs_steer),
+    bind(sessions.COMPACT, _sessions_compact),
+    bind(sessions.FORGET, _sessions_forget),
+    bind(sessions.GET, _sessions_get),
+    bind(sessions.INTERRUPT, _sessions_interrupt),
+    bind(sessions.LIST, _sessions_list),
+    bind(sessions.LOCKS, _sessions_locks),
+    bind(sessions.MESSAGES, _sessions_messages),
+    bind(sessions.PROMPT, _sessions_prompt),
+    bind(sessions.SUBSCRIBE, _sessions_subscribe),
+    bind(sessions.UNSUBSCRIBE, _sessions_unsubscribe),
+    bind(daemon.PRUNE, _prune),
+    bind(daemon.USAGE, _usage),
     *voice_methods.VOICE_METHODS,
-    Method("worktrees.list", p.Nothing, _worktrees_list, "The worktrees of runs.", "waiting"),
-    Method("worktrees.merge", p.OneRun, _worktrees_merge, "Merge a run's worktree.", "waiting"),
-    Method(
-        "worktrees.remove",
-        p.RemoveWorktree,
-        _worktrees_remove,
-        "Remove a run's worktree.",
-        "waiting",
-    ),
+    bind(runs.WORKTREES, _worktrees_list),
+    bind(runs.MERGE_WORKTREE, _worktrees_merge),
+    bind(runs.REMOVE_WORKTREE, _worktrees_remove),
 )

@@ -19,10 +19,8 @@ import msgspec
 import trio
 
 from podiumd.core.summary import plain, short
-from podiumd.rpc import voice_params as p
-from podiumd.rpc.adapter import Method
+from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
-from podiumd.rpc.params import Nothing
 from podiumd.runtime.api import Json
 from podiumd.runtime.errors import (
     AgentUnavailable,
@@ -39,6 +37,8 @@ from podiumd.speech.languages import KNOWN, code_of
 from podiumd.speech.service import Speech
 from podiumd.speech.speaker import SpeakerMissing
 from podiumd.speech.utterance import Utterance
+from podiumd.wire import voice as wire
+from podiumd.wire.fields import Nothing
 
 OWNER: Final = "local"
 MOST_PROGRESS: Final = 64
@@ -99,7 +99,7 @@ async def _status(context: Ctx, params: Nothing) -> Json:
     return state_of(context.info.voice)
 
 
-async def _transcribe(context: Ctx, params: p.Transcribe) -> Json:
+async def _transcribe(context: Ctx, params: wire.Transcribe) -> Json:
     speech = _speech(context)
     audio, language = _given(params), _language(params.language)
     with _refusals("path" if isinstance(audio, Path) else "audio"):
@@ -128,7 +128,7 @@ def _language(given: str | None) -> str | None:
     return code
 
 
-def _given(params: p.Transcribe) -> Path | bytes:
+def _given(params: wire.Transcribe) -> Path | bytes:
     if (params.path is None) == (params.audio is None):
         raise InvalidParameter("path", "Give one of 'path' and 'audio'.")
     if params.path is not None:
@@ -183,7 +183,7 @@ class _Listening:
 
 @asynccontextmanager
 async def _listening(
-    voice: Voice, utterance: Utterance, params: p.Start
+    voice: Voice, utterance: Utterance, params: wire.OpenMicrophone
 ) -> AsyncIterator[_Listening]:
     """While the person speaks there is time to look up which words may come."""
 
@@ -196,7 +196,7 @@ async def _listening(
         nursery.cancel_scope.cancel()
 
 
-async def _start(context: Ctx, params: p.Start) -> Json:
+async def _start(context: Ctx, params: wire.OpenMicrophone) -> Json:
     voice = _voice(context)
     voice.speaker.stop()  # somebody else speaks now
     request = UtteranceRequest(
@@ -227,14 +227,14 @@ def _utterance(context: Ctx, utterance_id: str) -> Utterance:
     return found
 
 
-async def _audio(context: Ctx, params: p.Audio) -> Json:
+async def _audio(context: Ctx, params: wire.Audio) -> Json:
     utterance = _utterance(context, params.utterance_id)
     with _refusals("audio"):
         await utterance.feed(_decoded(params.audio), params.frame)
     return {"next_frame": utterance.next_frame}
 
 
-async def _end(context: Ctx, params: p.OneUtterance) -> Json:
+async def _end(context: Ctx, params: wire.OneUtterance) -> Json:
     utterance = _utterance(context, params.utterance_id)
     with _refusals("utterance_id"):
         transcript = await utterance.end()
@@ -246,7 +246,7 @@ async def _end(context: Ctx, params: p.OneUtterance) -> Json:
     return {"utterance_id": utterance.id, **_told(transcript), **done}
 
 
-async def _cancel(context: Ctx, params: p.OneUtterance) -> Json:
+async def _cancel(context: Ctx, params: wire.OneUtterance) -> Json:
     _utterance(context, params.utterance_id).cancel()
     return {}
 
@@ -278,7 +278,7 @@ async def _progress(name: str, news: trio.MemoryReceiveChannel[Json]) -> AsyncIt
         yield _Progress(name, news)
 
 
-async def _install(context: Ctx, params: p.Install) -> Json:
+async def _install(context: Ctx, params: wire.InstallModel) -> Json:
     """How far it is comes before the answer; it goes on when its client has gone."""
     speech, name = _speech(context), params.name
     known = [row["name"] for row in await _models(context, Nothing())]
@@ -300,7 +300,7 @@ async def _install(context: Ctx, params: p.Install) -> Json:
             raise SpeechUnavailable("not-installed", str(error)) from None
 
 
-async def _say(context: Ctx, params: p.Say) -> Json:
+async def _say(context: Ctx, params: wire.Say) -> Json:
     speaker = _voice(context).speaker
     said = plain(params.text) if params.full else short(params.text)
     try:
@@ -316,22 +316,22 @@ async def _hush(context: Ctx, params: Nothing) -> Json:
     return {}
 
 
-async def _vocabulary(context: Ctx, params: p.Vocabulary) -> Json:
+async def _vocabulary(context: Ctx, params: wire.FindTerms) -> Json:
     found = await _voice(context).vocabulary(params.session_id, params.working_directory)
     told: Json = msgspec.to_builtins(found)
     return told
 
 
 VOICE_METHODS: Final[tuple[Method[RequestContext], ...]] = (
-    Method("voice.audio", p.Audio, _audio, "A piece of what is being said."),
-    Method("voice.cancel", p.OneUtterance, _cancel, "Forget what was said."),
-    Method("voice.end", p.OneUtterance, _end, "All was said: its text.", "waiting"),
-    Method("voice.hush", Nothing, _hush, "Stop speaking at the machine."),
-    Method("voice.install", p.Install, _install, "Install a model.", "waiting"),
-    Method("voice.models", Nothing, _models, "The models that there are."),
-    Method("voice.say", p.Say, _say, "Say something at the machine."),
-    Method("voice.start", p.Start, _start, "Begin to say something."),
-    Method("voice.status", Nothing, _status, "How speech does."),
-    Method("voice.transcribe", p.Transcribe, _transcribe, "The text of a recording.", "waiting"),
-    Method("voice.vocabulary", p.Vocabulary, _vocabulary, "The terms of a project."),
+    bind(wire.AUDIO, _audio),
+    bind(wire.CANCEL, _cancel),
+    bind(wire.END, _end),
+    bind(wire.HUSH, _hush),
+    bind(wire.INSTALL, _install),
+    bind(wire.MODELS, _models),
+    bind(wire.SAY, _say),
+    bind(wire.START, _start),
+    bind(wire.STATUS, _status),
+    bind(wire.TRANSCRIBE, _transcribe),
+    bind(wire.VOCABULARY, _vocabulary),
 )

@@ -1,0 +1,319 @@
+"""Runs: starting, steering and reading them, what they have changed, and their worktrees."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, UnsetType, field
+
+from podiumd.core.claims import Left
+from podiumd.core.exits import Exit
+from podiumd.core.facts import StopKind, Worktree
+from podiumd.core.recipe import Limits
+from podiumd.wire.fields import (
+    AnyText,
+    Directory,
+    File,
+    Id,
+    JsonObject,
+    ModelName,
+    Name,
+    Nothing,
+    PageSize,
+    Params,
+    Position,
+    Result,
+    Text,
+    Token,
+)
+from podiumd.wire.method import Method
+from podiumd.wire.questions import Question
+
+RunKind = Literal["recipe", "prompt"]
+RunStatus = Literal["queued", "running", "waiting", "parked", "paused", "ended"]
+RunParams = dict[str, str | int | bool]
+EncodedEvent = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Event"})]
+"""An event as JSON: it is written once for all who follow."""
+
+# -- parameters ------------------------------------------------------------------------------
+
+
+class RunStart(Params, frozen=True, kw_only=True):
+    """``runs.start``; the fields of the service's ``StartRun``."""
+
+    recipe: Name
+    working_directory: Directory
+    session_id: Id | None = None
+    params: dict[Name, AnyText | int | float | bool] = field(default_factory=dict)
+    agent: Name | None = None
+    model: ModelName | None = None
+    script: File | None = None
+    worktree: bool = False
+    anyway: bool = False
+    on_question: Literal["ask", "wait", "fail"] = "wait"
+    client_token: Token | None = None
+
+
+class OneRun(Params, frozen=True, kw_only=True):
+    """Methods that need only a run."""
+
+    run_id: Id
+
+
+class DiffRun(Params, frozen=True, kw_only=True):
+    """``runs.diff``; with ``patch`` also line by line."""
+
+    run_id: Id
+    patch: bool = True
+
+
+class ListRuns(Params, frozen=True, kw_only=True):
+    """``runs.list``; ``before``: a run."""
+
+    active: bool | None = None
+    limit: PageSize = 100
+    before: Id | None = None
+
+
+class RunEvents(Params, frozen=True, kw_only=True):
+    """``runs.events``."""
+
+    run_id: Id
+    after_seq: Position = 0
+    follow: bool = False
+
+
+class Steer(Params, frozen=True, kw_only=True):
+    """``runs.steer``."""
+
+    run_id: Id
+    text: Text
+
+
+class RemoveWorktree(Params, frozen=True, kw_only=True):
+    """``worktrees.remove``; with ``force`` also what would be lost."""
+
+    run_id: Id
+    force: bool = False
+
+
+# -- results ---------------------------------------------------------------------------------
+
+
+class Run(Result, frozen=True, kw_only=True):
+    """A run. ``ctx`` is what its conversations have saved; ``runs.list`` leaves it out."""
+
+    run_id: str
+    kind: RunKind
+    recipe: str | None
+    name: str
+    session_id: str
+    main_session_id: str
+    working_directory: str
+    agent: str
+    model: str | None
+    params: RunParams
+    limits: Limits | None
+    status: RunStatus
+    stop: StopKind | None
+    step: str | None
+    step_count: int
+    visits: dict[str, int]
+    questions: tuple[Question, ...]
+    ctx: JsonObject | UnsetType = UNSET
+    turns: int
+    cost_usd: float
+    seconds: float
+    restarts: int
+    base: str | None
+    left: Left | None
+    parked_until: str | None
+    worktree: Worktree | None
+    started_at: str
+    ended_at: str | None
+    exit: Exit | None
+
+
+class Visit(Result, frozen=True, kw_only=True):
+    """How a visit of a step ended, and when."""
+
+    step: str
+    visit: int
+    outcome: str
+    source: str
+    attempts: int
+    at: str
+    description: str | None
+
+
+class WholeRun(Run, frozen=True, kw_only=True):
+    """A run with what grows with its steps: the sessions it has had, and its history."""
+
+    sessions: tuple[str, ...]
+    history: tuple[Visit, ...]
+
+
+class Talk(Result, frozen=True, kw_only=True):
+    """A conversation that goes on when its person says something."""
+
+    run_id: str
+    name: str
+    session_id: str
+
+
+class TurnFile(Result, frozen=True, kw_only=True):
+    """A file that a turn has changed."""
+
+    path: str
+    change: str
+
+
+class Turn(Result, frozen=True, kw_only=True):
+    """A turn: what its agent said, and what came of it."""
+
+    turn_id: str | None
+    run_id: str
+    session_id: str | None
+    status: Literal["queued", "running", "ended"]
+    text: str
+    outcome: str | None
+    exit: Exit | None
+    files: tuple[TurnFile, ...]
+    commit: str | None
+    cost_usd: float
+    started_at: str | None
+    ended_at: str | None
+
+
+class EventsPage(Result, frozen=True, kw_only=True):
+    """Events of a run, and the cursor for what follows."""
+
+    events: tuple[EncodedEvent, ...]
+    next_seq: int
+
+
+class Steered(Result, frozen=True, kw_only=True):
+    """What became of a person's words: the turn has them, or its next prompt will."""
+
+    state: Literal["queued", "too_late"]
+
+
+class DiffFile(Result, frozen=True, kw_only=True):
+    """A file that differs. ``before`` is its name where it was another one, ``mode`` its mode
+    where that was. ``changed_before``: it was not as committed when the run began."""
+
+    path: str
+    change: str
+    before: str | None
+    mode: str | None
+    added: int | None
+    deleted: int | None
+    changed_before: bool
+
+
+class DiffPart(Result, frozen=True, kw_only=True):
+    """Files that differ, and how. ``more`` counts those without room; ``cut``: the patch is not
+    whole."""
+
+    files: tuple[DiffFile, ...]
+    more: int
+    patch: str
+    cut: bool
+
+
+class DiffCommit(Result, frozen=True, kw_only=True):
+    """A commit: its id, when it was made, the first line of its message."""
+
+    commit: str
+    at: str
+    subject: str
+
+
+class Diff(Result, frozen=True, kw_only=True):
+    """What a run has changed. ``gone``: its worktree is not there any more; ``rewritten``: ``head``
+    does not go on from ``base``."""
+
+    run_id: str
+    directory: str
+    ended: bool
+    gone: bool
+    base: str | None
+    head: str | None
+    rewritten: bool
+    commits: tuple[DiffCommit, ...]
+    more_commits: int
+    committed: DiffPart
+    uncommitted: DiffPart
+
+
+class WorktreeRow(Result, frozen=True, kw_only=True):
+    """A worktree of a run, and what is in it. ``problem``: why that cannot be told; what cannot is
+    unset then."""
+
+    directory: str
+    bytes: int | None
+    run_id: str | None
+    recipe: str | UnsetType | None = UNSET
+    params: RunParams | UnsetType | None = UNSET
+    status: str | UnsetType = UNSET
+    started_at: str | UnsetType = UNSET
+    repository: str | UnsetType = UNSET
+    branch: str | UnsetType = UNSET
+    head: str | UnsetType | None = UNSET
+    uncommitted: tuple[str, ...] | UnsetType = UNSET
+    more: int | UnsetType = UNSET
+    commits: int | UnsetType = UNSET
+    merged: bool | UnsetType = UNSET
+    merging: bool | UnsetType = UNSET
+    problem: str | None
+
+
+class LeftPaths(Result, frozen=True, kw_only=True):
+    """Paths that are not committed; ``more`` counts those that are not named."""
+
+    paths: tuple[str, ...]
+    more: int
+
+
+class Merged(Result, frozen=True, kw_only=True):
+    """What a merge came to. ``merged`` is false where the branch had it all already."""
+
+    branch: str
+    into: str
+    repository: str
+    commit: str
+    merged: bool
+    left: LeftPaths | UnsetType = UNSET
+
+
+class Removed(Result, frozen=True, kw_only=True):
+    """A worktree that was removed; ``lost`` is what was, in words."""
+
+    directory: str
+    branch: str
+    commit: str | None
+    branch_kept: bool
+    lost: str | None
+
+
+# -- methods ---------------------------------------------------------------------------------
+
+CANCEL = Method[OneRun, Run]("runs.cancel", "End a run and its agent.", pace="waiting")
+DIFF = Method[DiffRun, Diff]("runs.diff", "What a run has changed.", pace="waiting")
+EVENTS = Method[RunEvents, EventsPage]("runs.events", "Events of a run, and follow them.")
+GET = Method[OneRun, WholeRun]("runs.get", "One run.")
+INTERRUPT = Method[OneRun, Run]("runs.interrupt", "Stop the turn and pause.", pace="waiting")
+LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.")
+PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.")
+RESUME = Method[OneRun, Run]("runs.resume", "Go on after a pause.")
+START = Method[RunStart, Run]("runs.start", "Start a recipe.")
+STEER = Method[Steer, Steered]("runs.steer", "Tell the running turn something.", pace="waiting")
+WORKTREES = Method[Nothing, list[WorktreeRow]](
+    "worktrees.list", "The worktrees of runs.", pace="waiting"
+)
+MERGE_WORKTREE = Method[OneRun, Merged](
+    "worktrees.merge", "Merge a run's worktree.", pace="waiting"
+)
+REMOVE_WORKTREE = Method[RemoveWorktree, Removed](
+    "worktrees.remove", "Remove a run's worktree.", pace="waiting"
+)
