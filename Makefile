@@ -42,7 +42,7 @@ test-pure: $(VENV)/.dev
 	@# A file of its own: one run would else count what another beside it has covered.
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && COVERAGE_FILE=$$data/coverage \
 		$(PY) -m pytest -n $(JOBS) --hypothesis-profile few -m "not long" tests/core tests/formats \
-		--cov=podiumd.core --cov=podiumd.formats --cov-branch --cov-fail-under=100
+		tests/wire --cov=podiumd.core --cov=podiumd.formats --cov=podiumd.wire --cov-branch --cov-fail-under=100
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude

@@ -12,7 +12,7 @@ import trio
 from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import serve_rpc
-from podiumd.runtime.api import Service
+from podiumd.runtime.service import Service
 
 RUN = {
     "run_id": "0192f0c1-7d1e-7cc0-8a52-2f4b6f1f9a01",

@@ -17,6 +17,7 @@ from podiumd.config_reload import LIVE, Settings
 from podiumd.hangup import has_terminal, reload_on_signal
 from podiumd.manager import restart_command
 from podiumd.store.errors import StoreError
+from tests.plain import plain
 
 
 class Running:
@@ -35,7 +36,8 @@ class Running:
 
     async def reads(self, text: str) -> dict[str, Any]:
         self.file.write_text(text)
-        return await self.settings.reload()
+        answer: dict[str, Any] = plain(await self.settings.reload())
+        return answer
 
 
 async def test_what_can_change_is_put_into_force(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ async def test_what_can_change_is_put_into_force(tmp_path: Path) -> None:
     ((config, changed),) = running.applied
     assert changed == set(keys) and config is running.settings.config
     assert config.limits.max_agents == 7 and config.agents.claude.idle_timeout_seconds == 5
-    sources = {one["key"]: one["source"] for one in running.settings.document()["values"]}
+    sources = {one.key: one.source for one in running.settings.document().values}
     assert sources["limits.max_agents"] == f"{running.file}:2"
 
 
@@ -68,8 +70,8 @@ async def test_what_cannot_waits_for_a_restart_and_is_named(
     restart = "podium down && podium up"
     assert answer == {"changed": ["limits.max_agents"], "pending": waiting, "restart": restart}
     assert running.settings.config.gateway.port == 1
-    assert running.settings.status()["pending"] == waiting
-    sources = {one["key"]: one["source"] for one in running.settings.document()["values"]}
+    assert plain(running.settings.status().pending) == waiting
+    sources = {one.key: one.source for one in running.settings.document().values}
     assert sources["gateway.port"] == f"{running.file}:1"
     (record,) = [one for one in caplog.records if one.message == "Configuration needs a restart"]
     told = record.__dict__["podium"]
@@ -87,8 +89,8 @@ async def test_a_service_is_restarted_by_its_own_command(
     sources = ({"PODIUM_HOME": str(tmp_path)}, "linux", tmp_path)
     settings = Settings(load(*sources), lambda: load(*sources), restart_command("systemd"))
     (tmp_path / "config.toml").write_text("gateway.port = 2\n")
-    assert (await settings.reload())["restart"] == "podium service restart"
-    assert settings.status()["restart"] == "podium service restart"
+    assert (await settings.reload()).restart == "podium service restart"
+    assert settings.status().restart == "podium service restart"
     (told,) = [one for one in caplog.records if one.message == "Configuration needs a restart"]
     assert told.__dict__["podium"]["fix"] == "restart with 'podium service restart'"
 
@@ -100,11 +102,11 @@ async def test_a_broken_file_changes_nothing_and_is_told_until_it_is_mended(
     with pytest.raises(ConfigError):
         await running.reads("limits.max_agents = 5\n[gatewy]\nport = 1\n")
     assert running.settings.config.limits.max_agents == 3 and not running.applied
-    problem = running.settings.status()["problem"]
-    assert problem.startswith(f"{running.file}:2: unknown key 'gatewy'")
+    problem = running.settings.status().problem
+    assert problem is not None and problem.startswith(f"{running.file}:2: unknown key 'gatewy'")
     assert [one.message for one in caplog.records] == ["Configuration refused"]
     await running.reads("limits.max_agents = 3\n")
-    assert running.settings.status()["problem"] is None
+    assert running.settings.status().problem is None
 
 
 async def test_the_environment_still_wins_over_a_file_that_is_read_anew(tmp_path: Path) -> None:
@@ -122,14 +124,14 @@ async def test_an_environment_that_moves_the_agents_sessions_waits(tmp_path: Pat
 
 async def test_secrets_of_the_agents_environment_are_told_to_nobody(tmp_path: Path) -> None:
     running = Running(tmp_path, '[agents.claude]\nenv = { MY_TOKEN = "abc", B = "2" }\n')
-    told = {one["key"]: one["value"] for one in running.settings.document()["values"]}
+    told = {one.key: one.value for one in running.settings.document().values}
     assert told["agents.claude.env"] == {"MY_TOKEN": "[redacted]", "B": "2"}
     assert running.settings.config.agents.claude.env["MY_TOKEN"] == "abc"
 
 
 def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path) -> None:
-    bounds = Running(tmp_path, "limits.max_agents = 2\n").settings.bounds()
-    assert bounds["limits"] == {
+    settings = Running(tmp_path, "limits.max_agents = 2\n").settings
+    assert plain(settings.limits()) == {
         "agent_memory_megabytes": 4096,
         "max_agents": 2,
         "max_queued": 256,
@@ -139,7 +141,7 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
         "turn_timeout_seconds": 3600,
         "idle_timeout_seconds": 600,
     }
-    assert bounds["retention"] == {
+    assert plain(settings.retention()) == {
         "runs_days": 365,
         "failed_turns": 32,
         "failed_checks": 32,
@@ -154,10 +156,10 @@ def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path
 
 def test_a_variable_that_has_no_effect_is_told_as_long_as_the_daemon_runs(tmp_path: Path) -> None:
     settings = Running(tmp_path, PODIUM_LIMITS_MAX_AGENT="9").settings
-    (told,) = settings.status()["warnings"]
+    (told,) = settings.status().warnings
     assert told.startswith("environment PODIUM_LIMITS_MAX_AGENT: unknown")
-    assert settings.document()["warnings"] == [told]
-    assert Running(tmp_path).settings.status()["warnings"] == []
+    assert settings.document().warnings == (told,)
+    assert Running(tmp_path).settings.status().warnings == ()
 
 
 def test_every_setting_that_is_said_to_change_exists() -> None:

@@ -58,7 +58,7 @@ from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.lockfile import LeaseError
 from podiumd.runtime.notifications import notify
 from podiumd.runtime.runs import Runs
-from podiumd.runtime.service import DaemonService
+from podiumd.runtime.service import Service
 from podiumd.runtime.slots import Slots
 from podiumd.runtime.tool_access import Reply, ToolAccess
 from podiumd.runtime.voice import Voice, speak_aloud
@@ -217,7 +217,7 @@ class Daemon:
         async with trio.open_nursery() as nursery:
             runs = Runs(context, desk, nursery)
             self._meters.kind_of = runs.kind_of
-            service = DaemonService(
+            service = Service(
                 context,
                 desk,
                 runs,
@@ -267,7 +267,7 @@ class Daemon:
             nursery.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def _voice(self, service: DaemonService) -> AsyncIterator[Voice]:
+    async def _voice(self, service: Service) -> AsyncIterator[Voice]:
         """What hears and speaks at this machine."""
 
         def settings() -> VoiceSettings:
@@ -302,7 +302,7 @@ class Daemon:
         self,
         context: Context,
         runs: Runs,
-        service: DaemonService,
+        service: Service,
         gateway: Control,
         server: RpcServer,
         nursery: trio.Nursery,

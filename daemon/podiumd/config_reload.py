@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import msgspec
 import trio
+from msgspec.structs import asdict
 
 from podiumd.config import Config
 from podiumd.config_load import ConfigError, Loaded, flatten, values_of, with_values
@@ -18,8 +18,16 @@ from podiumd.logs import log
 from podiumd.manager import restart_command
 from podiumd.paths import PlaceError
 from podiumd.redaction import HIDDEN, is_secret_name
+from podiumd.wire.daemon import (
+    Configuration,
+    ConfigurationStatus,
+    LimitsInForce,
+    PendingSetting,
+    Reloaded,
+    RetentionInForce,
+    Setting,
+)
 
-Json = dict[str, Any]
 Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
 
 LIVE: Final = (
@@ -63,8 +71,8 @@ class Settings:
         what an agent's environment has decided for the daemon's whole life."""
         self._apply, self._fixed = apply, fixed
 
-    async def reload(self) -> Json:
-        """Read the sources and put into force what can be: ``changed`` and ``pending``.
+    async def reload(self) -> Reloaded:
+        """Read the sources and put into force what can be.
 
         Raises ``ConfigError`` and ``PlaceError``, and then everything is as it was.
         """
@@ -78,7 +86,7 @@ class Settings:
                 raise
             self._problem = None
             changed = await self._take(loaded)
-            return {"changed": changed, "pending": self._waiting(), "restart": self._restart}
+            return Reloaded(changed=tuple(changed), pending=self._waiting(), restart=self._restart)
 
     async def _take(self, loaded: Loaded) -> list[str]:
         old, new = values_of(self.config), values_of(loaded.config)
@@ -102,45 +110,48 @@ class Settings:
         """Where a setting's value is from: ``default``, ``FILE:LINE`` or ``environment NAME``."""
         return self._sources.get(key, "default")
 
-    def status(self) -> Json:
-        """``path``; ``problem``: why the file is not used, or null; ``pending``: what of it waits
-        for a restart, [{key, running, file}]; ``restart``: the command for that; ``warnings``:
-        sentences about what has no effect."""
-        return {
-            "path": self._path,
-            "problem": self._problem,
-            "pending": self._waiting(),
-            "restart": self._restart,
-            "warnings": self._warnings,
-        }
+    def status(self) -> ConfigurationStatus:
+        """Whether the file is in force, and what of it waits for a restart."""
+        return ConfigurationStatus(
+            path=self._path,
+            problem=self._problem,
+            pending=self._waiting(),
+            restart=self._restart,
+            warnings=tuple(self._warnings),
+        )
 
-    def document(self) -> Json:
-        """``status`` and ``values`` [{key, value, source}]: all that is in force."""
-        values = [
-            {"key": key, "value": _public(value), "source": self.source(key)}
+    def document(self) -> Configuration:
+        """The status, and all settings that are in force."""
+        values = tuple(
+            Setting(key=key, value=_public(value), source=self.source(key))
             for key, value in flatten(self.config).items()
-        ]
-        return self.status() | {"values": values}
+        )
+        return Configuration(**asdict(self.status()), values=values)
 
-    def bounds(self) -> Json:
-        """``limits`` and ``retention``, as they are in force."""
-        config = self.config
-        return {
-            "limits": msgspec.to_builtins(config.limits)
-            | {
-                "turn_timeout_seconds": config.agents.claude.turn_timeout_seconds,
-                "idle_timeout_seconds": config.agents.claude.idle_timeout_seconds,
-            },
-            "retention": msgspec.to_builtins(config.retention),
-        }
+    def limits(self) -> LimitsInForce:
+        """The bounds in force."""
+        return limits_of(self.config)
 
-    def _waiting(self) -> list[Json]:
+    def retention(self) -> RetentionInForce:
+        """What is kept, and for how long."""
+        return RetentionInForce(**asdict(self.config.retention))
+
+    def _waiting(self) -> tuple[PendingSetting, ...]:
         running = flatten(self.config)
         wanted = flatten(with_values(self.config, self._pending))
-        return [
-            {"key": key, "running": _public(running[key]), "file": _public(wanted[key])}
+        return tuple(
+            PendingSetting(key=key, running=_public(running[key]), file=_public(wanted[key]))
             for key in self._pending
-        ]
+        )
+
+
+def limits_of(config: Config) -> LimitsInForce:
+    """The bounds of a daemon with these settings."""
+    return LimitsInForce(
+        **asdict(config.limits),
+        turn_timeout_seconds=config.agents.claude.turn_timeout_seconds,
+        idle_timeout_seconds=config.agents.claude.idle_timeout_seconds,
+    )
 
 
 def _public(value: Any) -> Any:

@@ -14,7 +14,7 @@ from podiumd.core.exits import Claims
 from podiumd.core.recipe import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
 from podiumd.core.simulate import simulate
 from podiumd.core.tree_facts import TreeLook
-from podiumd.core.views import event_data
+from podiumd.wire.views import event_data
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.talks import a_talk
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import views
 from podiumd.core.naming import NAME_CHARACTERS, named_row, run_name
 from podiumd.core.recipe import Param, Recipe
+from podiumd.wire import views
 from tests.core.builders import Play, a_recipe, a_step, to
+from tests.plain import shown
 
 RECIPE = a_recipe(
     params={
@@ -70,7 +71,7 @@ def test_a_run_tells_its_name_and_all_its_sessions() -> None:
     play = Play(recipe)
     play.say("complete")
     play.begin()
-    view = views.run_view(play.state)
+    view = shown(views.run_view, play.state)
 
     assert view["name"] == "Sample"
     assert list(play.state.sessions) == [view["main_session_id"], view["session_id"]]

@@ -6,7 +6,7 @@ from podiumd.core import commands as c
 from podiumd.core import tree_facts as tf
 from podiumd.core.claims import TOLD, Left, left_uncommitted
 from podiumd.core.tree_facts import TreeLook
-from podiumd.core.views import run_view
+from podiumd.wire.views import run_view
 from tests.core.builders import Play, a_recipe, a_step, leave, to
 
 BEFORE = TreeLook(head="a" * 40, uncommitted={"mine": "1", "both": "1"})
@@ -24,13 +24,8 @@ def test_it_is_stored_before_the_end() -> None:
     assert play.do(c.Fault, detail="x", parting=AFTER)[-2:] == ["tree.seen", "run.ended"]
     assert play.last(tf.TreeSeen).why == "end"
     view = run_view(play.state)
-    assert view["base"] == "a" * 40
-    assert view["left"] == {
-        "head": "b" * 40,
-        "paths": ("both", "new"),
-        "more": 0,
-        "problem": None,
-    }
+    assert view.base == "a" * 40
+    assert view.left == Left(head="b" * 40, paths=("both", "new"), more=0, problem=None)
 
 
 def test_it_is_told_against_the_very_first_look_also_after_a_restart() -> None:
@@ -39,15 +34,16 @@ def test_it_is_told_against_the_very_first_look_also_after_a_restart() -> None:
     play.go(look=AFTER)
     play.do(c.Fault, detail="x", parting=AFTER)
 
-    assert run_view(play.state)["base"] == "a" * 40
-    assert run_view(play.state)["left"]["paths"] == ("both", "new")
+    assert run_view(play.state).base == "a" * 40
+    left = run_view(play.state).left
+    assert left is not None and left.paths == ("both", "new")
 
 
 def test_where_nobody_looked_nothing_is_told() -> None:
     play = looping()
 
     assert play.do(c.Fault, detail="x")[-1] == "run.ended"
-    assert run_view(play.state)["left"] is None
+    assert run_view(play.state).left is None
     assert left_uncommitted(None, AFTER) is None
 
 

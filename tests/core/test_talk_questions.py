@@ -9,10 +9,11 @@ import pytest
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.core.commands import CommandRefused
 from podiumd.core.kernel import MOST_WAITING
+from podiumd.wire import views
 from tests.core.talks import Talk
+from tests.plain import shown
 
 OPTIONS: list[Any] = ["red", {"id": "b", "label": "Blue", "description": "Like the sky"}]
 
@@ -178,7 +179,7 @@ def test_a_transition_comes_before_a_question() -> None:
 
 def test_clients_see_where_a_conversation_stands() -> None:
     talk = asked(columns=[{"name": "who"}])
-    view = views.snapshot_view(talk.state)
+    view = shown(views.snapshot_view, talk.state)
 
     assert view["phase"] == "goal"
     assert view["ctx"] == {"size": 3, "notes": []} == view["run"]["ctx"]
@@ -188,7 +189,7 @@ def test_clients_see_where_a_conversation_stands() -> None:
     assert view["question"] == view["run"]["questions"][0]
     assert (view["run_id"], view["session_id"]) == ("run-1", "session-1")
     talk.answer('[{"who": "Ada"}]')
-    assert views.snapshot_view(talk.state)["question"] is None
+    assert shown(views.snapshot_view, talk.state)["question"] is None
     opened = views.event_data(talk.last(f.QuestionOpened))
     assert (opened["columns"][0]["name"], opened["multi"]) == ("who", False)
 

@@ -12,10 +12,10 @@ from podiumd.speech.api import (
     EngineFailed,
     EngineStatus,
     Heard,
-    State,
     UtteranceRequest,
 )
 from podiumd.speech.engine import Job
+from podiumd.wire.voice import SpeechState as State
 
 PARTIAL_BYTES = 1000
 """So much audio makes one more word of the partial text."""

@@ -21,6 +21,7 @@ from podiumd.runtime.api import GatewayControl
 from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from tests.gateway import qr_reader
 from tests.gateway.kept import Clock, Kept
+from tests.plain import plain
 
 
 @dataclass
@@ -56,7 +57,7 @@ def control(devices: Devices | None = None, **settings: object) -> Control:
 
 
 def test_before_it_listens_there_is_no_address() -> None:
-    assert control().status() == {
+    assert plain(control().status()) == {
         "enabled": True,
         "url": None,
         "clients": 0,
@@ -71,15 +72,15 @@ def test_a_listening_gateway_tells_the_real_port_and_its_clients() -> None:
 
     told = gateway.status()
 
-    assert (told["url"], told["clients"]) == ("ws://127.0.0.1:40123", 2)
-    assert told["problem"] is told["warning"] is None
+    assert (told.url, told.clients) == ("ws://127.0.0.1:40123", 2)
+    assert told.problem is told.warning is None
 
 
 def test_an_open_gateway_is_told_by_the_address_that_a_phone_uses() -> None:
     gateway = control(host="0.0.0.0", tls="auto")
     gateway.opened(Listener(), tls())
 
-    assert gateway.status()["url"] == "wss://192.0.2.7:8080"
+    assert gateway.status().url == "wss://192.0.2.7:8080"
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -88,7 +89,7 @@ async def test_what_failed_is_told_instead_of_an_address(enabled: bool) -> None:
     gateway.opened(Listener(), None)
     gateway.failed("Port 8080 is taken.")
 
-    assert gateway.status() | {"enabled": True} == {
+    assert plain(gateway.status()) | {"enabled": True} == {
         "enabled": True,
         "url": None,
         "clients": 0,
@@ -125,17 +126,17 @@ async def test_a_pairing_tells_the_key_once_as_text_and_code() -> None:
 
     told = await gateway.pair("Ada's phone", png=False)
 
-    assert told.keys() == {
+    assert plain(told).keys() == {
         "device", "url", "key", "qr", "ways", "trust", "fingerprint", "warning",
     }  # fmt: skip
-    assert (told["device"], told["url"]) == ("Ada's phone", "ws://127.0.0.1:8080")
-    assert qr_reader.read(qr_reader.from_half_blocks(told["qr"])) == told["key"]
-    assert keys.well_formed(told["key"])
-    assert [way["way"] for way in told["ways"]] == ["network", "tailscale", "ssh"]
-    assert told["trust"] is told["fingerprint"] is told["warning"] is None
-    found = devices.check(told["key"])
+    assert (told.device, told.url) == ("Ada's phone", "ws://127.0.0.1:8080")
+    assert qr_reader.read(qr_reader.from_half_blocks(told.qr)) == told.key
+    assert keys.well_formed(told.key)
+    assert [way.way for way in told.ways] == ["network", "tailscale", "ssh"]
+    assert told.trust is told.fingerprint is told.warning is None
+    found = devices.check(told.key)
     assert found is not None and found.name == "Ada's phone"
-    assert [row["device"] for row in gateway.devices()] == ["Ada's phone"]
+    assert [row.device for row in gateway.devices()] == ["Ada's phone"]
 
 
 async def test_a_picture_is_made_only_when_asked_for() -> None:
@@ -144,8 +145,8 @@ async def test_a_picture_is_made_only_when_asked_for() -> None:
 
     told = await gateway.pair(None, png=True)
 
-    modules = qr_reader.from_png(b64decode(told["png"]), 10)
-    assert qr_reader.read(modules) == told["key"]
+    modules = qr_reader.from_png(b64decode(plain(told)["png"]), 10)
+    assert qr_reader.read(modules) == told.key
 
 
 @pytest.mark.parametrize("made_here", [True, False])
@@ -157,8 +158,8 @@ async def test_only_a_certificate_of_our_own_has_to_be_brought_to_the_phone(
 
     told = await gateway.pair(None, png=False)
 
-    assert told["fingerprint"] == "AA:BB"
-    assert ("certificate.pem" in (told["trust"] or "")) is made_here
+    assert told.fingerprint == "AA:BB"
+    assert ("certificate.pem" in (told.trust or "")) is made_here
 
 
 async def test_an_unsafe_gateway_is_told_at_the_start_in_the_status_and_at_each_pairing(
@@ -168,9 +169,9 @@ async def test_an_unsafe_gateway_is_told_at_the_start_in_the_status_and_at_each_
     with caplog.at_level(logging.INFO, logger="podium"):
         gateway.opened(Listener(), None)
 
-    warning = gateway.status()["warning"]
-    assert "without TLS" in warning
-    assert (await gateway.pair(None, png=False))["warning"] == warning
+    warning = gateway.status().warning
+    assert warning is not None and "without TLS" in warning
+    assert (await gateway.pair(None, png=False)).warning == warning
     (record,) = [one for one in caplog.records if one.levelno == logging.WARNING]
     assert record.getMessage() == "Gateway without TLS"
 
@@ -195,8 +196,8 @@ async def test_no_log_line_holds_a_key(caplog: pytest.LogCaptureFixture) -> None
 
     written = str([vars(record) for record in caplog.records])
     assert "Device paired" in written
-    assert told["key"] not in written
-    assert keys.digest(told["key"]) not in written
+    assert told.key not in written
+    assert keys.digest(told.key) not in written
 
 
 async def test_devices_are_revoked_whether_the_gateway_listens_or_not() -> None:

@@ -145,7 +145,7 @@ async def test_two_that_want_one_name_at_once_do_not_both_get_it(
         await trio.testing.wait_all_tasks_blocked()
         kept.gate.set()
 
-    assert [row["name"] for row in devices.list()] == ["phone", "phone-2"]
+    assert [row.name for row in devices.list()] == ["phone", "phone-2"]
     assert [row["name"] for row in kept.stored] == ["phone", "phone-2"]
 
 

@@ -11,6 +11,7 @@ from podiumd.gateway.devices import Devices
 from podiumd.runtime.errors import NotFound
 from podiumd.store.errors import StoreFull
 from tests.gateway.kept import NOON, Clock, Kept
+from tests.plain import plain
 
 
 async def test_the_list_tells_who_is_connected_and_when_each_was_seen(
@@ -23,7 +24,7 @@ async def test_the_list_tells_who_is_connected_and_when_each_was_seen(
         seen = devices.list()
     clock.minutes = 3
 
-    assert seen == [
+    assert plain(seen) == [
         {
             "device": "phone",
             "name": "phone",
@@ -33,8 +34,8 @@ async def test_the_list_tells_who_is_connected_and_when_each_was_seen(
         }
     ]
     (row,) = devices.list()
-    assert not row["connected"]
-    assert row["last_seen"] == "2026-01-01T12:02:00.000Z"
+    assert not row.connected
+    assert row.last_seen == "2026-01-01T12:02:00.000Z"
 
 
 async def test_a_device_stays_connected_until_its_last_connection_ends(devices: Devices) -> None:
@@ -42,7 +43,7 @@ async def test_a_device_stays_connected_until_its_last_connection_ends(devices: 
     with devices.connected("phone"):
         with devices.connected("phone"):
             pass
-        assert devices.list()[0]["connected"]
+        assert devices.list()[0].connected
 
 
 async def test_a_device_revoked_after_its_check_does_not_connect(devices: Devices) -> None:
@@ -62,7 +63,7 @@ async def test_the_end_of_a_revoked_connection_says_nothing_of_a_namesake(
         await devices.pair(None)
         clock.minutes = 5
 
-    assert devices.list()[0]["last_seen"] is None
+    assert devices.list()[0].last_seen is None
 
 
 async def test_when_devices_were_seen_is_stored_once_a_minute_and_at_the_end(

@@ -29,7 +29,7 @@ def place(host: str = "127.0.0.1", *, secure: bool = False, **more: Any) -> Plac
 
 
 def said(place: Place) -> dict[str, str]:
-    return {one["way"]: one["text"] for one in reach.ways(place)}
+    return {one.way: one.text for one in reach.ways(place)}
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import trio
 
 from podiumd.config import GatewaySettings
 from podiumd.gateway.service import Surroundings, open_gateway
-from podiumd.runtime.api import Service
 from podiumd.runtime.errors import Refused
+from podiumd.runtime.service import Service
 from podiumd.runtime.voice import Voice
 from podiumd.store.errors import StoreFailed
 from tests.gateway.kept import NOON, Kept
@@ -52,8 +52,8 @@ async def problem(root: Path, kept: Store) -> str:
             status = control.status()
             with pytest.raises(Refused):  # a key that nobody could use is not given out
                 await control.pair(None, png=False)
-    assert status["enabled"] and status["url"] is None
-    return str(status["problem"])
+    assert status.enabled and status.url is None
+    return str(status.problem)
 
 
 async def test_a_history_of_commands_that_is_no_directory_is_told(tmp_path: Path) -> None:

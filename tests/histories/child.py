@@ -225,12 +225,12 @@ class Service:
                 async with self._transcripts.follow(
                     command["session"], command["after"], command["limit"]
                 ) as feed:
-                    self._stored.check(command["session"], feed.answer["messages"])
+                    self._stored.check(command["session"], feed.answer.messages)
                     with trio.CancelScope(shield=True):  # whole, or the line is spoilt
                         answer = {"id": command["id"], "name": name, "result": feed.answer}
                         await self._tell(answer)
                     async for note in feed:
-                        self._stored.check(command["session"], note["messages"])
+                        self._stored.check(command["session"], note.messages)
                         with trio.CancelScope(shield=True):
                             await self._tell({"name": name, "note": note})
             except (UnknownSession, Unsettled, LogLost) as error:

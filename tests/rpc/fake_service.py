@@ -9,8 +9,13 @@ from typing import Any
 import trio
 
 from podiumd.core.spoken import Asked
-from podiumd.runtime.api import Json, OpenQuestion, SendPrompt, StartRun, Subscription, Told
+from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Subscription, Told
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
+from podiumd.runtime.events import Event
+from podiumd.wire.daemon import Activity, Orchestration
+
+Json = Any
+"""What a fake answers: the edge passes it on as it is."""
 
 
 class Feed:
@@ -85,7 +90,7 @@ class FakeService:
         self.worktrees = FakeWorktrees(self.calls)
         self.storage = FakeStorage(self.calls)
         self.runs: dict[str, Json] = {"run-1": {"run_id": "run-1", "status": "running"}}
-        self.events: list[Json] = []
+        self.events: list[Event] = []
         self.grown = trio.lowlevel.ParkingLot()
         self.gate = trio.Event()
         self.result: Any = []
@@ -96,13 +101,13 @@ class FakeService:
         self.feed_fault: Exception | None = None
 
     def publish(self, type: str, **data: Any) -> Json:
-        event: Json = {
-            "seq": len(self.events) + 1,
-            "pos": len(self.events) + 1,
-            "type": type,
-            "run_id": "run-1",
-            "data": data,
-        }
+        event = Event(
+            seq=len(self.events) + 1,
+            pos=len(self.events) + 1,
+            type=type,
+            run_id="run-1",
+            data=data,
+        )
         self.events.append(event)
         self.grown.unpark_all()
         return event
@@ -131,13 +136,15 @@ class FakeService:
         return self.runs[run_id]
 
     async def status(self) -> Json:
-        return {
-            "sessions": 0,
-            "runs_active": len(self.runs),
-            "questions_open": 0,
-            "orchestration": {"enabled": True},
-            "taken_up": 0,
-        }
+        return Activity(
+            sessions=0,
+            runs_active=len(self.runs),
+            prompts_active=0,
+            questions_open=0,
+            talks_waiting=(),
+            orchestration=Orchestration(enabled=True),
+            taken_up=0,
+        )
 
     async def configure(self, orchestration_enabled: bool | None) -> Json:
         self._note("configure", orchestration_enabled)
@@ -199,8 +206,11 @@ class FakeService:
         self._note("start_run", request)
         return {"run_id": "run-2"}
 
-    async def get_run(self, run_id: str, *, settled: bool = False, whole: bool = False) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
         return self._run("get_run", run_id)
+
+    async def whole_run(self, run_id: str) -> Json:
+        return self._run("whole_run", run_id)
 
     async def run_diff(self, run_id: str, patch: bool) -> Json:
         return self._run("run_diff", run_id)
@@ -274,9 +284,11 @@ class FakeService:
         if request.session_id == "held":
             holder = {"kind": "run", "id": "run-1", "since": "2026-01-01T00:00:00.000Z"}
             raise Busy("The session is in use.", session_id="held", holder=holder)
-        if request.wait:
-            await self.gate.wait()
         return {"session_id": "s-1", "turn_id": "t-1", "run_id": "run-3"}
+
+    async def prompt_and_wait(self, request: SendPrompt) -> Json:
+        await self.gate.wait()
+        return await self.prompt(request)
 
     async def interrupt_session(self, session_id: str) -> None:
         self._note("interrupt_session", session_id)

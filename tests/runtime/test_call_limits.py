@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.calling import INNER, calling
 from tests.runtime.harness import Json, Machine, running
 
@@ -94,7 +95,7 @@ async def test_a_walk_without_an_agent_asks_at_a_limit_inside_a_call(machine: Ma
 
         async def end(*outcomes: str) -> Json:
             answer = await daemon.service.recipes_simulate(recipe, outcomes, None)
-            ending: Json = answer["exit"]
+            ending: Json = plain(answer.exit)
             return ending
 
         assert (await end("complete", "bad"))["reason"] == "max-step-visits-exceeded:work.do"

@@ -156,8 +156,8 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
     (machine.recipes / "calling.toml").rename(project_recipes(machine) / "calling.toml")
     async with running(machine) as daemon:
         shown = await daemon.service.recipes_get(recipe, str(machine.project))
-        assert shown["worst_case"]["turns"] == 36
-        own = {"calling": shown["digest"]}
+        assert shown.worst_case is not None and shown.worst_case.turns == 36
+        own = {"calling": shown.digest}
         await daemon.service.recipes_trust(str(machine.project), own)
         said = await refused(daemon, recipe)
         assert "'inner' comes with the project" in said and "it is not trusted" in said
@@ -210,7 +210,7 @@ async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
             await daemon.service.recipes_simulate(recipe, [], None)
         assert raised.value.data["findings"] == [finding]
         shown = await daemon.service.recipes_get(recipe, str(machine.project))
-        assert shown["worst_case"] is None and shown["ways"]["work"][0]["to"] == "ship"
+        assert shown.worst_case is None and shown.ways["work"][0].to == "ship"
 
 
 def _heavy(machine: Machine) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.plain import reason
 from tests.runtime.harness import Machine, fields_of, running
 from tests.runtime.processes import living, marker_of
 
@@ -73,7 +74,7 @@ async def test_a_check_is_killed_when_its_run_is_cancelled_with_all_that_it_star
         marker = await marker_of(fifo)
         assert len(await living(marker)) == 2
         run = await daemon.service.cancel(run_id)
-        assert run["exit"]["reason"] == "user-requested"
+        assert reason(run) == "user-requested"
         assert await living(marker) == []
         assert fields_of(daemon.logged, "Run fault") == []
 
@@ -106,7 +107,7 @@ async def test_an_interrupt_ends_a_check_with_all_its_processes_and_resume_runs_
         (await daemon.turn()).complete()
         marker = await marker_of(fifo)
         run = await daemon.service.interrupt(run_id)
-        assert (run["status"], await living(marker)) == ("paused", [])
+        assert (run.status, await living(marker)) == ("paused", [])
         (machine.project / "again").touch()
         await daemon.service.resume(run_id)
         await marker_of(fifo)

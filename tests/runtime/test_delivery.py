@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from podiumd.runtime import prompting
 from podiumd.runtime.errors import InvalidParameter, NotFound
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -92,7 +93,7 @@ async def test_the_turn_of_a_prompt_is_waited_for_by_its_run(machine: Machine) -
         went = await daemon.prompt("Hello")
         (await daemon.turn()).end(done(text="Bonjour."))
         turn = await daemon.service.ended_turn(went["run_id"])
-        assert (turn["status"], turn["text"]) == ("ended", "Bonjour.")
+        assert (turn.status, turn.text) == ("ended", "Bonjour.")
         await daemon.forgotten(went["run_id"])
         assert await daemon.service.ended_turn(went["run_id"]) == turn
         await daemon.service.run_gone(went["run_id"])
@@ -140,7 +141,7 @@ async def test_an_agent_that_does_not_take_words_is_waited_for_no_longer_than_sa
         session = turn.request.session_id
         went = await daemon.prompt("One", session_id=session, if_busy=DELIVER)
         assert (went["run_id"], went["delivery"]) == (run_id, "next prompt")
-        assert await daemon.service.steer(run_id, "Two", 0.0) == {"state": "queued"}
+        assert plain(await daemon.service.steer(run_id, "Two", 0.0)) == {"state": "queued"}
         taking.set()
         await daemon.until(run_id, lambda state: all(each.queued for each in state.steers))
         assert sorted(turn.steers.values()) == ["One", "Two"]

@@ -24,6 +24,7 @@ from podiumd.runtime.errors import AlreadyEnded, NotFound
 from podiumd.runtime.turn_request import turn_request
 from podiumd.store.errors import StoreError
 from podiumd.tools import failpoints
+from tests.plain import reason
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.store.test_disk_faults import files_no_larger_than
 
@@ -87,7 +88,7 @@ async def test_whoever_waits_for_the_turn_of_a_faulty_run_is_not_left_waiting(
         seen: list[str] = []
 
         async def interrupt() -> None:
-            seen.append((await daemon.service.interrupt(run_id))["status"])
+            seen.append((await daemon.service.interrupt(run_id)).status)
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(interrupt)
@@ -210,7 +211,7 @@ async def test_a_run_that_waits_for_room_can_be_cancelled(
     async with running(machine) as daemon:
         run_id = await daemon.start(one)
         await daemon.hears("Disk full")
-        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+        assert reason(await daemon.service.cancel(run_id)) == "user-requested"
 
 
 async def test_a_check_begins_when_the_full_disk_has_room_for_its_log(

@@ -13,15 +13,16 @@ import trio
 import trio.testing
 
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.rpc.adapter import notification
 from podiumd.runtime import events
-from podiumd.runtime.actor import row_of
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.feeds import PAGE
 from podiumd.runtime.recent import MOST_PIECES
+from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
+from podiumd.wire import views
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
 
@@ -87,7 +88,7 @@ async def test_a_follower_sees_a_whole_run_and_comes_to_its_end(machine: Machine
             "run.ended",
         ]
         assert [event["seq"] for event in events] == list(range(1, 9))
-        assert events[-1]["data"]["run"] == await daemon.service.get_run(run_id)
+        assert plain(events[-1]["data"]["run"]) == plain(await daemon.service.get_run(run_id))
         assert events[0]["data"]["label"] == "One step"
 
 
@@ -285,11 +286,11 @@ async def test_a_run_that_is_asked_for_settled_counts_all_that_was_told_of_it(
         monkeypatch.setattr(daemon.store, "append", told_before_it_counts)
         turn.asks("r1")
         await told.wait()
-        assert (await daemon.service.get_run(run_id))["status"] == "running"
+        assert (await daemon.service.get_run(run_id)).status == "running"
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_let_count, counts)
             run = await daemon.service.get_run(run_id, settled=True)
-        assert run["status"] == "waiting" and run["questions"] != []
+        assert run.status == "waiting" and run.questions
         monkeypatch.undo()
 
 

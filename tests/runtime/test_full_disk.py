@@ -15,6 +15,7 @@ from podiumd.runtime.errors import Overloaded
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.lockfile import LeaseError, prepare_directory
 from podiumd.store.errors import StoreFull
+from tests.plain import reason
 from tests.runtime.harness import Machine, fields_of, running
 
 
@@ -135,4 +136,4 @@ async def test_a_run_that_waits_for_room_for_its_lease_can_be_cancelled(
     with full_disk():
         async with running(machine) as daemon:
             await daemon.hears("Disk full")
-            assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+            assert reason(await daemon.service.cancel(run_id)) == "user-requested"

@@ -14,6 +14,7 @@ from podiumd.drivers.base import Settled
 from podiumd.runtime import world
 from podiumd.tools import git
 from tests.long import sampled
+from tests.plain import reason
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.runtime.processes import marker_of
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
@@ -44,7 +45,7 @@ async def test_an_interrupted_turn_has_its_end_although_git_fails(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(once, working_directory=str(repository))
         index = damage(repository)
-        assert (await daemon.service.interrupt(run_id))["status"] == "paused"
+        assert (await daemon.service.interrupt(run_id)).status == "paused"
         assert turn.interrupted.is_set()
         [ended] = await daemon.events(run_id, "turn.ended")
         assert ended["report"]["kind"] == "interrupted"
@@ -155,7 +156,7 @@ async def test_a_run_is_cancelled_while_git_makes_its_worktree_and_does_not_come
         run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
         assert await marker_of(fifo) == "here"
         run = await daemon.service.cancel(run_id)
-        assert run["exit"]["reason"] == "user-requested"
+        assert reason(run) == "user-requested"
         assert await daemon.service.locks() == []
 
 
@@ -173,7 +174,7 @@ async def test_a_run_is_cancelled_while_git_looks_at_its_tree_and_never_answers(
     async with running(machine) as daemon:
         run_id = await daemon.start(once, working_directory=str(repository))
         await asked.wait()
-        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+        assert reason(await daemon.service.cancel(run_id)) == "user-requested"
 
 
 @pytest.mark.long("tests/tools/test_git.py::test_names_that_are_hostile_come_back_as_they_are")

@@ -9,18 +9,20 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from podiumd.core import facts as f
 from podiumd.core.recipe import Limits
-from podiumd.core.views import snapshot_view
 from podiumd.runtime import heard
-from podiumd.runtime.actor import row_of
+from podiumd.runtime.run_rows import row_of
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import NewFact, StoredFact
+from podiumd.wire.views import snapshot_view
 from tests.core.builders import RUN, Play, a_recipe, a_step, leave, to
 from tests.core.talks import Talk
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -70,7 +72,7 @@ def test_what_is_told_of_a_run_in_lists_and_snapshots_does_not_grow() -> None:
     sizes = []
     for number in range(201):
         step(play, number)
-        sizes.append(len(json.dumps(snapshot_view(play.state))))
+        sizes.append(len(msgspec.json.encode(snapshot_view(play.state))))
 
     assert abs(sizes[200] - sizes[20]) < 32
 
@@ -144,7 +146,7 @@ async def test_the_turn_of_a_message_is_found_from_as_few_facts_in_a_long_conver
             found = await heard.find(store, RUN, f"m{number}")
             assert found is not None and found.over
             turn = await heard.turn_of(store, RUN, found)
-            assert turn["text"] == f"Answer {number}"
+            assert turn.text == f"Answer {number}"
             read.append(len(facts))
     assert read[0] == read[1] < 32
 
@@ -160,7 +162,7 @@ async def test_a_message_that_names_another_is_not_taken_for_it(tmp_path: Path) 
         await store.append(row_of(talk.state), facts)
         found = await heard.find(store, RUN, "m1")
         assert found is not None
-        assert (await heard.turn_of(store, RUN, found))["text"] == "One"
+        assert (await heard.turn_of(store, RUN, found)).text == "One"
         assert await heard.find(store, RUN, "m3") is None
 
 
@@ -177,10 +179,10 @@ async def test_rows_of_the_first_release_read_as_those_of_this_one(old: Machine)
     async with running(old) as daemon:
         row = await daemon.store.run(ENDED)
         assert row is not None and "history" in json.loads(row.summary)
-        told = await daemon.service.get_run(ENDED, whole=True)
+        told = plain(await daemon.service.whole_run(ENDED))
         assert told["history"] == json.loads(row.summary)["history"]
         assert len(told["sessions"]) == 4
-        for run in await daemon.service.list_runs(None, 10):
+        for run in plain(await daemon.service.list_runs(None, 10)):
             assert run.keys().isdisjoint({"history", "sessions", "ctx"})
         [ended] = await daemon.events(ENDED, "run.ended")
         assert ended["run"]["exit"] == told["exit"]
@@ -189,7 +191,7 @@ async def test_rows_of_the_first_release_read_as_those_of_this_one(old: Machine)
 
 async def test_runs_of_the_first_release_go_on_with_rows_that_do_not_grow(old: Machine) -> None:
     async with running(old) as daemon:
-        before = await daemon.service.get_run(ASKS, whole=True)
+        before = plain(await daemon.service.whole_run(ASKS))
         assert [visit["outcome"] for visit in before["history"]] == ["again"] * 5
         for _limit in ("of steps", "of visits"):
             await daemon.question(ASKS)

@@ -14,6 +14,7 @@ from podiumd.core import loop_state as ls
 from podiumd.core.actions import NAMES
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import Ledger, LedgerClosed, Settled
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
 
@@ -184,7 +185,7 @@ async def test_words_that_the_turn_took_and_did_not_begin_with_wait_in_the_ledge
     mortal: Machine, one: str
 ) -> None:
     async with cut_off(mortal, one) as (daemon, run_id, turn):
-        assert await daemon.service.steer(run_id, "And b.py.") == {"state": "queued"}
+        assert plain(await daemon.service.steer(run_id, "And b.py.")) == {"state": "queued"}
         assert [words.text for words in ledger_of(turn).words] == ["And b.py."]
     async with running(mortal) as daemon:
         again = await daemon.turn()

@@ -31,7 +31,7 @@ async def test_a_run_s_model_comes_before_the_step_s_and_that_before_the_configu
             where = machine.directory(f"place-{number}")
             run_id, turn = await daemon.begun(recipe, model=given, working_directory=where)
             assert turn.request.model == expected
-            assert (await daemon.service.get_run(run_id))["model"] == given
+            assert (await daemon.service.get_run(run_id)).model == given
 
 
 async def test_a_prompt_has_the_model_that_it_asks_for(machine: Machine) -> None:
@@ -47,7 +47,7 @@ async def test_a_turn_after_a_crash_has_the_same_model(machine: Machine, one: st
     machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
     async with running(machine) as daemon:
         assert (await daemon.turn()).request.model == "large"
-        assert (await daemon.service.get_run(run_id))["model"] == "large"
+        assert (await daemon.service.get_run(run_id)).model == "large"
 
 
 async def test_words_into_a_running_turn_bring_no_model(machine: Machine, one: str) -> None:

@@ -69,9 +69,9 @@ async def test_the_session_tells_the_whole_conversation_with_actions_and_results
     async with running(machine) as daemon:
         ended = await run(daemon, "Mend the test.")
         listed = await daemon.service.sessions_list(None, 10, None)
-        (row,) = listed["sessions"]
-        assert (row["session_id"], row["agent"]) == (ended["session_id"], "native")
-        assert row["name"] == "Mend the test."
+        (row,) = listed.sessions
+        assert (row.session_id, row.agent) == (ended["session_id"], "native")
+        assert row.name == "Mend the test."
     asked, look, looked, *_, notice = machine.messages(ended["session_id"])
     assert (asked.role, asked.text) == ("user", "Mend the test.")
     assert look.text == "I look."

@@ -15,6 +15,7 @@ import trio
 from podiumd.tools import failpoints
 from podiumd.tools.workspace import Workspace
 from tests.long import sampled
+from tests.plain import reason
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.runtime.phases import agree, at_work, begun, designing, hook, talk
@@ -261,7 +262,7 @@ async def test_an_interrupt_ends_a_hook_at_the_end_of_a_turn_with_all_that_it_st
         (await daemon.turn()).end(done())
         marker = await marker_of(fifo)
         run = await daemon.service.interrupt(run_id)
-        assert (run["status"], await living(marker)) == ("paused", [])
+        assert (run.status, await living(marker)) == ("paused", [])
         (machine.project / "again").touch()
         await daemon.service.resume(run_id)
         await marker_of(fifo)
@@ -279,7 +280,7 @@ async def test_a_cancelled_turn_ends_the_hook_of_its_tool(machine: Machine) -> N
             marker = await marker_of(fifo)
             run = await daemon.service.cancel(held.run_id)
             nursery.cancel_scope.cancel()
-        assert run["exit"]["reason"] == "user-requested"
+        assert reason(run) == "user-requested"
         assert await living(marker) == []
         assert await daemon.events(held.run_id, "tool.used") == []
 

@@ -11,7 +11,9 @@ from podiumd.core.state import RunState
 from podiumd.drivers.base import Settled
 from podiumd.runtime import phase_words
 from podiumd.runtime.errors import InvalidParameter
+from podiumd.wire.sessions import Went
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import Talk, begun, talk
@@ -242,7 +244,7 @@ async def test_words_for_a_conversation_that_ends_just_then_are_a_plain_prompt(
         held = await begun(daemon, talk(machine))
         usual = phase_words.say
 
-        async def ended(*arguments: Any) -> Json:
+        async def ended(*arguments: Any) -> Went:
             await daemon.service.cancel(held.run_id)
             return await usual(*arguments)
 
@@ -271,7 +273,7 @@ async def test_words_that_nobody_takes_yet_are_stored_and_said_to_be(machine: Ma
 async def test_runs_steer_is_a_message_too(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
-        assert await daemon.service.steer(held.run_id, "A shop") == {"state": "too_late"}
+        assert plain(await daemon.service.steer(held.run_id, "A shop")) == {"state": "too_late"}
         assert (await held.turn()).prompt == "A shop"
 
 

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import Talk, begun, designing, talk
@@ -45,7 +46,8 @@ async def test_what_is_saved_is_told_of_a_run_and_stored_with_it_once_not_in_eve
             row = await daemon.context.store.run(held.run_id)
             assert row is not None
             [listed] = await daemon.service.list_runs(None, 10)
-            return await daemon.service.get_run(held.run_id), listed, json.loads(row.summary)
+            run = plain(await daemon.service.get_run(held.run_id))
+            return run, plain(listed), json.loads(row.summary)
 
         session_id = held.session_id
         run, listed, stored = await told()

@@ -11,6 +11,7 @@ import trio
 from podiumd.core import commands as c
 from podiumd.runtime.errors import Busy
 from tests.long import sampled
+from tests.plain import reason
 from tests.runtime.harness import Machine, running
 from tests.runtime.processes import living, marker_of
 
@@ -86,7 +87,7 @@ async def test_a_cancelled_command_leaves_nothing_behind(machine: Machine, fifo:
         run_id = await daemon.start(plain(machine, BEGUN))
         marker = await marker_of(fifo)
         assert await living(marker)
-        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+        assert reason(await daemon.service.cancel(run_id)) == "user-requested"
         assert not await living(marker)
 
 
@@ -145,7 +146,7 @@ async def test_an_interrupt_ends_a_command_with_all_its_processes_and_resume_run
         run_id = await daemon.start(plain(machine, BEGUN))
         marker = await marker_of(fifo)
         run = await daemon.service.interrupt(run_id)
-        assert (run["status"], await living(marker)) == ("paused", [])
+        assert (run.status, await living(marker)) == ("paused", [])
         await daemon.service.resume(run_id)
         marker = await marker_of(fifo)
         assert len(await daemon.events(run_id, "command.intended")) == 1
@@ -162,7 +163,7 @@ async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_o
     async with running(machine) as daemon:
         run_id = await daemon.start(plain(machine, f"{BEGUN}\nirreversible = true"))
         marker = await marker_of(fifo)
-        assert (await daemon.service.interrupt(run_id))["status"] == "paused"
+        assert (await daemon.service.interrupt(run_id)).status == "paused"
         assert not await living(marker)
     async with running(machine) as daemon:  # a restart in between asks nothing of its own
         assert daemon.actor(run_id).state.status == "paused"
@@ -180,7 +181,7 @@ async def test_a_pause_lets_a_command_end_and_no_aside_goes_beside_it(
     async with running(machine) as daemon:
         run_id = await daemon.start(recipe)
         await marker_of(fifo)
-        assert (await daemon.service.pause(run_id))["status"] == "running"
+        assert (await daemon.service.pause(run_id)).status == "running"
         session = daemon.actor(run_id).state.session_id
         with pytest.raises(Busy):
             await daemon.prompt("By the way", session_id=session)

@@ -26,7 +26,7 @@ async def test_an_approval_waits_for_a_person_and_the_answer_reaches_the_agent(
         assert question["kind"] == "approval"
         assert [choice["id"] for choice in question["choices"]] == ["allow", "deny", "always"]
         assert (question["tool"], question["input"]) == ("Bash", {"command": "make"})
-        assert (await daemon.service.get_run(run_id))["status"] == "waiting"
+        assert (await daemon.service.get_run(run_id)).status == "waiting"
         answered = await daemon.answer(run_id, "deny", note="not now")
         assert (answered["answer"], answered["closed"]) == ("deny", "answered")
         decision = await machine.agent.turns[0].answered()
@@ -230,4 +230,4 @@ async def test_a_question_is_found_by_a_unique_beginning_of_its_id(machine: Mach
         with pytest.raises(NotFound, match="More than one"):
             await daemon.service.answer(shared, "allow", None, "ann")
         answered = await daemon.service.answer(ids[3][:13], "allow", None, "ann")
-        assert answered["question_id"] == ids[3]
+        assert answered.question_id == ids[3]

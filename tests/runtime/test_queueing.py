@@ -12,6 +12,7 @@ from podiumd.core import kernel
 from podiumd.runtime import effects, world
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.errors import Busy, Overloaded
+from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
 
@@ -126,8 +127,8 @@ async def test_starts_for_which_there_is_no_agent_have_the_same_bound(machine: M
 
         await daemon.service.cancel(waiting)
         late = await daemon.start(one, working_directory=other)
-        assert (await daemon.service.get_run(late))["status"] == "queued"
-        assert {lock["holder"]["id"] for lock in await daemon.service.locks()} == {
+        assert (await daemon.service.get_run(late)).status == "queued"
+        assert {lock.holder.id for lock in await daemon.service.locks()} == {
             turn.request.run_id,
             late,
         }
@@ -200,14 +201,14 @@ async def test_words_for_a_run_have_a_bound_too_and_there_is_room_when_it_has_re
     gated = machine.one_step(step='gate = "Go on?"')
     async with running(machine) as daemon:
         run_id, _ = await daemon.waiting(gated)
-        assert await daemon.service.steer(run_id, "Mind the tests.") == {"state": "too_late"}
+        assert plain(await daemon.service.steer(run_id, "Mind the tests.")) == {"state": "too_late"}
         with pytest.raises(Overloaded, match="this one was not taken") as raised:
             await daemon.service.steer(run_id, "And the docs.")
         assert raised.value.data == {"retry_after_ms": 10_000}
         await daemon.answer(run_id, "yes")
         turn = await daemon.turn()
         assert "Mind the tests." in turn.prompt and "And the docs." not in turn.prompt
-        assert (await daemon.service.steer(run_id, "And the docs."))["state"] == "queued"
+        assert (await daemon.service.steer(run_id, "And the docs.")).state == "queued"
 
 
 @pytest.mark.parametrize("waits", [False, True])

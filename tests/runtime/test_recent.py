@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,12 +10,13 @@ import pytest
 from podiumd.drivers.base import Output
 from podiumd.runtime import recent as module
 from podiumd.runtime.bus import QUEUE_EVENTS
+from podiumd.runtime.events import Event
 from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Piece, Recent
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 
-def output(delta: str, turn: str = "t") -> dict[str, Any]:
-    return {"type": OUTPUT, "data": {"turn_id": turn, "delta": delta}}
+def output(delta: str, turn: str = "t") -> Event:
+    return Event(type=OUTPUT, data={"turn_id": turn, "delta": delta})
 
 
 def deltas(
@@ -136,7 +138,7 @@ async def test_a_follower_far_behind_is_handed_each_output_once(
     assert len(handed) <= QUEUE_EVENTS
 
 
-def told(events: list[Json]) -> list[str]:
+def told(events: Sequence[Json]) -> list[str]:
     """The events: the types of facts, the words of outputs."""
     return [
         event["data"]["delta"] if event["type"] == OUTPUT else event["type"] for event in events

@@ -13,6 +13,7 @@ from podiumd.drivers.claude import ClaudeDriver
 from podiumd.runtime.catalogue import builtin_directory
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
 from podiumd.runtime.recipe_files import PROJECT_NAMES
+from tests.plain import plain
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 LOOP = """
@@ -66,7 +67,8 @@ def loop(machine: Machine) -> str:
 
 async def check(daemon: Daemon, **given: Any) -> Json:
     empty = {"path": None, "text": None, "recipe_id": None, "working_directory": None}
-    return await daemon.service.recipes_check(**{**empty, **given})
+    report: Json = plain(await daemon.service.recipes_check(**{**empty, **given}))
+    return report
 
 
 def faults(answer: Json) -> list[tuple[str, int]]:
@@ -283,14 +285,14 @@ async def test_a_recipe_says_where_each_step_leads_and_what_it_costs_at_worst(
 ) -> None:
     async with running(machine) as daemon:
         recipe = await daemon.service.recipes_get(loop, None)
-    assert recipe["worst_case"] == {"turns": 24, "minutes": None}
-    ship = [(way["outcome"], way["exit"], way["class"]) for way in recipe["ways"]["ship"]]
+    assert plain(recipe.worst_case) == {"turns": 24, "minutes": None}
+    ship = [(way.outcome, way.exit, way.class_) for way in recipe.ways["ship"]]
     assert ship == [
         ("shipped", "conversation-complete", "completed"),
         ("other", "user-provided-other", "needs-user"),
         ("declined", "gate-declined", "needs-user"),
     ]
-    assert [way["implied"] for way in recipe["ways"]["ship"]] == [False, True, True]
+    assert [way.implied for way in recipe.ways["ship"]] == [False, True, True]
 
 
 @pytest.mark.long("tests/core/test_simulate.py::test_outcomes_are_taken_one_a_step_to_the_exit")
@@ -298,7 +300,8 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
     async with running(machine) as daemon:
 
         async def walk(*outcomes: str) -> Json:
-            return await daemon.service.recipes_simulate(loop, outcomes, None)
+            trace: Json = plain(await daemon.service.recipes_simulate(loop, outcomes, None))
+            return trace
 
         first = await walk("complete", "failed", "complete", "passed", "shipped")
         assert [(hop["step"], hop["to"]) for hop in first["trace"]] == [
@@ -314,9 +317,7 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
         limited = await walk(*["complete", "failed"] * 4)
         assert (limited["exit"]["reason"], len(limited["trace"])) == ("max-total-steps", 6)
         declined = await walk("complete", "passed", "declined", "shipped")
-        assert declined["exit"]["reason"] == "gate-declined" and [*declined["unused"]] == [
-            "shipped"
-        ]
+        assert declined["exit"]["reason"] == "gate-declined" and declined["unused"] == ["shipped"]
         with pytest.raises(InvalidParameter) as raised:
             await walk("complete", "perhaps")
         assert raised.value.data == {"parameter": "outcomes"}
@@ -329,14 +330,14 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
 async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         found = await daemon.service.recipes_paths(loop, None)
-    ways = [[hop["outcome"] for hop in path["trace"]] for path in found["paths"]]
-    assert found["complete"] and ways == [
+    ways = [[hop.outcome for hop in path.trace] for path in found.paths]
+    assert found.complete and ways == [
         ["other"],
         ["complete", "passed", "shipped"],
         ["complete", "passed", "other"],
         ["complete", "passed", "declined"],
     ]
-    assert [path["exit"]["class"] for path in found["paths"]][1] == "completed"
+    assert plain(found)["paths"][1]["exit"]["class"] == "completed"
 
 
 @pytest.mark.long("tests/core/test_graph.py::test_the_same_recipe_gives_the_same_text")
@@ -344,14 +345,14 @@ async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) 
     async with running(machine) as daemon:
         mermaid = await daemon.service.recipes_graph(loop, "mermaid", None)
         dot = await daemon.service.recipes_graph(loop, "dot", None)
-    assert mermaid["text"].startswith("flowchart TD\n") and "Ship it?" in mermaid["text"]
-    assert dot["text"].startswith("digraph ") and "make test" in dot["text"]
+    assert mermaid.text.startswith("flowchart TD\n") and "Ship it?" in mermaid.text
+    assert dot.text.startswith("digraph ") and "make test" in dot.text
 
 
 async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         replies = ["I am done.", '{"outcome": "shiped"}', 'So be it. {"outcome": "Shipped"}', "x"]
-        played = await daemon.service.recipes_rehearse(loop, "ship", replies, None)
+        played = plain(await daemon.service.recipes_rehearse(loop, "ship", replies, None))
         assert [reply.get("error") for reply in played["replies"]] == [
             "no-json",
             "unknown-outcome",
@@ -359,7 +360,7 @@ async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> N
         ]
         assert played["replies"][-1]["outcome"] == "shipped"
         assert (played["exit"]["reason"], played["unused"]) == ("conversation-complete", 1)
-        given_up = await daemon.service.recipes_rehearse(loop, "ship", ["no"] * 5, None)
+        given_up = plain(await daemon.service.recipes_rehearse(loop, "ship", ["no"] * 5, None))
         assert (given_up["exit"]["reason"], given_up["unused"]) == ("orchestration-error", 1)
         with pytest.raises(InvalidParameter, match="'test' has no prompt"):
             await daemon.service.recipes_rehearse(loop, "test", replies, None)

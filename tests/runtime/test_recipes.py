@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from podiumd.core.rehearse import Rejected
 from podiumd.core.report import TurnReport
 from podiumd.drivers.script import Script, demo_script
 from podiumd.drivers.scripted import ScriptedDriver
@@ -18,6 +19,7 @@ from podiumd.runtime.errors import (
     RecipeRefused,
     Refused,
 )
+from tests.plain import plain, reason
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, fields_of, running, virtual
 from tests.tools.git_repository import commit, make_repository, run_git
@@ -185,12 +187,12 @@ async def test_a_run_stopped_by_the_usage_limit_goes_on_by_itself_and_holds_nobo
         (await daemon.turn()).end(limit)
         await daemon.status(run_id, "parked")
         run = await daemon.service.get_run(run_id)
-        assert run["parked_until"] == "2026-01-02T05:00:00.000Z"
+        assert run.parked_until == "2026-01-02T05:00:00.000Z"
         await daemon.prompt("meanwhile")
         (await daemon.turn()).end(done())
         mock_clock.jump(7100.0)
         await wait_all_tasks_blocked()
-        assert (await daemon.service.get_run(run_id))["status"] == "parked"
+        assert (await daemon.service.get_run(run_id)).status == "parked"
         mock_clock.jump(101.0)
         turn = await daemon.turn()
         assert turn.request.run_id == run_id
@@ -208,7 +210,7 @@ async def test_a_parked_run_can_be_resumed_or_cancelled_at_once(machine: Machine
         await daemon.service.resume(run_id)
         (await daemon.turn()).end(limit)
         await daemon.status(run_id, "parked")
-        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+        assert reason(await daemon.service.cancel(run_id)) == "user-requested"
 
 
 async def test_runs_over_the_bound_are_queued_and_begin_in_their_order(machine: Machine) -> None:
@@ -219,14 +221,14 @@ async def test_runs_over_the_bound_are_queued_and_begin_in_their_order(machine: 
             await daemon.start(one, working_directory=machine.directory(f"d{number}"))
             for number in range(4)
         ]
-        statuses = [(await daemon.service.get_run(run_id))["status"] for run_id in runs]
+        statuses = [(await daemon.service.get_run(run_id)).status for run_id in runs]
         assert statuses == ["running", "queued", "queued", "queued"]
         await daemon.service.cancel(runs[1])
         for run_id in (runs[0], runs[2], runs[3]):
             turn = await daemon.turn()
             assert turn.request.run_id == run_id
             turn.complete()
-        assert [r["run_id"] for r in await daemon.service.list_runs(None, 10)] == runs[::-1]
+        assert [r.run_id for r in await daemon.service.list_runs(None, 10)] == runs[::-1]
         assert await everything(daemon, at_once=1) == runs[::-1]
         with pytest.raises(NotFound):
             await daemon.service.list_runs(None, 1, "no-run")
@@ -237,7 +239,7 @@ async def everything(daemon: Daemon, at_once: int) -> list[str]:
     found: list[str] = []
     before = None
     while page := await daemon.service.list_runs(None, at_once, before):
-        found += [run["run_id"] for run in page]
+        found += [run.run_id for run in page]
         before = found[-1][:13]
     return found
 
@@ -284,7 +286,7 @@ async def test_switching_recipes_off_lets_the_turn_finish_and_leaves_plain_chat(
         turn = await daemon.turn()
         waiting = await daemon.start(gated, working_directory=machine.directory("other"))
         await daemon.question(waiting)
-        assert await daemon.service.configure(orchestration_enabled=False) == {
+        assert plain(await daemon.service.configure(orchestration_enabled=False)) == {
             "orchestration": {"enabled": False}
         }
         assert (await daemon.ended(waiting))["exit"]["reason"] == "orchestration-disabled"
@@ -302,7 +304,7 @@ async def test_switching_recipes_off_lets_the_turn_finish_and_leaves_plain_chat(
         chat = await daemon.turn()
         assert chat.prompt == "Just chat"
     async with running(machine) as daemon:  # kept over a restart
-        assert (await daemon.service.status())["orchestration"] == {"enabled": False}
+        assert not (await daemon.service.status()).orchestration.enabled
         await daemon.service.configure(orchestration_enabled=True)
         await daemon.start(one)
 
@@ -323,14 +325,14 @@ async def test_recipes_are_listed_and_shown_as_their_project_sees_them(machine: 
     machine.one_step("mine")
     machine.recipe("format = 1\nid = 'broken'\n", "broken")
     async with running(machine) as daemon:
-        listed = {entry["id"]: entry for entry in await daemon.service.recipes_list(None)}
-        assert listed["mine"]["first_prompt"] == "Do the work."
-        assert listed["mine"]["source"] == "user"
-        assert (listed["broken"]["ok"], listed["broken"]["first_prompt"]) == (False, "")
-        assert listed["implement-and-review"]["source"] == "builtin"
-        assert len(listed["implement-and-review"]["first_prompt"]) == 120
+        listed = {entry.id: entry for entry in await daemon.service.recipes_list(None)}
+        assert listed["mine"].first_prompt == "Do the work."
+        assert listed["mine"].source == "user"
+        assert (listed["broken"].ok, listed["broken"].first_prompt) == (False, "")
+        assert listed["implement-and-review"].source == "builtin"
+        assert len(listed["implement-and-review"].first_prompt) == 120
         shown = await daemon.service.recipes_get("mine", str(machine.project))
-        assert shown["steps"]["work"]["prompt"] == "Do the work."
+        assert shown.steps["work"].prompt == "Do the work."
         with pytest.raises(RecipeRefused):
             await daemon.service.recipes_get("broken", None)
 
@@ -341,7 +343,7 @@ async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Ma
         good = await daemon.service.recipes_outcome(
             "mine", "work", 'Done.\n{"outcome": "complete"}', None
         )
-        assert good == {
+        assert plain(good) == {
             "ok": True,
             "outcome": "complete",
             "description": None,
@@ -349,7 +351,7 @@ async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Ma
             "repaired": False,
         }
         bad = await daemon.service.recipes_outcome("mine", "work", "Done.", None)
-        assert (bad["ok"], bad["error"]) == (False, "no-json")
+        assert isinstance(bad, Rejected) and (bad.ok, bad.error) == (False, "no-json")
         with pytest.raises(NotFound, match="no step 'play'; known here: 'work'"):
             await daemon.service.recipes_outcome("mine", "play", "Done.", None)
 
@@ -370,7 +372,7 @@ async def test_the_status_counts_what_is_going_on(machine: Machine) -> None:
         run_id = await daemon.start(gated)
         await daemon.question(run_id)
         await daemon.prompt()
-        assert await daemon.service.status() == {
+        assert plain(await daemon.service.status()) == {
             "sessions": 0,
             "runs_active": 1,
             "prompts_active": 1,

@@ -18,6 +18,7 @@ from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.runtime.errors import Busy, NotFound
 from podiumd.tools.process import MARKER
 from tests.long import sampled
+from tests.plain import plain, reason
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 from tests.tools.git_repository import commit, make_repository
@@ -32,10 +33,10 @@ async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanw
     assert not turn.interrupted.is_set()
     async with running(machine) as daemon:
         await daemon.until(run_id, lambda _state: turn.attached == 1)
-        assert (await daemon.service.status())["taken_up"] == 1
+        assert (await daemon.service.status()).taken_up == 1
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=turn.request.session_id)
-        assert raised.value.data["holder"]["id"] == run_id
+        assert raised.value.data["holder"].id == run_id
         turn.complete()
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
@@ -90,7 +91,7 @@ async def test_a_turn_that_ended_while_no_daemon_looked_is_adopted(
     async with running(machine) as daemon:
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["turns"]) == ("turn-complete", 1)
-        assert (await daemon.service.status())["taken_up"] == 0
+        assert (await daemon.service.status()).taken_up == 0
 
 
 async def test_a_turn_that_never_reached_its_agent_is_sent_again_under_the_same_uuid(
@@ -190,7 +191,7 @@ async def test_an_open_gate_is_announced_again_under_the_same_id(
         run_id = await daemon.start(gated)
         before = await daemon.question(run_id)
     async with running(machine) as daemon:
-        assert await daemon.service.questions() == [before]
+        assert plain(await daemon.service.questions()) == [before]
         await daemon.service.answer(before["question_id"], "yes", None, "ann")
         (await daemon.turn()).complete()
         await daemon.ended(run_id)
@@ -341,7 +342,7 @@ async def test_a_project_that_has_gone_meanwhile_keeps_nobody_from_starting(
         await daemon.question(run_id)
     shutil.rmtree(machine.project)
     async with running(machine) as daemon:
-        assert (await daemon.service.cancel(run_id))["exit"]["reason"] == "user-requested"
+        assert reason(await daemon.service.cancel(run_id)) == "user-requested"
 
 
 async def test_an_agent_that_cannot_be_taken_up_does_not_work_on_for_nobody(

@@ -25,6 +25,7 @@ from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact, RunRow
 from podiumd.tools.process import MARKER
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
 
@@ -64,7 +65,7 @@ async def test_a_damaged_fact_makes_its_run_ask_and_others_go_on(
         await wait_all_tasks_blocked()
         assert len(machine.agent.turns) == 2
     async with running(machine) as daemon:  # asked once for each damage
-        assert [q["question_id"] for q in await daemon.service.questions()] == [
+        assert [q.question_id for q in await daemon.service.questions()] == [
             question["question_id"]
         ]
         await daemon.answer(hurt, "continue")
@@ -95,7 +96,7 @@ async def test_a_run_whose_beginning_is_lost_is_left_alone(machine: Machine, one
     damage(machine, run_id, "type = 'run.started'")
     async with running(machine) as daemon:
         assert [line["run_id"] for line in fields_of(daemon.logged, "Run unreadable")] == [run_id]
-        assert (await daemon.service.get_run(run_id))["run_id"] == run_id
+        assert (await daemon.service.get_run(run_id)).run_id == run_id
         await daemon.prompt()
         await daemon.turn()
 
@@ -108,13 +109,13 @@ async def test_a_damaged_row_is_made_up_for_from_the_facts(machine: Machine, one
     with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
         connection.execute("UPDATE runs SET summary = CAST('x' AS BLOB)")
     async with running(machine) as daemon:
-        assert await daemon.service.get_run(run_id, whole=True) == before
+        assert plain(await daemon.service.whole_run(run_id)) == before
         assert [visit["outcome"] for visit in before.pop("history")] == ["complete"]
         assert len(before.pop("sessions")) == 1  # what grows is told of one run alone
         [ended] = await daemon.events(run_id, "run.ended")
         assert ended["run"] == before
         assert before.pop("ctx") == {}  # lists do without it
-        assert await daemon.service.list_runs(None, 10) == [before]
+        assert plain(await daemon.service.list_runs(None, 10)) == [before]
 
 
 async def test_a_session_goes_on_whose_run_s_row_is_damaged(machine: Machine, one: str) -> None:

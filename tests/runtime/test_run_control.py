@@ -9,6 +9,7 @@ from podiumd.core.prompts import GO_ON, STEERED
 from podiumd.core.report import TurnReport
 from podiumd.runtime import turn_task
 from podiumd.runtime.errors import AlreadyEnded, NotFound
+from tests.plain import plain, reason
 from tests.runtime.fake_agent import LINE, done
 from tests.runtime.harness import Machine, running
 
@@ -40,12 +41,12 @@ async def test_a_pause_takes_hold_at_the_end_of_the_turn_and_resume_goes_on(
     async with running(machine) as daemon:
         run_id = await daemon.start(two)
         turn = await daemon.turn()
-        assert (await daemon.service.pause(run_id))["status"] == "running"
+        assert (await daemon.service.pause(run_id)).status == "running"
         turn.complete(detail="all of it")
         state = await daemon.status(run_id, "paused")
         assert state.turn is None
         assert not turn.interrupted.is_set()
-        assert (await daemon.service.resume(run_id))["status"] == "running"
+        assert (await daemon.service.resume(run_id)).status == "running"
         second = await daemon.turn()
         assert second.prompt.startswith("Look at it: all of it")
         second.complete("fine")
@@ -80,15 +81,14 @@ async def test_an_interrupt_stops_the_turn_and_resume_sends_a_prompt_to_go_on(
         run = await daemon.service.interrupt(run_id)
         assert turn.interrupted.is_set()
         assert turn.gone.is_set()
-        assert run["status"] == "paused"
+        assert run.status == "paused"
         await daemon.service.resume(run_id)
         second = await daemon.turn()
         assert second.prompt.startswith(GO_ON)
         assert second.request.prompt_uuid != turn.request.prompt_uuid
         second.complete()
         (await daemon.turn()).complete("fine")
-        run = await daemon.ended(run_id)
-        assert run["visits"] == {"work": 1, "look": 1}
+        assert (await daemon.ended(run_id))["visits"] == {"work": 1, "look": 1}
 
 
 async def test_a_cancel_returns_when_the_agent_is_gone_and_its_session_free(
@@ -99,8 +99,8 @@ async def test_a_cancel_returns_when_the_agent_is_gone_and_its_session_free(
         turn = await daemon.turn()
         run = await daemon.service.cancel(run_id)
         assert turn.gone.is_set()
-        assert (run["status"], run["exit"]["reason"]) == ("ended", "user-requested")
-        assert run["exit"]["class"] == "cancelled"
+        assert (run.status, reason(run)) == ("ended", "user-requested")
+        assert run.exit is not None and run.exit.class_ == "cancelled"
         assert await daemon.service.locks() == []
         with pytest.raises(AlreadyEnded) as raised:
             await daemon.service.cancel(run_id)
@@ -128,7 +128,7 @@ async def test_a_run_that_waits_or_is_paused_is_cancelled_at_once(machine: Machi
         run_id = await daemon.start(gated)
         question = await daemon.question(run_id)
         run = await daemon.service.cancel(run_id)
-        assert run["questions"] == []
+        assert run.questions == ()
         [closed] = await daemon.events(run_id, "question.closed")
         assert (closed["question_id"], closed["closed"]) == (question["question_id"], "expired")
         assert machine.agent.turns == []
@@ -138,7 +138,7 @@ async def test_a_steer_that_the_agent_takes_up_is_delivered(machine: Machine, tw
     async with running(machine) as daemon:
         run_id = await daemon.start(two)
         turn = await daemon.turn()
-        assert await daemon.service.steer(run_id, "Mind the tests.") == {"state": "queued"}
+        assert plain(await daemon.service.steer(run_id, "Mind the tests.")) == {"state": "queued"}
         uuid = await turn.steered()
         assert turn.steers[uuid] == "Mind the tests."
         turn.begins_with(uuid)
@@ -162,7 +162,7 @@ async def test_a_steer_too_late_for_the_turn_goes_into_the_next_prompt(
         run_id = await daemon.start(two)
         turn = await daemon.turn()
         turn.takes_steers = False
-        assert await daemon.service.steer(run_id, "Mind the tests.") == {"state": "too_late"}
+        assert plain(await daemon.service.steer(run_id, "Mind the tests.")) == {"state": "too_late"}
         turn.complete()
         second = await daemon.turn()
         assert f"{STEERED}\n\nMind the tests." in second.prompt
@@ -192,8 +192,8 @@ async def test_steers_that_no_prompt_carried_are_listed_at_the_end(machine: Mach
 async def test_a_run_is_found_by_a_unique_beginning_of_its_id(machine: Machine, two: str) -> None:
     async with running(machine) as daemon:
         run_id = await daemon.start(two)
-        assert (await daemon.service.get_run(run_id[:12]))["run_id"] == run_id
-        assert (await daemon.service.pause(run_id[:12]))["run_id"] == run_id
+        assert (await daemon.service.get_run(run_id[:12])).run_id == run_id
+        assert (await daemon.service.pause(run_id[:12])).run_id == run_id
         with pytest.raises(NotFound, match="no run"):
             await daemon.service.get_run("zzz")
         with pytest.raises(NotFound):
@@ -259,6 +259,6 @@ async def test_a_steer_that_does_not_fit_into_one_line_goes_into_the_next_prompt
     async with running(machine) as daemon:
         run_id = await daemon.start(two)
         turn = await daemon.turn()
-        assert await daemon.service.steer(run_id, "x" * (LINE + 1)) == {"state": "too_late"}
+        assert plain(await daemon.service.steer(run_id, "x" * (LINE + 1))) == {"state": "too_late"}
         turn.complete()
         assert "x" * (LINE + 1) in (await daemon.turn()).prompt

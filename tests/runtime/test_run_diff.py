@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -11,8 +10,10 @@ import trio
 from podiumd.runtime import run_tree
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
 from podiumd.tools import git
+from podiumd.wire.runs import DiffPart
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
+from tests.plain import plain
 from tests.runtime.harness import Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -47,8 +48,8 @@ def recipe(machine: Machine) -> str:
     return machine.one_step("plain", on='done = { exit = "conversation-complete" }')
 
 
-def names(part: dict[str, Any]) -> list[str]:
-    return [file["path"] for file in part["files"]]
+def names(part: DiffPart) -> list[str]:
+    return [file.path for file in part.files]
 
 
 async def test_a_run_is_told_while_it_goes_on_and_when_it_is_over(
@@ -69,14 +70,14 @@ async def test_a_run_is_told_while_it_goes_on_and_when_it_is_over(
 
         now = await daemon.service.run_diff(run_id[:8], patch=True)
 
-        assert (now["base"], now["ended"], now["gone"]) == (base, False, False)
-        assert [one["subject"] for one in now["commits"]] == ["Change a"]
-        assert names(now["committed"]) == ["a.txt"]
-        assert names(now["uncommitted"]) == ["both.txt", "new.txt"]
-        before = {file["path"]: file["changed_before"] for file in now["uncommitted"]["files"]}
+        assert (now.base, now.ended, now.gone) == (base, False, False)
+        assert [one.subject for one in now.commits] == ["Change a"]
+        assert names(now.committed) == ["a.txt"]
+        assert names(now.uncommitted) == ["both.txt", "new.txt"]
+        before = {file.path: file.changed_before for file in now.uncommitted.files}
         assert before == {"both.txt": True, "new.txt": False}
-        assert "+changed twice" in now["uncommitted"]["patch"]
-        assert "mine" not in now["uncommitted"]["patch"]
+        assert "+changed twice" in now.uncommitted.patch
+        assert "mine" not in now.uncommitted.patch
 
         turn.complete("done")
         run = await daemon.ended(run_id)
@@ -95,11 +96,11 @@ async def test_a_run_is_told_while_it_goes_on_and_when_it_is_over(
     (repository / "new.txt").write_text("newer\n")
     async with running(machine) as daemon:
         later = await daemon.service.run_diff(run_id, patch=False)
-        assert (later["ended"], later["head"]) == (True, head)
-        assert [one["subject"] for one in later["commits"]] == ["Change a"]
-        assert names(later["committed"]) == ["a.txt"]
-        assert names(later["uncommitted"]) == ["both.txt", "new.txt"]
-        assert (await daemon.service.get_run(run_id))["left"] == run["left"]
+        assert (later.ended, later.head) == (True, head)
+        assert [one.subject for one in later.commits] == ["Change a"]
+        assert names(later.committed) == ["a.txt"]
+        assert names(later.uncommitted) == ["both.txt", "new.txt"]
+        assert plain(await daemon.service.get_run(run_id))["left"] == run["left"]
 
 
 @pytest.mark.parametrize("how", sampled(["cancel", "limit", "error"]))
@@ -111,7 +112,7 @@ async def test_what_is_left_is_told_however_it_ends(
         run_id, turn = await daemon.begun(loop, working_directory=str(repository))
         (repository / "new.txt").write_text("x")
         if how == "cancel":
-            run = await daemon.service.cancel(run_id)
+            run = plain(await daemon.service.cancel(run_id))
         elif how == "limit":
             turn.complete("again")
             run = await daemon.ended(run_id)
@@ -135,7 +136,7 @@ async def test_a_cancel_waits_for_no_git_that_hangs(
         monkeypatch.setattr(run_tree, "AWAITED_SECONDS", 0.0)
         monkeypatch.setattr(git, "uncommitted", hang)
         run = await daemon.service.cancel(run_id)
-        assert run["status"] == "ended" and "did not answer" in run["left"]["problem"]
+        assert run.status == "ended" and "did not answer" in plain(run)["left"]["problem"]
         monkeypatch.undo()
 
 
@@ -167,11 +168,11 @@ async def test_a_worktree_that_is_gone_leaves_its_commits_to_tell(
         assert (await daemon.ended(run_id))["left"]["paths"] == ["c.txt"]
         await daemon.forgotten(run_id)
         told = await daemon.service.run_diff(run_id, patch=True)
-        assert (names(told["committed"]), names(told["uncommitted"])) == (["b.txt"], ["c.txt"])
+        assert (names(told.committed), names(told.uncommitted)) == (["b.txt"], ["c.txt"])
         run_git(repository, "worktree", "remove", "--force", str(where))
         told = await daemon.service.run_diff(run_id, patch=True)
-        assert told["gone"] and names(told["committed"]) == ["b.txt"]
-        assert names(told["uncommitted"]) == []
+        assert told.gone and names(told.committed) == ["b.txt"]
+        assert names(told.uncommitted) == []
 
 
 @pytest.mark.long("tests/core/test_parting.py::test_why_nobody_could_look_is_told")

@@ -98,7 +98,7 @@ async def test_words_for_a_run_bring_no_script(machine: Machine, tmp_path: Path)
         with pytest.raises(InvalidParameter, match="has its script already"):
             await daemon.prompt(
                 "More.",
-                session_id=run["session_id"],
+                session_id=run.session_id,
                 if_busy="steer",
                 agent="scripted",
                 script=str(lines),

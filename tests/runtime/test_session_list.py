@@ -17,6 +17,7 @@ from podiumd.runtime.holder import Holder
 from podiumd.runtime.leases import Lease
 from podiumd.sessions import messages
 from podiumd.sessions.messages import Moved
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
 from tests.runtime.test_agent_sessions import open_elsewhere
@@ -52,7 +53,7 @@ async def listed(daemon: Daemon, **fields: Any) -> list[str]:
     """The last digits of the ids that are listed."""
     asked = {"working_directory": None, "limit": 50, "before": None} | fields
     answer = await daemon.service.sessions_list(**asked)
-    return [row["session_id"][-1] for row in answer["sessions"]]
+    return [row.session_id[-1] for row in answer.sessions]
 
 
 async def test_a_row_says_all_that_is_known_of_a_session(machine: Machine) -> None:
@@ -62,7 +63,7 @@ async def test_a_row_says_all_that_is_known_of_a_session(machine: Machine) -> No
         companion.parent.mkdir(parents=True)
         companion.write_bytes(data)
     async with ready(machine) as daemon:
-        assert await daemon.service.sessions_get(session_id()) == {
+        assert plain(await daemon.service.sessions_get(session_id())) == {
             "session_id": session_id(),
             "agent": "claude",
             "name": "Mend the gate",
@@ -84,8 +85,8 @@ async def test_an_empty_session_has_no_directory_and_no_beginning(machine: Machi
     write(machine, data=b"")
     async with ready(machine) as daemon:
         row = await daemon.service.sessions_get(session_id())
-        assert (row["working_directory"], row["created"], row["name"]) == (None, None, "")
-        assert (row["message_count"], row["preview"]) == (0, "")
+        assert (row.working_directory, row.created, row.name) == (None, None, "")
+        assert (row.message_count, row.preview) == (0, "")
 
 
 async def test_pages_of_the_list_go_on_where_the_last_ended(machine: Machine) -> None:
@@ -94,9 +95,9 @@ async def test_pages_of_the_list_go_on_where_the_last_ended(machine: Machine) ->
         write(machine, number, at(f"2026-05-01T10:0{minute}:00.123Z"))
     async with ready(machine) as daemon:
         answer = await daemon.service.sessions_list(None, 2, None)
-        assert answer["total"] == 5
-        assert [row["session_id"][-1] for row in answer["sessions"]] == ["1", "2"]
-        before = answer["sessions"][-1]["last_modified"]
+        assert answer.total == 5
+        assert [row.session_id[-1] for row in answer.sessions] == ["1", "2"]
+        before = answer.sessions[-1].last_modified
         assert before == "2026-05-01T10:08:00.123Z"
         assert await listed(daemon, limit=1, before=before) == ["3", "4"]
         assert await listed(daemon, limit=1, before="2026-05-01T10:07:00.123Z") == ["5"]
@@ -119,7 +120,7 @@ async def test_one_directory_s_sessions_are_listed_and_counted(machine: Machine)
         assert await listed(daemon, working_directory="/home/dev/one") == ["3", "1"]
         assert await listed(daemon, working_directory="/home/dev") == []
         answer = await daemon.service.sessions_list("/home/dev/one", 1, None)
-        assert (len(answer["sessions"]), answer["total"]) == (1, 2)
+        assert (len(answer.sessions), answer.total) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ async def test_a_clock_that_was_far_out_does_not_spoil_the_list(
     write(machine, data=at(timestamp))
     async with ready(machine) as daemon:
         answer = await daemon.service.sessions_list(None, 50, None)
-        assert [row["last_modified"] for row in answer["sessions"]] == [listed_as]
+        assert [row.last_modified for row in answer.sessions] == [listed_as]
 
 
 async def test_whoever_holds_a_session_is_named(machine: Machine) -> None:
@@ -151,7 +152,7 @@ async def test_whoever_holds_a_session_is_named(machine: Machine) -> None:
         open_elsewhere(machine, session_id(2), "busy")
         with lease:
             answer = await daemon.service.sessions_list(None, 50, None)
-        holders = {row["session_id"][-1]: row["holder"] for row in answer["sessions"]}
+        holders = {row["session_id"][-1]: row["holder"] for row in plain(answer.sessions)}
         assert (holders["1"]["kind"], holders["1"]["id"]) == ("prompt", "run-1")
         assert (holders["2"]["kind"], holders["2"]["pid"]) == ("foreign", os.getpid())
         assert holders["3"] is None
@@ -170,7 +171,7 @@ async def test_the_recipe_that_works_in_a_session_is_named_while_it_does(
         row: Any = None
         while row is None:
             try:
-                row = await daemon.service.sessions_get(session)
+                row = plain(await daemon.service.sessions_get(session))
             except NotFound:
                 await trio.lowlevel.checkpoint()
         recipe = row["active_recipe"]
@@ -180,7 +181,7 @@ async def test_the_recipe_that_works_in_a_session_is_named_while_it_does(
         turn.complete("complete")
         await daemon.ended(run_id)
         await daemon.forgotten(run_id)
-        assert (await daemon.service.sessions_get(session))["active_recipe"] is None
+        assert (await daemon.service.sessions_get(session)).active_recipe is None
 
 
 async def test_a_plain_prompt_is_no_recipe(machine: Machine) -> None:
@@ -189,7 +190,8 @@ async def test_a_plain_prompt_is_no_recipe(machine: Machine) -> None:
         went = await daemon.prompt(session_id=session_id())
         turn = await daemon.turn()
         row = await daemon.service.sessions_get(session_id())
-        assert (row["active_recipe"], row["holder"]["id"]) == (None, went["run_id"])
+        assert row.holder is not None
+        assert (row.active_recipe, row.holder.id) == (None, went["run_id"])
         turn.end(done())
         await daemon.ended(went["run_id"])
 
@@ -205,7 +207,7 @@ async def test_a_session_is_read_and_followed_by_the_beginning_of_its_id(machine
         ):
             answer = await daemon.service.sessions_messages(name, 1, 5)
             assert [message["seq"] for message in told(answer)] == [2]
-            assert (answer["complete"], answer["generation"]) == (True, 1)
+            assert (answer.complete, answer.generation) == (True, 1)
         async with daemon.service.follow_session(session_id()[:4], None, 1) as feed:
             assert feed.about == session_id()
             assert [message["seq"] for message in told(feed.answer)] == [2]
@@ -286,7 +288,7 @@ complete = { exit = "turn-complete" }
 
 
 async def named(daemon: Daemon, session: str) -> str:
-    return str((await daemon.service.sessions_get(session))["name"])
+    return str((await daemon.service.sessions_get(session)).name)
 
 
 def said(machine: Machine, session: str, words: str, moment: str) -> None:
@@ -313,8 +315,8 @@ async def test_sessions_that_a_recipe_began_are_called_by_recipe_and_task(machin
         await daemon.ended(run_id)
         known = await daemon.context.names.of(daemon.store)
         assert [known[one].name for one in sessions] == ["mend: the gate"] * 2
-        run = await daemon.service.get_run(run_id, whole=True)
-        assert (run["name"], run["sessions"]) == ("mend: the gate", sessions)
+        run = await daemon.service.whole_run(run_id)
+        assert (run.name, [*run.sessions]) == ("mend: the gate", sessions)
     async with ready(machine) as daemon:
         assert [await named(daemon, one) for one in sessions] == ["mend: the gate"] * 2
 

@@ -24,7 +24,7 @@ async def test_two_recipes_never_work_in_one_checkout(machine: Machine, one: str
             await daemon.start(one, working_directory=str(repository / "below"))
         assert raised.value.data["working_directory"] == str(repository)
         holder = raised.value.data["holder"]
-        assert (holder["kind"], holder["id"], holder["pid"]) == ("run", first, os.getpid())
+        assert (holder.kind, holder.id, holder.pid) == ("run", first, os.getpid())
         (await daemon.turn()).complete()
         await daemon.ended(first)
         await daemon.start(one, working_directory=str(repository / "below"))
@@ -77,7 +77,7 @@ async def test_a_session_has_one_user_and_the_second_is_told_who(
         with pytest.raises(Busy) as raised:
             await daemon.prompt(session_id=session)
         assert raised.value.data["session_id"] == session
-        assert raised.value.data["holder"]["id"] == run_id
+        assert raised.value.data["holder"].id == run_id
         other = machine.directory("other")
         with pytest.raises(Busy):
             await daemon.start(one, working_directory=other, session_id=session)
@@ -127,7 +127,7 @@ async def test_prompts_that_are_queued_run_in_their_order(machine: Machine, one:
         ]
         await wait_all_tasks_blocked()
         runs = [await daemon.service.get_run(went["run_id"]) for went in queued]
-        assert [run["status"] for run in runs] == ["queued"] * 5
+        assert [run.status for run in runs] == ["queued"] * 5
         first.complete()
         await daemon.ended(run_id)
         for number in range(5):
@@ -220,7 +220,7 @@ async def test_one_aside_at_a_time(machine: Machine, gated: str) -> None:
         turn = await daemon.turn()
         with pytest.raises(Busy) as raised:
             await daemon.prompt("And another", session_id=session)
-        assert raised.value.data["holder"]["id"] == run_id
+        assert raised.value.data["holder"].id == run_id
         turn.end(done())
         await daemon.ended(turn.request.run_id)
         await daemon.prompt("And another", session_id=session)
@@ -238,7 +238,7 @@ async def test_an_aside_keeps_the_session_when_the_run_it_borrowed_from_is_cance
         with pytest.raises(Busy) as raised:
             await daemon.prompt("Mine now", session_id=session)
         holder = raised.value.data["holder"]
-        assert (holder["kind"], holder["id"]) == ("prompt", aside["run_id"])
+        assert (holder.kind, holder.id) == ("prompt", aside["run_id"])
         turn.end(done())
         await daemon.ended(aside["run_id"])
         await daemon.prompt("Mine now", session_id=session)
@@ -254,7 +254,7 @@ async def test_an_interrupt_of_the_session_stops_the_aside_and_not_the_run(
         await daemon.turn()
         await daemon.service.interrupt_session(session)
         assert (await daemon.ended(aside["run_id"]))["exit"]["reason"] == "user-requested"
-        assert (await daemon.service.get_run(run_id))["status"] == "waiting"
+        assert (await daemon.service.get_run(run_id)).status == "waiting"
         await daemon.service.interrupt_session("00000000-0000-0000-0000-000000000000")
 
 
@@ -269,7 +269,7 @@ async def test_a_take_over_pauses_the_run_and_goes_through_its_session(
         assert turn.gone.is_set()
         mine = await daemon.turn()
         assert (mine.prompt, mine.request.session_id) == ("Let me", session)
-        assert (await daemon.service.get_run(run_id))["status"] == "paused"
+        assert (await daemon.service.get_run(run_id)).status == "paused"
         mine.end(done())
         await daemon.ended(mine.request.run_id)
         await daemon.service.resume(run_id)
@@ -296,7 +296,7 @@ async def test_a_take_over_of_a_run_between_turns_pauses_it(machine: Machine, on
         await daemon.prompt("Let me", session_id=session, take_over=True)
         busy.end(done())
         assert (await daemon.turn()).prompt == "Let me"
-        assert (await daemon.service.get_run(run_id))["status"] == "paused"
+        assert (await daemon.service.get_run(run_id)).status == "paused"
 
 
 async def test_a_fork_goes_into_a_session_of_its_own(machine: Machine, one: str) -> None:
@@ -317,10 +317,10 @@ async def test_locks_name_every_session_and_tree_that_is_held(machine: Machine, 
         went = await daemon.prompt()
         await daemon.turn()
         held = {
-            row.get("session_id") or row["working_directory"]: row["holder"]
+            row.session_id or row.working_directory: row.holder
             for row in await daemon.service.locks()
         }
-        assert {name: (one["kind"], one["id"]) for name, one in held.items()} == {
+        assert {name: (one.kind, one.id) for name, one in held.items()} == {
             session: ("run", run_id),
             str(machine.project): ("run", run_id),
             went["session_id"]: ("prompt", went["run_id"]),

@@ -116,4 +116,4 @@ async def test_a_removal_that_was_killed_is_made_up_for_and_the_run_goes_on(tmp_
         turn = await daemon.turn()
         assert len(list(machine.state.glob("turns/*/out.jsonl"))) == 2
         turn.complete()
-        assert (await daemon.ended(run["run_id"]))["step_count"] == 5
+        assert (await daemon.ended(run.run_id))["step_count"] == 5

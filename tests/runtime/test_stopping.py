@@ -22,13 +22,13 @@ async def test_stopping_all_turns_interrupts_them_and_begins_nothing_new(
         await daemon.service.stop_turns()
         assert turn.gone.is_set()
         assert prompt.gone.is_set()
-        assert (await daemon.service.get_run(run_id))["status"] == "paused"
+        assert (await daemon.service.get_run(run_id)).status == "paused"
         assert (await daemon.ended(went["run_id"]))["exit"]["reason"] == "user-requested"
         late = await daemon.start(one, working_directory=machine.directory("third"))
         assert len(machine.agent.turns) == 2
     async with running(machine) as daemon:
         assert {(await daemon.turn()).request.run_id for _ in range(2)} == {queued, late}
-        assert (await daemon.service.get_run(run_id))["status"] == "paused"
+        assert (await daemon.service.get_run(run_id)).status == "paused"
 
 
 async def test_stopping_all_turns_also_ends_one_that_recovery_still_looks_at(

@@ -17,7 +17,8 @@ from podiumd.runtime.errors import InvalidParameter, Refused
 from podiumd.runtime.holder import Holder
 from podiumd.runtime.storage import Storage
 from podiumd.store.facts import Store
-from tests.runtime.harness import BEGIN, Daemon, Json, Machine, fields_of, running
+from podiumd.wire.daemon import Pruned
+from tests.runtime.harness import BEGIN, Daemon, Machine, fields_of, running
 from tests.runtime.test_session_list import listed, ready, write
 from tests.store.support import a_fact, a_run
 
@@ -29,9 +30,9 @@ def storage_of(daemon: Daemon, **kept: int) -> Storage:
     return Storage(context, daemon.transcripts, daemon.runs)
 
 
-def parts(told: Json) -> dict[str, tuple[int, int]]:
+def parts(told: Pruned) -> dict[str, tuple[int, int]]:
     """How many of each part, and their bytes."""
-    return {one["part"]: (one["count"], one["bytes"]) for one in told["parts"]}
+    return {one.part: (one.count, one.bytes) for one in told.parts}
 
 
 def aged(path: Path, days: float, data: bytes = b"x") -> Path:
@@ -192,10 +193,10 @@ async def test_what_was_forgotten_is_given_back_to_the_disk(machine: Machine) ->
         pages, size = await store.unused()
         assert pages * size > 1_500_000
         care = storage_of(daemon)
-        assert (await care.usage())["unused"] == pages * size
-        assert (await care.prune(vacuum=True, dry_run=True))["vacuumed"] == pages * size
+        assert (await care.usage()).unused == pages * size
+        assert (await care.prune(vacuum=True, dry_run=True)).vacuumed == pages * size
         assert (await store.unused())[0] == pages
-        assert (await care.prune(vacuum=True))["vacuumed"] == pages * size
+        assert (await care.prune(vacuum=True)).vacuumed == pages * size
         assert (await store.unused())[0] == 0
     assert (machine.state / "facts.db").stat().st_size < 200_000
 
@@ -235,12 +236,12 @@ async def test_each_part_of_the_state_is_told_with_what_bounds_it(machine: Machi
         aged(machine.state / "worktrees" / "fix-1a2b" / "a.py", 0, bytes(11))
         aged(machine.state / "strange", 0, bytes(13))
         told = await storage_of(daemon).usage()
-        assert told["state"] == str(machine.state)
-        sizes = {one["part"]: one["bytes"] for one in told["parts"]}
+        assert told.state == str(machine.state)
+        sizes = {one.part: one.bytes for one in told.parts}
         assert (sizes["copies"], sizes["worktrees"], sizes["other"]) == (7, 11, 13)
         facts = sum(path.stat().st_size for path in machine.state.glob("facts.db*")) - 7
         assert sizes["facts"] == facts
-        assert all(one["bound"] for one in told["parts"])
+        assert all(one.bound for one in told.parts)
 
 
 async def test_lock_files_go_a_month_after_they_were_taken_last_and_never_one_that_is_held(

@@ -11,6 +11,7 @@ import pytest
 
 from podiumd.runtime.errors import RecipeRefused, Refused
 from podiumd.runtime.recipe_files import PROJECT_RECIPES
+from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, fields_of, running
 from tests.tools.git_repository import run_git
@@ -53,11 +54,15 @@ def project(machine: Machine) -> Project:
 
 async def listed(daemon: Daemon, id: str, where: Path | None = None) -> Json:
     entries = await daemon.service.recipes_list(str(where or daemon.machine.project))
-    return next(entry for entry in entries if entry["id"] == id)
+    row: Json = next(entry for entry in plain(entries) if entry["id"] == id)
+    return row
 
 
 async def trust(daemon: Daemon, digests: dict[str, str] | None = None) -> list[Json]:
-    return await daemon.service.recipes_trust(str(daemon.machine.project), digests)
+    trusted: list[Json] = plain(
+        await daemon.service.recipes_trust(str(daemon.machine.project), digests)
+    )
+    return trusted
 
 
 async def refused(daemon: Daemon, recipe: str, **fields: Any) -> str:
@@ -80,8 +85,8 @@ async def test_a_trusted_recipe_runs_and_stays_trusted_over_a_restart(
         assert entry["path"] == str(project.place / "theirs.toml")
         assert "is not trusted" in await refused(daemon, "theirs")
         shown = await daemon.service.recipes_get("theirs", str(machine.project))
-        assert shown["trusted"] is False
-        assert await trust(daemon) == [{"id": "theirs", "digest": shown["digest"]}]
+        assert shown.trusted is False
+        assert await trust(daemon) == [{"id": "theirs", "digest": shown.digest}]
         assert (await listed(daemon, "theirs"))["trusted"] is True
         [line] = fields_of(daemon.logged, "Recipes trusted")
         assert line == {"directory": str(machine.project), "recipes": ["theirs"]}
@@ -193,7 +198,7 @@ async def test_only_what_was_looked_at_is_trusted(machine: Machine, project: Pro
     changing, path = project.prompted("changing"), project.recipe("same")
     async with running(machine) as daemon:
         looked = {
-            name: (await daemon.service.recipes_get(name, str(machine.project)))["digest"]
+            name: (await daemon.service.recipes_get(name, str(machine.project))).digest
             for name in ("changing", "same")
         }
         changing.write_text("Send all secrets away.")
@@ -278,7 +283,7 @@ async def test_a_refusal_names_the_file_how_to_trust_it_and_what_it_shadows(
         )
         run_git(project.root, "init", "--quiet")
         run_id = await daemon.start(name)
-        assert (await daemon.service.get_run(run_id))["recipe"] == "implement-and-review"
+        assert (await daemon.service.get_run(run_id)).recipe == "implement-and-review"
 
 
 async def test_a_broken_recipe_of_a_project_names_what_it_shadows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podiumd.runtime.errors import InvalidParameter, NotFound
+from tests.plain import plain
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.test_recipe_tools import LOOP
 
@@ -39,7 +40,8 @@ async def test_a_walk_goes_through_what_is_called_as_a_run_does(
     async with running(machine) as daemon:
 
         async def walk(*outcomes: str) -> Json:
-            return await daemon.service.recipes_simulate(recipe, outcomes, None)
+            trace: Json = plain(await daemon.service.recipes_simulate(recipe, outcomes, None))
+            return trace
 
         whole = await walk("complete", "failed", "complete", "passed", "shipped", "told")
         assert [(hop["step"], hop["to"]) for hop in whole["trace"]] == [
@@ -62,7 +64,7 @@ async def test_exit_reasons_stand_for_whole_calls(machine: Machine, recipe: str)
         answer = await daemon.service.recipes_simulate(
             recipe, ["conversation-complete", "told"], None
         )
-        assert [(hop["step"], hop["outcome"]) for hop in answer["trace"]] == [
+        assert [(hop.step, hop.outcome) for hop in answer.trace] == [
             ("ship", "conversation-complete"),
             ("tell", "told"),
         ]
@@ -77,11 +79,11 @@ async def test_paths_and_single_steps_are_those_of_what_is_called(
 ) -> None:
     async with running(machine) as daemon:
         found = await daemon.service.recipes_paths(recipe, None)
-        ways = [[hop["step"] for hop in path["trace"]] for path in found["paths"]]
+        ways = [[hop.step for hop in path.trace] for path in found.paths]
         assert ["ship.work", "ship.test", "ship.ship", "tell"] in ways and ["ship.work"] in ways
         reply = ['{"outcome": "shipped"}']
         played = await daemon.service.recipes_rehearse(recipe, "ship.ship", reply, None)
-        assert (played["outcome"], played["to"]) == ("shipped", "tell")
+        assert (played.outcome, played.to) == ("shipped", "tell")
         with pytest.raises(InvalidParameter, match=r"its steps are: ship\.work, ship\.test"):
             await daemon.service.recipes_rehearse(recipe, "ship", reply, None)
         with pytest.raises(NotFound, match="no step 'shop'"):
@@ -91,7 +93,7 @@ async def test_paths_and_single_steps_are_those_of_what_is_called(
 async def test_a_reply_is_read_for_a_step_of_what_is_called(machine: Machine, recipe: str) -> None:
     async with running(machine) as daemon:
         reply = 'Done. {"outcome": "shipped"}'
-        read = await daemon.service.recipes_outcome(recipe, "ship.ship", reply, None)
+        read = plain(await daemon.service.recipes_outcome(recipe, "ship.ship", reply, None))
         assert (read["ok"], read["outcome"]) == (True, "shipped")
         with pytest.raises(NotFound, match=r"no step 'ship\.shop'"):
             await daemon.service.recipes_outcome(recipe, "ship.shop", reply, None)

@@ -57,8 +57,8 @@ async def test_a_few_are_looked_into_at_once(
         made = [await worked(daemon, one, repository) for _ in range(3)]
         monkeypatch.setattr(worktree_list, "look_inside", look)
         rows = await daemon.service.worktrees.list()
-    assert {row["run_id"] for row in rows} == {run_id for run_id, _ in made}
-    assert [row["problem"] for row in rows] == [None] * 3
+    assert {row.run_id for row in rows} == {run_id for run_id, _ in made}
+    assert [row.problem for row in rows] == [None] * 3
     assert (looks, most) == (0, 2)
 
 
@@ -72,7 +72,7 @@ async def test_one_in_which_a_command_went_very_deep_is_listed_and_removed(
         # Deeper than a path can be long, too.
         with deep_tree(where / "deep", 5000):
             [row] = await daemon.service.worktrees.list()
-            assert row["bytes"] > 0
+            assert row.bytes
             await daemon.service.worktrees.remove(run_id, force=True)
             assert not where.exists()
         assert await daemon.service.worktrees.list() == []

@@ -17,6 +17,7 @@ from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.worktree_list import Inside, short_name
 from podiumd.tools.process import MARKER
 from tests.long import sampled
+from tests.plain import plain
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
@@ -71,7 +72,8 @@ async def worked(daemon: Daemon, recipe: str, repository: Path, **files: str) ->
 
 async def only(daemon: Daemon) -> dict[str, Any]:
     [row] = await daemon.service.worktrees.list()
-    return row
+    told: dict[str, Any] = plain(row)
+    return told
 
 
 async def refused(daemon: Daemon, what: str, run_id: str, **more: Any) -> str:
@@ -125,13 +127,13 @@ async def test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go(
         said = await refused(daemon, "remove", run_id, force=False)
         assert "1 commit that no other branch has" in said and where.exists()
         merged = await daemon.service.worktrees.merge(run_id[:8])
-        assert (merged["into"], merged["merged"]) == ("main", True)
+        assert (merged.into, merged.merged) == ("main", True)
         assert (repository / "b.txt").read_text() == "new"
-        assert merged["commit"] == run_git(repository, "rev-parse", "HEAD")
-        assert (await daemon.service.worktrees.merge(run_id))["merged"] is False
+        assert merged.commit == run_git(repository, "rev-parse", "HEAD")
+        assert (await daemon.service.worktrees.merge(run_id)).merged is False
         assert (await only(daemon))["merged"] is True
         gone = await daemon.service.worktrees.remove(run_id, force=False)
-        assert (gone["lost"], gone["branch_kept"]) == (None, False)
+        assert (gone.lost, gone.branch_kept) == (None, False)
         assert not where.exists() and list(where.parent.iterdir()) == []
         assert run_git(repository, "branch", "--format=%(refname:short)") == "main"
         assert len(run_git(repository, "worktree", "list").splitlines()) == 1
@@ -188,7 +190,7 @@ async def test_nothing_is_merged_into_a_tree_that_is_not_ready(
         run_git(repository, "checkout", "-q", "--detach")
         assert "no branch checked out" in await refused(daemon, "merge", run_id)
         run_git(repository, "checkout", "-q", "main")
-        assert (await daemon.service.worktrees.merge(run_id))["merged"] is True
+        assert (await daemon.service.worktrees.merge(run_id)).merged is True
 
 
 async def test_a_tree_that_a_run_holds_is_neither_merged_into_nor_removed(
@@ -265,7 +267,7 @@ async def test_what_would_be_lost_is_named_and_goes_only_on_the_word(
         assert "a.txt, closed/, new.txt" in said and "--force" in said
         head = run_git(where, "rev-parse", "HEAD")
         gone = await daemon.service.worktrees.remove(run_id, force=True)
-        assert gone["commit"] == head and "1 commit that no other branch has" in gone["lost"]
+        assert gone.commit == head and "1 commit that no other branch has" in (gone.lost or "")
         assert list(where.parent.iterdir()) == []
         run_git(repository, "cat-file", "-e", head)  # git keeps it for a while
 
@@ -290,8 +292,8 @@ async def test_a_branch_that_is_checked_out_elsewhere_stays(
         run_git(repository, "checkout", "-q", f"podium/one-{run_id[:8]}")
         assert "check out another" in await refused(daemon, "merge", run_id)
         gone = await daemon.service.worktrees.remove(run_id, force=False)
-        assert gone["branch_kept"] is True and not where.exists()
-        assert run_git(repository, "branch", "--show-current") == gone["branch"]
+        assert gone.branch_kept is True and not where.exists()
+        assert run_git(repository, "branch", "--show-current") == gone.branch
 
 
 async def test_what_cannot_be_looked_into_is_kept(
@@ -374,7 +376,7 @@ async def test_no_hook_and_no_other_program_of_the_repository_runs(
             run_git(repository, "config", key, value)
         canary.unlink(missing_ok=True)
         merged = await daemon.service.worktrees.merge(run_id)
-        assert merged["merged"] is True
+        assert merged.merged is True
         await daemon.service.worktrees.list()
         await daemon.service.worktrees.remove(run_id, force=False)
     assert not canary.exists()

@@ -20,6 +20,7 @@ from podiumd.sessions.tree import Root
 from podiumd.sessions.watch import Changes
 from podiumd.store.errors import StoreFailed
 from podiumd.store.records import Ledger
+from podiumd.wire.sessions import MessagesPage, NewMessages
 from tests.patience import HANG_SECONDS
 from tests.sessions.support import append, session_id
 
@@ -144,21 +145,23 @@ class Home:
                 yield service
 
 
-def told(source: Page | Json) -> list[Json]:
+Told = Page | MessagesPage | NewMessages
+
+
+def told(source: Told) -> list[Json]:
     """The messages of a page or a notification."""
-    messages = source.messages if isinstance(source, Page) else source["messages"]
-    return [msgspec.json.decode(message) for message in messages]
+    return [msgspec.json.decode(message) for message in source.messages]
 
 
 def words_of(message: Json) -> str:
     return "gone" if message.get("gone") else str(message["text"])
 
 
-def seqs(source: Page | Json) -> list[int]:
+def seqs(source: Told) -> list[int]:
     return [message["seq"] for message in told(source)]
 
 
-async def next_of(feed: MessageFeed) -> Json:
+async def next_of(feed: MessageFeed) -> NewMessages:
     """The next notification, through the door that a connection uses."""
     return await anext(aiter(feed))
 

@@ -159,7 +159,7 @@ async def test_a_rewrite_whose_ledger_cannot_be_stored_is_not_told_until_it_can(
         home.write(line(4, "four"))
         await service.sweep()
         note = await anext(feed)
-        assert (seqs(note), note["generation"]) == ([3, 4], 2)
+        assert (seqs(note), note.generation) == ([3, 4], 2)
         assert await service.texts() == ["gone", "two", "three", "four"]
 
 
@@ -185,7 +185,7 @@ async def test_a_loss_that_cannot_be_stored_is_told_to_nobody(
         assert await service.texts() == ["one", "two"]
         path.unlink()
         await service.sweep()
-        assert (await anext(feed))["generation"] == 2
+        assert (await anext(feed)).generation == 2
         assert await service.texts() == ["gone", "gone"]
 
 

@@ -199,7 +199,7 @@ async def test_a_notification_says_how_far_the_log_goes(home: Home) -> None:
         home.write(lines(2, 300))
         await service.sweep()
         first, second = await anext(feed), await anext(feed)
-        assert (first["session_id"], first["generation"]) == (session_id(), 1)
-        assert (first["next_seq"], first["last_seq"]) == (257, 301)
-        assert (second["next_seq"], second["last_seq"]) == (301, 301)
+        assert (first.session_id, first.generation) == (session_id(), 1)
+        assert (first.next_seq, first.last_seq) == (257, 301)
+        assert (second.next_seq, second.last_seq) == (301, 301)
         assert len(told(first)) == 256

@@ -29,7 +29,7 @@ async def test_a_deleted_transcript_stays_listed_with_its_numbers(home: Home) ->
     async with home.running() as service, service.following() as feed:
         path.unlink()
         note = await anext(feed)
-        assert (note["messages"], note["last_seq"], note["generation"]) == ([], 2, 2)
+        assert (note.messages, note.last_seq, note.generation) == ((), 2, 2)
         assert await service.texts() == ["gone", "gone"]
         row = await service.row()
         assert (row.gone, row.summary.messages, row.summary.preview) == (True, 2, "two")
@@ -93,9 +93,9 @@ async def test_a_transcript_that_comes_back_is_not_gone_and_has_its_numbers(
     aside = tmp_path / "aside"
     async with home.running() as service, service.following() as feed:
         path.rename(aside)
-        assert (await anext(feed))["generation"] == 2
+        assert (await anext(feed)).generation == 2
         aside.rename(path)
-        assert (await anext(feed))["generation"] == 3
+        assert (await anext(feed)).generation == 3
         assert await service.texts() == ["one", "two"]
         assert not (await service.row()).gone
         home.write(line(3))
@@ -225,7 +225,7 @@ async def test_a_session_in_a_directory_whose_name_is_not_utf8_is_followed_lost_
         support.append(path, line(2, "two"))
         assert seqs(await anext(feed)) == [2]
         path.unlink()
-        assert (await anext(feed))["generation"] == 2
+        assert (await anext(feed)).generation == 2
         assert (await service.row()).path == str(path)
     home.lose_index()
     async with home.running() as service:
@@ -263,5 +263,5 @@ async def test_a_session_that_was_forgotten_and_comes_again_has_another_log(home
         home.write(line(7) + line(8) + line(9))
         await service.sweep()
         async with service.following(after=2) as feed:
-            assert (feed.start, feed.answer["last_seq"]) == (3, 3)
-            assert feed.answer["first_uuid"] == "00000000-0000-4000-8000-000000000007"
+            assert (feed.start, feed.answer.last_seq) == (3, 3)
+            assert feed.answer.first_uuid == "00000000-0000-4000-8000-000000000007"

@@ -27,9 +27,9 @@ async def test_a_follower_is_told_the_new_generation_and_numbers_stay(
     async with home.running() as service, service.following() as feed:
         rewrite(path, line(9, "nine") + line(3, "three"))
         note = await anext(feed)
-        while not note["messages"]:  # as cut, half done, or as it is in the end
+        while not note.messages:  # as cut, half done, or as it is in the end
             note = await anext(feed)
-        assert (seqs(note), note["next_seq"], note["generation"] > 1) == ([4], 4, True)
+        assert (seqs(note), note.next_seq, note.generation > 1) == ([4], 4, True)
         assert await service.texts() == ["gone", "gone", "three", "nine"]
         first = told(await service.page(0, 1))[0]
         assert first == {
@@ -50,7 +50,7 @@ async def test_a_rewrite_that_only_loses_messages_is_told_without_any(home: Home
     async with home.running() as service, service.following() as feed:
         support.replace(path, lines(1, 2))
         note = await anext(feed)
-        assert (note["messages"], note["next_seq"], note["generation"]) == ([], 3, 2)
+        assert (note.messages, note.next_seq, note.generation) == ((), 3, 2)
 
 
 @pytest.mark.usefixtures("unwatched")
@@ -62,17 +62,17 @@ async def test_messages_that_come_back_after_a_half_seen_rewrite_are_a_new_gener
     async with home.running() as service, service.following() as feed:
         support.overwrite(path, line(1, "one"))
         await service.sweep()
-        assert (await anext(feed))["generation"] == 2
+        assert (await anext(feed)).generation == 2
         assert await service.texts() == ["one", "gone", "gone"]
         home.write(line(2, "two"))
         await service.sweep()
-        assert (await anext(feed))["generation"] == 3
+        assert (await anext(feed)).generation == 3
         assert await service.texts() == ["one", "two", "gone"]
         assert home.ledgers.kept[session_id()].generation == 3
         home.write(line(2, "two") + line(4, "four"))  # twice in one file: nothing has changed
         await service.sweep()
         note = await anext(feed)
-        assert (seqs(note), note["generation"]) == ([4], 3)
+        assert (seqs(note), note.generation) == ([4], 3)
 
 
 @pytest.mark.parametrize("when", ["followed", "closed", "down"])
@@ -223,7 +223,7 @@ async def test_a_rewrite_in_the_middle_that_leaves_both_ends_is_found_by_its_rea
         assert [words_of(message) for message in told(page)] == ["hello", "gone", "hello"]
         assert page.generation == 2 == (await service.row()).generation
         note = await anext(feed)
-        assert (seqs(note), note["generation"]) == ([101], 2)
+        assert (seqs(note), note.generation) == ([101], 2)
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import trio
+from msgspec import UNSET
 
-from podiumd.speech.api import Json
 from podiumd.speech.install import InstallError, install
 from podiumd.speech.models import Models
+from podiumd.wire.voice import Progress
 
 ROOT = Path(__file__).resolve().parents[2] / ".cache" / "voice"
 DOWNLOAD_SECONDS = 300
@@ -143,9 +144,9 @@ def recordings(wanted: dict[str, Recording] = RECORDINGS, root: Path = ROOT) -> 
 def model(name: str, root: Path = ROOT) -> Path:
     """The directory of a model, installed where it is not there. Raises ``AssetError``."""
 
-    def show(progress: Json) -> None:
-        if "bytes" not in progress:
-            sys.stderr.write(f"{name}: {progress['message']}\n")
+    def show(progress: Progress) -> None:
+        if progress.bytes is UNSET:
+            sys.stderr.write(f"{name}: {progress.message}\n")
 
     root.mkdir(parents=True, exist_ok=True)
     models = Models(root, {})

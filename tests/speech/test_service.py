@@ -79,7 +79,7 @@ async def test_audio_is_ours_alone_and_deleted_once_it_is_answered(tmp_path: Pat
 
 async def test_nothing_is_made_before_somebody_speaks(tmp_path: Path) -> None:
     async with scripted(tmp_path) as speech:
-        assert speech.status()["state"] == "ready"
+        assert speech.status().state == "ready"
         assert list(tmp_path.iterdir()) == []
 
 
@@ -349,7 +349,7 @@ async def test_what_begins_at_the_same_moment_counts(tmp_path: Path) -> None:
 
 async def test_speech_that_is_switched_off_says_so(tmp_path: Path) -> None:
     async with scripted(tmp_path, enabled=False) as speech:
-        assert speech.status()["state"] == "off" and speech.status()["model"] is None
+        assert speech.status().state == "off" and speech.status().model is None
         with pytest.raises(SpeechUnavailable, match=r"voice\.enabled"):
             await speech.open(request())
         with pytest.raises(SpeechUnavailable):

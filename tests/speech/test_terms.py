@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from podiumd.speech.terms import (
     MANIFESTS,
     MOST_CHARACTERS,
-    Source,
     choose,
     dependencies,
     identifiers,
     of_branch,
     of_files,
 )
+from podiumd.wire.voice import TermSource
 
 PYPROJECT = """
 [project]
@@ -106,7 +106,7 @@ def test_names_come_from_the_changed_lines_of_a_diff() -> None:
 
 
 def test_a_few_of_each_come_before_many_of_one() -> None:
-    found: dict[Source, list[str]] = {
+    found: dict[TermSource, list[str]] = {
         "file": [f"file{number}.py" for number in range(30)],
         "branch": ["session-lock"],
         "recipe": ["implement-and-review"],
@@ -123,14 +123,14 @@ def test_a_few_of_each_come_before_many_of_one() -> None:
 
 
 def test_no_term_is_longer_stranger_or_more_frequent_than_it_may_be() -> None:
-    found: dict[Source, list[str]] = {
+    found: dict[TermSource, list[str]] = {
         "file": ["x" * 41, "a", "12345", "deadbeef99", "tab\there", "bidi\u202e", "Same", "same"]
     }
     assert [one.term for one in choose(found)] == ["Same"]
 
 
 def test_all_terms_fit_the_recognisers_slot() -> None:
-    found: dict[Source, list[str]] = {"file": [f"{'long' * 9}{number}" for number in range(30)]}
+    found: dict[TermSource, list[str]] = {"file": [f"{'long' * 9}{number}" for number in range(30)]}
     terms = choose(found)
     assert sum(len(one.term) + 2 for one in terms) <= MOST_CHARACTERS
     assert len(terms) > 8

@@ -45,10 +45,10 @@ def space(subject: Subject) -> list[Check]:
 def storage(subject: Subject) -> list[Check]:
     """What STATE takes, the largest parts first."""
     rows = usage(subject.places.state, subject.places.locks)
-    parts = sorted(rows, key=lambda one: -(one["bytes"] or 0))
-    told = [f"{one['part']} {_megabytes(one['bytes'])}" for one in parts if one["bytes"] != 0]
-    uncounted = any(one["bytes"] is None for one in rows)
-    total = sum(one["bytes"] or 0 for one in rows)
+    parts = sorted(rows, key=lambda one: -(one.bytes or 0))
+    told = [f"{one.part} {_megabytes(one.bytes)}" for one in parts if one.bytes != 0]
+    uncounted = any(one.bytes is None for one in rows)
+    total = sum(one.bytes or 0 for one in rows)
     words = f"{'more than ' if uncounted else ''}{_megabytes(total)} at {subject.places.state}"
     return [ok("storage", f"{words}: {', '.join(told)}" if told else words)]
 

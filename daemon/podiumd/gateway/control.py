@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from podiumd.config import GatewaySettings
@@ -14,8 +15,8 @@ from podiumd.gateway.addresses import Address, own_addresses, own_names
 from podiumd.gateway.certificate import Tls
 from podiumd.gateway.devices import Devices
 from podiumd.logs import log
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import Refused
+from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 
 class Running(Protocol):
@@ -83,27 +84,18 @@ class Control:
         if self._running is not None:
             self._running.allow(hosts)
 
-    def status(self) -> Json:
-        """``enabled``, ``url`` (of a phone's point of view), ``clients``; ``problem`` and
-        ``warning`` are sentences or null."""
-        running = self._running
-        told: Json = {
-            "enabled": self._settings.enabled,
-            "url": None,
-            "clients": 0,
-            "problem": self._problem,
-            "warning": None,
-        }
-        if running is not None:
-            place = self._place(running)
-            told |= {
-                "url": reach.urls(place)[0],
-                "clients": running.clients,
-                "warning": reach.warning(place),
-            }
-        return told
+    def status(self) -> GatewayStatus:
+        """Whether phones can come; the ``url`` is of a phone's point of view."""
+        place = None if self._running is None else self._place(self._running)
+        return GatewayStatus(
+            enabled=self._settings.enabled,
+            url=None if place is None else reach.urls(place)[0],
+            clients=self.clients,
+            problem=self._problem,
+            warning=None if place is None else reach.warning(place),
+        )
 
-    async def pair(self, name: str | None, png: bool) -> Json:
+    async def pair(self, name: str | None, png: bool) -> Pairing:
         """A new device: its key, here and never again, and how it gets to this machine.
 
         Raises Refused where the gateway does not listen, and what ``Devices.pair`` raises.
@@ -113,18 +105,19 @@ class Control:
         log("Device paired", device=device.name)
         place, tls = self._place(running), self._tls
         made_here = tls is not None and tls.made_here
-        return {
-            "device": device.name,
-            "url": reach.urls(place)[0],
-            "key": key,
-            "qr": qr.terminal_text(key),
-            "ways": reach.ways(place),
-            "trust": reach.trust(str(tls.file), tls.fingerprint) if tls and made_here else None,
-            "fingerprint": tls.fingerprint if tls else None,
-            "warning": reach.warning(place),
-        } | ({"png": b64encode(qr.png(key)).decode("ascii")} if png else {})
+        return Pairing(
+            device=device.name,
+            url=reach.urls(place)[0],
+            key=key,
+            qr=qr.terminal_text(key),
+            ways=tuple(reach.ways(place)),
+            trust=reach.trust(str(tls.file), tls.fingerprint) if tls and made_here else None,
+            fingerprint=tls.fingerprint if tls else None,
+            warning=reach.warning(place),
+            png=b64encode(qr.png(key)).decode("ascii") if png else UNSET,
+        )
 
-    def devices(self) -> list[Json]:
+    def devices(self) -> list[Device]:
         """The paired devices, in the order of their pairing."""
         return self._devices.list()
 

@@ -16,9 +16,9 @@ import trio
 
 from podiumd.gateway import keys
 from podiumd.logs import log
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from podiumd.store.errors import StoreError
+from podiumd.wire import gateway as wire
 
 SETTING: Final = "gateway.devices"
 DEFAULT_NAME: Final = "phone"
@@ -174,16 +174,16 @@ class Devices:
             self._devices[name] = msgspec.structs.replace(device, told_pos=pos)
             await self._store(self._devices)
 
-    def list(self) -> list[Json]:
+    def list(self) -> list[wire.Device]:
         """All devices in the order of their pairing; no digest among it."""
         return [
-            {
-                "device": device.name,
-                "name": device.name,
-                "paired_at": device.paired_at,
-                "last_seen": device.last_seen,
-                "connected": bool(self._connections.get(device.name)),
-            }
+            wire.Device(
+                device=device.name,
+                name=device.name,
+                paired_at=device.paired_at,
+                last_seen=device.last_seen,
+                connected=bool(self._connections.get(device.name)),
+            )
             for device in self._devices.values()
         ]
 

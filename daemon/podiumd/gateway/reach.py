@@ -6,12 +6,13 @@ Pure: what the machine's addresses are is handed in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
 from podiumd.gateway.addresses import Address
 from podiumd.gateway.hosts import canonical, is_loopback
-from podiumd.runtime.api import Json
+from podiumd.wire.gateway import WayIn
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,8 +83,8 @@ def warning(place: Place) -> str | None:
     )
 
 
-def ways(place: Place) -> list[Json]:
-    """How a phone gets there: [{way, text}], ``way`` one of network, tailscale, ssh."""
+def ways(place: Place) -> list[WayIn]:
+    """How a phone gets there."""
     if place.loopback:
         return [_own_network(place), _tailscale(place), _ssh(place)]
     if place.in_tailnet:
@@ -103,7 +104,7 @@ def trust(file: str, fingerprint: str) -> str:
     )
 
 
-def _own_network(place: Place) -> Json:
+def _own_network(place: Place) -> WayIn:
     host = _outward(place) or place.name or "ADDRESS"
     url = f"wss://{bracketed(host)}:{place.port}"
     wide = "::" if ":" in host else "0.0.0.0"  # noqa: S104  (advice, binds nothing)
@@ -116,7 +117,7 @@ def _own_network(place: Place) -> Json:
     )
 
 
-def _tailscale(place: Place) -> Json:
+def _tailscale(place: Place) -> WayIn:
     mine = next((one.address for one in place.addresses if one.in_tailnet), None)
     forward = f"tailscale serve --bg --tcp {place.port} tcp://{_local(place)}:{place.port}"
     if mine is None:
@@ -135,7 +136,7 @@ def _tailscale(place: Place) -> Json:
     )
 
 
-def _ssh(place: Place) -> Json:
+def _ssh(place: Place) -> WayIn:
     local = _local(place)
     target = f"{place.user}@{_outward(place) or place.name or 'ADDRESS'}"
     return _way(
@@ -156,5 +157,5 @@ def _local(place: Place) -> str:
     return bracketed(place.host)
 
 
-def _way(way: str, text: str) -> Json:
-    return {"way": way, "text": text}
+def _way(way: Literal["network", "tailscale", "ssh"], text: str) -> WayIn:
+    return WayIn(way=way, text=text)

@@ -46,7 +46,7 @@ from podiumd.paths import PlaceError
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
-from podiumd.runtime.api import Service
+from podiumd.runtime.service import Service
 from podiumd.runtime.voice import Voice
 from podiumd.store.errors import StoreError
 

@@ -63,7 +63,7 @@ class Method(NamedTuple, Generic[Context]):
 
 
 def bind(
-    declared: wire.Method[P, R], handler: Callable[[Context, P], Awaitable[Any]]
+    declared: wire.Method[P, R], handler: Callable[[Context, P], Awaitable[R]]
 ) -> Method[Context]:
     """Return a declared method with its handler."""
     return Method(declared.name, declared.params, handler, declared.purpose, declared.pace)

@@ -23,9 +23,12 @@ from podiumd.rpc.context import DaemonInfo, RequestContext
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.lines import LineSplitter, LineTooLong
 from podiumd.rpc.outbox import Outbox, Sender
-from podiumd.runtime.api import Immediate, Json, Service, Subscription
+from podiumd.runtime.api import Immediate, Subscription
 from podiumd.runtime.bus import Burst
 from podiumd.runtime.errors import Overloaded, PodiumError
+from podiumd.runtime.service import Service
+from podiumd.wire.events import FEED_CLOSED, STOPPING, FeedClosed, Stopping
+from podiumd.wire.fields import Result
 
 S = TypeVar("S", bound=Subscription)
 
@@ -116,18 +119,18 @@ class Connection:
                 await self._outbox.flushed()
             writing.cancel_scope.cancel()
 
-    def drain(self, params: Json) -> None:
+    def drain(self, params: Stopping) -> None:
         """The daemon stops: tell the client, take no more requests, and end when those in hand
         are done and the feeds, which the service ends, have told everything."""
         self._draining = self._feeds_over = True
-        self._take_no_more("daemon.stopping", params)
+        self._take_no_more(STOPPING.name, params)
 
     def _cut_loose(self, feed: str, reason: str) -> None:
         """End a connection whose feed cannot go on, so that no hole in it is hidden."""
-        self._take_no_more("feed.closed", {"feed": feed, "reason": reason})
+        self._take_no_more(FEED_CLOSED.name, FeedClosed(feed=feed, reason=reason))
         self._cancel_feeds()
 
-    def _take_no_more(self, method: str, params: Json) -> None:
+    def _take_no_more(self, method: str, params: Result) -> None:
         if self._closing:
             return
         self._closing = True

@@ -8,11 +8,23 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
 import trio
+from msgspec.structs import asdict
 
-from podiumd.runtime.api import GatewayControl, Json, Service, Subscription
+from podiumd.config import Config
+from podiumd.config_reload import limits_of
+from podiumd.runtime.api import GatewayControl, Subscription
 from podiumd.runtime.errors import NotFound, Refused
+from podiumd.runtime.service import Service
 from podiumd.runtime.tool_access import REFUSED, Reply
 from podiumd.runtime.voice import Voice
+from podiumd.wire.daemon import (
+    Configuration,
+    ConfigurationStatus,
+    LimitsInForce,
+    Reloaded,
+    RetentionInForce,
+)
+from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 S = TypeVar("S", bound=Subscription)
 
@@ -20,15 +32,15 @@ S = TypeVar("S", bound=Subscription)
 class NoGateway:
     """The ``GatewayControl`` of a daemon that has no gateway."""
 
-    def status(self) -> Json:
+    def status(self) -> GatewayStatus:
         """It is off."""
-        return {"enabled": False, "url": None, "clients": 0, "problem": None, "warning": None}
+        return GatewayStatus(enabled=False, url=None, clients=0, problem=None, warning=None)
 
-    async def pair(self, name: str | None, png: bool) -> Json:
+    async def pair(self, name: str | None, png: bool) -> Pairing:
         """Raises Refused."""
         raise Refused("This daemon has no gateway, so no phone could reach it.")
 
-    def devices(self) -> list[Json]:
+    def devices(self) -> list[Device]:
         """None."""
         return []
 
@@ -40,10 +52,11 @@ class NoGateway:
 class SettingsControl(Protocol):
     """The daemon's settings (``podiumd.config_reload.Settings``)."""
 
-    def status(self) -> Json: ...
-    def document(self) -> Json: ...
-    def bounds(self) -> Json: ...
-    async def reload(self) -> Json:
+    def status(self) -> ConfigurationStatus: ...
+    def document(self) -> Configuration: ...
+    def limits(self) -> LimitsInForce: ...
+    def retention(self) -> RetentionInForce: ...
+    async def reload(self) -> Reloaded:
         """Raises ``ConfigError`` and ``PlaceError``."""
         ...
 
@@ -51,19 +64,23 @@ class SettingsControl(Protocol):
 class NoSettings:
     """The ``SettingsControl`` of a daemon that was given its settings by hand."""
 
-    def status(self) -> Json:
+    def status(self) -> ConfigurationStatus:
         """There is no file."""
-        return {"path": None, "problem": None, "pending": []}
+        return ConfigurationStatus(path=None, problem=None, pending=(), restart="", warnings=())
 
-    def document(self) -> Json:
+    def document(self) -> Configuration:
         """Nor anything to tell of it."""
-        return self.status() | {"values": []}
+        return Configuration(**asdict(self.status()), values=())
 
-    def bounds(self) -> Json:
-        """Nor bounds."""
-        return {"limits": {}, "retention": {}}
+    def limits(self) -> LimitsInForce:
+        """Those that hold without a file."""
+        return limits_of(Config())
 
-    async def reload(self) -> Json:
+    def retention(self) -> RetentionInForce:
+        """What is kept without a file."""
+        return RetentionInForce(**asdict(Config().retention))
+
+    async def reload(self) -> Reloaded:
         """Raises Refused."""
         raise Refused("This daemon has no configuration file.")
 

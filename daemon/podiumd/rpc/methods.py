@@ -5,58 +5,63 @@ Handlers are thin: they pass checked parameters to the service and its answer ba
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-import msgspec
+from msgspec import Raw
+from msgspec.structs import asdict
 
 from podiumd.config_load import ConfigError
+from podiumd.core.paths import Paths
+from podiumd.core.rehearse import Accepted, Rejected, StepPlay
+from podiumd.core.rehearse_talk import PhasePlay
+from podiumd.core.simulate import Trace
 from podiumd.paths import PlaceError
 from podiumd.rpc import voice_methods
 from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
 from podiumd.rpc.params import check_agent_text
-from podiumd.runtime.api import Json, SendPrompt, StartRun
+from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import Refused
 from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
-from podiumd.wire.fields import Nothing
+from podiumd.wire.fields import Done, Nothing
 
 _EVENTS_A_PAGE: Final = 5000
-_MESSAGES: Final = "session.messages"
+_MESSAGES: Final = sessions.NEW_MESSAGES.name
 _LOCAL_USER: Final = "local"  # who answered a question: the socket serves one person only
 
 Ctx = RequestContext
 
 
-async def _ping(context: Ctx, params: Nothing) -> Json:
-    return {"pong": True}
+async def _ping(context: Ctx, params: Nothing) -> daemon.Pong:
+    return daemon.Pong(pong=True)
 
 
-async def _status(context: Ctx, params: Nothing) -> Json:
-    info = context.info
-    own = {
-        "version": info.version,
-        "pid": info.pid,
-        "started_at": info.started_at,
-        "socket": info.socket,
-        "service": info.service,
-        "gateway": info.gateway.status(),
-        "voice": voice_methods.state_of(info.voice),
-        "configuration": info.settings.status(),
-        **info.settings.bounds(),
-    }
-    return own | await context.service.status()
+async def _status(context: Ctx, params: Nothing) -> daemon.DaemonStatus:
+    info, activity = context.info, await context.service.status()
+    return daemon.DaemonStatus(
+        version=info.version,
+        pid=info.pid,
+        started_at=info.started_at,
+        socket=info.socket,
+        service=info.service,
+        gateway=info.gateway.status(),
+        voice=voice_methods.state_of(info.voice),
+        configuration=info.settings.status(),
+        limits=info.settings.limits(),
+        retention=info.settings.retention(),
+        **asdict(activity),
+    )
 
 
-async def _configure(context: Ctx, params: daemon.Configure) -> Json:
+async def _configure(context: Ctx, params: daemon.Configure) -> daemon.Configured:
     return await context.service.configure(params.orchestration_enabled)
 
 
-async def _configuration(context: Ctx, params: Nothing) -> Json:
+async def _configuration(context: Ctx, params: Nothing) -> daemon.Configuration:
     return context.info.settings.document()
 
 
-async def _reload(context: Ctx, params: Nothing) -> Json:
+async def _reload(context: Ctx, params: Nothing) -> daemon.Reloaded:
     try:
         return await context.info.settings.reload()
     except (ConfigError, PlaceError) as error:
@@ -68,210 +73,218 @@ async def _reload(context: Ctx, params: Nothing) -> Json:
         raise Refused(words) from None
 
 
-async def _shutdown(context: Ctx, params: daemon.Shutdown) -> Json:
+async def _shutdown(context: Ctx, params: daemon.Shutdown) -> Done:
     context.info.request_shutdown(params.turns)
-    return {}
+    return Done()
 
 
-async def _events_subscribe(context: Ctx, params: events.Subscribe) -> Json:
+async def _events_subscribe(context: Ctx, params: events.Subscribe) -> events.Subscribed:
     types = None if params.types is None else frozenset(params.types)
     feed = context.service.subscribe(types, params.after)
-    return {"pos": (await context.open_feed(feed, "event")).start}
+    return events.Subscribed(pos=(await context.open_feed(feed, events.EVENT.name)).start)
 
 
-async def _gateway_devices(context: Ctx, params: Nothing) -> list[Json]:
+async def _gateway_devices(context: Ctx, params: Nothing) -> list[gateway.Device]:
     return context.info.gateway.devices()
 
 
-async def _gateway_pair(context: Ctx, params: gateway.Pair) -> Json:
+async def _gateway_pair(context: Ctx, params: gateway.Pair) -> gateway.Pairing:
     return await context.info.gateway.pair(params.name, params.png)
 
 
-async def _gateway_revoke(context: Ctx, params: gateway.Revoke) -> Json:
+async def _gateway_revoke(context: Ctx, params: gateway.Revoke) -> Done:
     await context.info.gateway.revoke(params.device)
-    return {}
+    return Done()
 
 
-async def _questions_answer(context: Ctx, params: questions.Answer) -> Json:
+async def _questions_answer(context: Ctx, params: questions.Answer) -> questions.Question:
     return await context.service.answer(params.question_id, params.answer, params.note, _LOCAL_USER)
 
 
-async def _questions_list(context: Ctx, params: Nothing) -> list[Json]:
+async def _questions_list(context: Ctx, params: Nothing) -> list[questions.Question]:
     return await context.service.questions()
 
 
-async def _recipes_get(context: Ctx, params: recipes.GetRecipe) -> Json:
+async def _recipes_get(context: Ctx, params: recipes.GetRecipe) -> recipes.KnownRecipe:
     return await context.service.recipes_get(params.id, params.working_directory)
 
 
-async def _recipes_list(context: Ctx, params: recipes.InDirectory) -> list[Json]:
+async def _recipes_list(context: Ctx, params: recipes.InDirectory) -> list[recipes.RecipeRow]:
     return await context.service.recipes_list(params.working_directory)
 
 
-async def _recipes_outcome(context: Ctx, params: recipes.ParseOutcome) -> Json:
+async def _recipes_outcome(context: Ctx, params: recipes.ParseOutcome) -> Accepted | Rejected:
     return await context.service.recipes_outcome(
         params.id, params.step, params.text, params.working_directory
     )
 
 
-async def _recipes_check(context: Ctx, params: recipes.CheckRecipe) -> Json:
+async def _recipes_check(context: Ctx, params: recipes.CheckRecipe) -> recipes.CheckReport:
     return await context.service.recipes_check(
         params.path, params.text, params.id, params.working_directory
     )
 
 
-async def _recipes_graph(context: Ctx, params: recipes.DrawRecipe) -> Json:
+async def _recipes_graph(context: Ctx, params: recipes.DrawRecipe) -> recipes.Drawing:
     return await context.service.recipes_graph(params.id, params.format, params.working_directory)
 
 
-async def _recipes_paths(context: Ctx, params: recipes.GetRecipe) -> Json:
+async def _recipes_paths(context: Ctx, params: recipes.GetRecipe) -> Paths:
     return await context.service.recipes_paths(params.id, params.working_directory)
 
 
-async def _recipes_rehearse(context: Ctx, params: recipes.Rehearse) -> Json:
+async def _recipes_rehearse(context: Ctx, params: recipes.Rehearse) -> StepPlay | PhasePlay:
     return await context.service.recipes_rehearse(
         params.id, params.step, params.replies, params.working_directory
     )
 
 
-async def _recipes_simulate(context: Ctx, params: recipes.Simulate) -> Json:
+async def _recipes_simulate(context: Ctx, params: recipes.Simulate) -> Trace:
     return await context.service.recipes_simulate(
         params.id, params.outcomes, params.working_directory
     )
 
 
-async def _recipes_trust(context: Ctx, params: recipes.TrustRecipes) -> list[Json]:
+async def _recipes_trust(context: Ctx, params: recipes.TrustRecipes) -> list[recipes.TrustedRecipe]:
     return await context.service.recipes_trust(params.working_directory, params.digests)
 
 
-async def _runs_cancel(context: Ctx, params: runs.OneRun) -> Json:
+async def _runs_cancel(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.cancel(params.run_id)
 
 
-async def _runs_diff(context: Ctx, params: runs.DiffRun) -> Json:
+async def _runs_diff(context: Ctx, params: runs.DiffRun) -> runs.Diff:
     return await context.service.run_diff(params.run_id, params.patch)
 
 
-async def _runs_events(context: Ctx, params: runs.RunEvents) -> Json:
+async def _runs_events(context: Ctx, params: runs.RunEvents) -> runs.EventsPage:
     service, told = context.service, None
     page = params.run_id, params.after_seq, _EVENTS_A_PAGE
     if params.follow:
-        events, next_seq, told = await service.run_told(*page)
+        found, next_seq, told = await service.run_told(*page)
     else:
-        events, next_seq = await service.run_events(*page)
-    ended = bool(events) and events[-1]["type"] == "run.ended"
+        found, next_seq = await service.run_events(*page)
+    ended = bool(found) and found[-1]["type"] == "run.ended"
     if params.follow and not ended:
-        await context.open_feed(service.follow_run(params.run_id, next_seq, told), "run.event")
-    return {"events": events, "next_seq": next_seq}
+        feed = service.follow_run(params.run_id, next_seq, told)
+        await context.open_feed(feed, events.RUN_EVENT.name)
+    return runs.EventsPage(events=tuple(Raw(event.written) for event in found), next_seq=next_seq)
 
 
-async def _runs_get(context: Ctx, params: runs.OneRun) -> Json:
-    return await context.service.get_run(params.run_id, whole=True)
+async def _runs_get(context: Ctx, params: runs.OneRun) -> runs.WholeRun:
+    return await context.service.whole_run(params.run_id)
 
 
-async def _runs_interrupt(context: Ctx, params: runs.OneRun) -> Json:
+async def _runs_interrupt(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.interrupt(params.run_id)
 
 
-async def _runs_list(context: Ctx, params: runs.ListRuns) -> list[Json]:
+async def _runs_list(context: Ctx, params: runs.ListRuns) -> list[runs.Run]:
     return await context.service.list_runs(params.active, params.limit, params.before)
 
 
-async def _runs_pause(context: Ctx, params: runs.OneRun) -> Json:
+async def _runs_pause(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.pause(params.run_id)
 
 
-async def _runs_resume(context: Ctx, params: runs.OneRun) -> Json:
+async def _runs_resume(context: Ctx, params: runs.OneRun) -> runs.Run:
     return await context.service.resume(params.run_id)
 
 
-async def _runs_start(context: Ctx, params: runs.RunStart) -> Json:
+async def _runs_start(context: Ctx, params: runs.RunStart) -> runs.Run:
     for text in params.params.values():
         if isinstance(text, str):
             check_agent_text("params", text)
-    return await context.service.start_run(StartRun(**msgspec.structs.asdict(params)))
+    return await context.service.start_run(StartRun(**asdict(params)))
 
 
-async def _runs_steer(context: Ctx, params: runs.Steer) -> Json:
+async def _runs_steer(context: Ctx, params: runs.Steer) -> runs.Steered:
     check_agent_text("text", params.text)
     return await context.service.steer(params.run_id, params.text)
 
 
-async def _sessions_compact(context: Ctx, params: sessions.OneSession) -> Json:
+async def _sessions_compact(context: Ctx, params: sessions.OneSession) -> Done:
     await context.service.sessions_compact(params.session_id)
-    return {}
+    return Done()
 
 
-async def _sessions_forget(context: Ctx, params: sessions.OneSession) -> Json:
+async def _sessions_forget(context: Ctx, params: sessions.OneSession) -> Done:
     await context.service.sessions_forget(params.session_id)
-    return {}
+    return Done()
 
 
-async def _sessions_get(context: Ctx, params: sessions.OneSession) -> Json:
+async def _sessions_get(context: Ctx, params: sessions.OneSession) -> sessions.Session:
     return await context.service.sessions_get(params.session_id)
 
 
-async def _sessions_interrupt(context: Ctx, params: sessions.OneSession) -> Json:
+async def _sessions_interrupt(context: Ctx, params: sessions.OneSession) -> Done:
     await context.service.interrupt_session(params.session_id)
-    return {}
+    return Done()
 
 
-async def _sessions_list(context: Ctx, params: sessions.ListSessions) -> Json:
+async def _sessions_list(context: Ctx, params: sessions.ListSessions) -> sessions.SessionsPage:
     return await context.service.sessions_list(
         params.working_directory, params.limit, params.before
     )
 
 
-async def _sessions_locks(context: Ctx, params: Nothing) -> list[Json]:
+async def _sessions_locks(context: Ctx, params: Nothing) -> list[sessions.Lock]:
     return await context.service.locks()
 
 
-async def _sessions_messages(context: Ctx, params: sessions.SessionMessages) -> Json:
+async def _sessions_messages(
+    context: Ctx, params: sessions.SessionMessages
+) -> sessions.MessagesPage:
     return await context.service.sessions_messages(
         params.session_id, params.after_seq, params.limit
     )
 
 
-async def _sessions_prompt(context: Ctx, params: sessions.Prompt) -> Json:
+async def _sessions_prompt(context: Ctx, params: sessions.Prompt) -> sessions.Went | runs.Turn:
     check_agent_text("text", params.text)
-    return await context.service.prompt(SendPrompt(**msgspec.structs.asdict(params)))
+    request = SendPrompt(**asdict(params))
+    if params.wait:
+        return await context.service.prompt_and_wait(request)
+    return await context.service.prompt(request)
 
 
-async def _sessions_subscribe(context: Ctx, params: sessions.SessionMessages) -> Json:
+async def _sessions_subscribe(
+    context: Ctx, params: sessions.SessionMessages
+) -> sessions.MessagesPage:
     source = context.service.follow_session(params.session_id, params.after_seq, params.limit)
     feed = await context.open_feed(source, _MESSAGES)
     return feed.answer
 
 
-async def _sessions_unsubscribe(context: Ctx, params: sessions.OneSession) -> Json:
+async def _sessions_unsubscribe(context: Ctx, params: sessions.OneSession) -> Done:
     context.close_feed(_MESSAGES, params.session_id)
-    return {}
+    return Done()
 
 
-async def _worktrees_list(context: Ctx, params: Nothing) -> Sequence[Json]:
+async def _worktrees_list(context: Ctx, params: Nothing) -> list[runs.WorktreeRow]:
     return await context.service.worktrees.list()
 
 
-async def _worktrees_merge(context: Ctx, params: runs.OneRun) -> Json:
+async def _worktrees_merge(context: Ctx, params: runs.OneRun) -> runs.Merged:
     return await context.service.worktrees.merge(params.run_id)
 
 
-async def _worktrees_remove(context: Ctx, params: runs.RemoveWorktree) -> Json:
+async def _worktrees_remove(context: Ctx, params: runs.RemoveWorktree) -> runs.Removed:
     return await context.service.worktrees.remove(params.run_id, force=params.force)
 
 
-async def _tool_message(context: Ctx, params: daemon.ToolMessage) -> Json:
+async def _tool_message(context: Ctx, params: daemon.ToolMessage) -> daemon.ToolReply:
     reply = await context.info.tools(params.token, params.message, params.delivery)
-    return {"reply": reply}
+    return daemon.ToolReply(reply=reply)
 
 
-async def _prune(context: Ctx, params: daemon.Prune) -> Json:
+async def _prune(context: Ctx, params: daemon.Prune) -> daemon.Pruned:
     return await context.service.storage.prune(
         params.what, dry_run=params.dry_run, vacuum=params.vacuum
     )
 
 
-async def _usage(context: Ctx, params: Nothing) -> Json:
+async def _usage(context: Ctx, params: Nothing) -> daemon.Usage:
     return await context.service.storage.usage()
 
 

@@ -18,8 +18,9 @@ from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.methods import METHODS
 from podiumd.rpc.outbox import Sender
 from podiumd.rpc.peer import peer_uid
-from podiumd.runtime.api import Service
 from podiumd.runtime.errors import Overloaded, Refused
+from podiumd.runtime.service import Service
+from podiumd.wire.events import Stopping
 
 _OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _RESOURCE_PAUSE_SECONDS: Final = 0.1
@@ -83,7 +84,7 @@ class RpcServer:
                 await self._accept(nursery)
             self._listener.close()  # whoever comes now is not kept waiting for an answer
             for connection in tuple(self._connections):
-                connection.drain({"turns": self._turns})
+                connection.drain(Stopping(turns=self._turns))
             nursery.cancel_scope.deadline = trio.current_time() + self._limits.drain_seconds
 
     async def _accept(self, nursery: trio.Nursery) -> None:

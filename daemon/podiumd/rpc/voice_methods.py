@@ -13,15 +13,15 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 import trio
+from msgspec import UNSET
+from msgspec.structs import asdict
 
 from podiumd.core.summary import plain, short
 from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import (
     AgentUnavailable,
     InvalidParameter,
@@ -38,14 +38,12 @@ from podiumd.speech.service import Speech
 from podiumd.speech.speaker import SpeakerMissing
 from podiumd.speech.utterance import Utterance
 from podiumd.wire import voice as wire
-from podiumd.wire.fields import Nothing
+from podiumd.wire.fields import Done, Nothing
 
 OWNER: Final = "local"
 MOST_PROGRESS: Final = 64
 
-_PARTIAL: Final = "voice.partial"
-_PROGRESS: Final = "voice.progress"
-_OFF: Final = {"state": "off", "model": None}
+_OFF: Final = wire.SpeechStatus(state="off", model=None, engine=None, problem=None)
 
 Ctx = RequestContext
 
@@ -57,9 +55,9 @@ class SpeechUnavailable(AgentUnavailable):
         PodiumError.__init__(self, words, agent="voice", reason=reason, fix=words)
 
 
-def state_of(voice: Voice | None) -> Json:
+def state_of(voice: Voice | None) -> wire.SpeechStatus:
     """What ``daemon.status`` says of voice."""
-    return dict(_OFF) if voice is None else voice.speech.status()
+    return _OFF if voice is None else voice.speech.status()
 
 
 @contextmanager
@@ -95,11 +93,11 @@ def _speech(context: Ctx) -> Speech:
     return _voice(context).speech
 
 
-async def _status(context: Ctx, params: Nothing) -> Json:
+async def _status(context: Ctx, params: Nothing) -> wire.SpeechStatus:
     return state_of(context.info.voice)
 
 
-async def _transcribe(context: Ctx, params: wire.Transcribe) -> Json:
+async def _transcribe(context: Ctx, params: wire.Transcribe) -> wire.Transcribed:
     speech = _speech(context)
     audio, language = _given(params), _language(params.language)
     with _refusals("path" if isinstance(audio, Path) else "audio"):
@@ -116,7 +114,7 @@ async def _transcribe(context: Ctx, params: wire.Transcribe) -> Json:
         except OSError as error:
             words = f"{params.path} cannot be read: {error.strerror or error}."
             raise InvalidParameter("path", words) from None
-    return _told(transcript)
+    return wire.Transcribed(**_told(transcript))
 
 
 def _language(given: str | None) -> str | None:
@@ -153,9 +151,8 @@ async def _terms(context: Ctx, session_id: str | None) -> tuple[str, ...]:
     return await _voice(context).terms(session_id)
 
 
-def _told(transcript: Transcript) -> Json:
-    told: Json = msgspec.to_builtins(transcript)
-    return {**told, "duration_s": transcript.duration_ms / 1000}
+def _told(transcript: Transcript) -> dict[str, Any]:
+    return {**asdict(transcript), "duration_s": transcript.duration_ms / 1000}
 
 
 # -- a microphone ----------------------------------------------------------------------------
@@ -174,11 +171,11 @@ class _Listening:
     def __aiter__(self) -> _Listening:
         return self
 
-    async def __anext__(self) -> Json:
+    async def __anext__(self) -> wire.Partial:
         text = await anext(self._texts)
         while not self._wanted:
             text = await anext(self._texts)
-        return {"utterance_id": self.about, "text": text}
+        return wire.Partial(utterance_id=self.about, text=text)
 
 
 @asynccontextmanager
@@ -196,7 +193,7 @@ async def _listening(
         nursery.cancel_scope.cancel()
 
 
-async def _start(context: Ctx, params: wire.OpenMicrophone) -> Json:
+async def _start(context: Ctx, params: wire.OpenMicrophone) -> wire.Microphone:
     voice = _voice(context)
     voice.speaker.stop()  # somebody else speaks now
     request = UtteranceRequest(
@@ -210,13 +207,13 @@ async def _start(context: Ctx, params: wire.OpenMicrophone) -> Json:
     with _refusals("format"):
         utterance = await voice.speech.open(request)
     voice.microphones.opened(utterance, params.session_id)
-    await context.open_feed(_listening(voice, utterance, params), _PARTIAL)
-    ready = voice.speech.status()["state"] == "ready"
-    return {
-        "utterance_id": utterance.id,
-        "next_frame": utterance.next_frame,
-        "state": "ready" if ready else "loading",
-    }
+    await context.open_feed(_listening(voice, utterance, params), wire.PARTIAL.name)
+    ready = voice.speech.status().state == "ready"
+    return wire.Microphone(
+        utterance_id=utterance.id,
+        next_frame=utterance.next_frame,
+        state="ready" if ready else "loading",
+    )
 
 
 def _utterance(context: Ctx, utterance_id: str) -> Utterance:
@@ -227,14 +224,14 @@ def _utterance(context: Ctx, utterance_id: str) -> Utterance:
     return found
 
 
-async def _audio(context: Ctx, params: wire.Audio) -> Json:
+async def _audio(context: Ctx, params: wire.Audio) -> wire.Taken:
     utterance = _utterance(context, params.utterance_id)
     with _refusals("audio"):
         await utterance.feed(_decoded(params.audio), params.frame)
-    return {"next_frame": utterance.next_frame}
+    return wire.Taken(next_frame=utterance.next_frame)
 
 
-async def _end(context: Ctx, params: wire.OneUtterance) -> Json:
+async def _end(context: Ctx, params: wire.OneUtterance) -> wire.Heard:
     utterance = _utterance(context, params.utterance_id)
     with _refusals("utterance_id"):
         transcript = await utterance.end()
@@ -242,19 +239,22 @@ async def _end(context: Ctx, params: wire.OneUtterance) -> Json:
     command = await voice.microphones.command(utterance, transcript)
     if command is not None and command.command == "stop":
         voice.speaker.stop()
-    done = {} if command is None else {"command": msgspec.to_builtins(command)}
-    return {"utterance_id": utterance.id, **_told(transcript), **done}
+    return wire.Heard(
+        utterance_id=utterance.id,
+        **_told(transcript),
+        command=UNSET if command is None else command,
+    )
 
 
-async def _cancel(context: Ctx, params: wire.OneUtterance) -> Json:
+async def _cancel(context: Ctx, params: wire.OneUtterance) -> Done:
     _utterance(context, params.utterance_id).cancel()
-    return {}
+    return Done()
 
 
 # -- models and words ------------------------------------------------------------------------
 
 
-async def _models(context: Ctx, params: Nothing) -> list[Json]:
+async def _models(context: Ctx, params: Nothing) -> list[wire.SpeechModel]:
     speech = _speech(context)
     return await trio.to_thread.run_sync(speech.list_models)
 
@@ -264,34 +264,36 @@ class _Progress:
 
     start = 0
 
-    def __init__(self, name: str, news: trio.MemoryReceiveChannel[Json]) -> None:
+    def __init__(self, name: str, news: trio.MemoryReceiveChannel[wire.Progress]) -> None:
         self.about = name
         self._news = news
 
-    def __aiter__(self) -> trio.MemoryReceiveChannel[Json]:
+    def __aiter__(self) -> trio.MemoryReceiveChannel[wire.Progress]:
         return self._news
 
 
 @asynccontextmanager
-async def _progress(name: str, news: trio.MemoryReceiveChannel[Json]) -> AsyncIterator[_Progress]:
+async def _progress(
+    name: str, news: trio.MemoryReceiveChannel[wire.Progress]
+) -> AsyncIterator[_Progress]:
     with news:
         yield _Progress(name, news)
 
 
-async def _install(context: Ctx, params: wire.InstallModel) -> Json:
+async def _install(context: Ctx, params: wire.InstallModel) -> wire.SpeechModel:
     """How far it is comes before the answer; it goes on when its client has gone."""
     speech, name = _speech(context), params.name
-    known = [row["name"] for row in await _models(context, Nothing())]
+    known = [row.name for row in await _models(context, Nothing())]
     if name not in known:
         words = f"There is no model '{name}'; there are: {', '.join(known)}."
         raise NotFound("model", name, words)
-    send, news = trio.open_memory_channel[Json](MOST_PROGRESS)
+    send, news = trio.open_memory_channel[wire.Progress](MOST_PROGRESS)
 
-    def tell(progress: Json) -> None:
+    def tell(progress: wire.Progress) -> None:
         with suppress(trio.WouldBlock, trio.BrokenResourceError):  # a later one says as much
             send.send_nowait(progress)
 
-    await context.open_feed(_progress(name, news), _PROGRESS)
+    await context.open_feed(_progress(name, news), wire.PROGRESS.name)
     context.answered()
     with send:
         try:
@@ -300,7 +302,7 @@ async def _install(context: Ctx, params: wire.InstallModel) -> Json:
             raise SpeechUnavailable("not-installed", str(error)) from None
 
 
-async def _say(context: Ctx, params: wire.Say) -> Json:
+async def _say(context: Ctx, params: wire.Say) -> wire.Spoken:
     speaker = _voice(context).speaker
     said = plain(params.text) if params.full else short(params.text)
     try:
@@ -308,18 +310,16 @@ async def _say(context: Ctx, params: wire.Say) -> Json:
     except SpeakerMissing as missing:
         raise SpeechUnavailable("not-installed", str(missing)) from None
     speaker.say(said)
-    return {"spoken": said}
+    return wire.Spoken(spoken=said)
 
 
-async def _hush(context: Ctx, params: Nothing) -> Json:
+async def _hush(context: Ctx, params: Nothing) -> Done:
     _voice(context).speaker.stop()
-    return {}
+    return Done()
 
 
-async def _vocabulary(context: Ctx, params: wire.FindTerms) -> Json:
-    found = await _voice(context).vocabulary(params.session_id, params.working_directory)
-    told: Json = msgspec.to_builtins(found)
-    return told
+async def _vocabulary(context: Ctx, params: wire.FindTerms) -> wire.Terms:
+    return await _voice(context).vocabulary(params.session_id, params.working_directory)
 
 
 VOICE_METHODS: Final[tuple[Method[RequestContext], ...]] = (

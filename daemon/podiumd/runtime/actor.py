@@ -17,16 +17,16 @@ import trio
 
 from podiumd.core import commands as c
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.core.fold import evolve
 from podiumd.core.state import RunState
 from podiumd.core.workflow import decide
 from podiumd.runtime import fact_log, snapshots
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
+from podiumd.runtime.run_rows import row_of
 from podiumd.runtime.run_tree import look_in_time
 from podiumd.store.errors import StoreError
-from podiumd.store.records import NewFact, RunRow
+from podiumd.store.records import NewFact
 from podiumd.tools.disk import is_full
 from podiumd.tools.failpoints import failpoint
 
@@ -241,24 +241,3 @@ async def store_facts(
         if (name := _AFTER.get(f.type_of(fact))) is not None:
             failpoint(name)
     return state
-
-
-def row_of(state: RunState) -> RunRow:
-    """The run as it stands, for lists, and for whoever asks when it is over: only then with what
-    may be long, what its conversations have saved and the sessions it has had. It is written with
-    every decision, so it must not grow with them."""
-    view = views.run_view(state)
-    if state.exit is None:
-        del view["ctx"]
-    else:
-        view["sessions"] = list(state.sessions)
-    return RunRow(
-        run_id=state.start.run_id,
-        kind=state.start.kind,
-        status=state.status,
-        session_id=state.session_id,
-        working_directory=state.start.working_directory,
-        started_at=state.started_at,
-        ended_at=state.ended_at,
-        summary=msgspec.json.encode(view),
-    )

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import trio
@@ -18,8 +18,6 @@ import trio
 from podiumd.runtime.events import RUN_ENDED, Event, Heard
 from podiumd.runtime.recent import OUTPUT, Recent
 from podiumd.store.records import StoredFact
-
-Json = dict[str, Any]
 
 QUEUE_EVENTS = 1024
 """Events a follower may lag behind before it is sent back to the store."""
@@ -151,10 +149,10 @@ class Bus:
             self.recent.stored(fact.run_id, fact.seq, last=fact.type == RUN_ENDED)
         self._tell([Heard(fact) for fact in stored])
 
-    def publish_transient(self, run_id: str, event: Json, *, again: bool = False) -> None:
+    def publish_transient(self, run_id: str, event: Event, *, again: bool = False) -> None:
         kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
         number = self.recent.keep(run_id, event, again=again).number if kept else 0
-        self._tell([Output(run_id, Event(event), number, again)])
+        self._tell([Output(run_id, event, number, again)])
 
     def _tell(self, items: Sequence[Item]) -> None:
         runs = {item.run_id for item in items}

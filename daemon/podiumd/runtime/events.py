@@ -8,10 +8,10 @@ import msgspec
 import trio
 
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.runtime.loading import summary
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
+from podiumd.wire import views
 
 Json = dict[str, Any]
 
@@ -66,7 +66,7 @@ class Heard:
                 row = await store.run(self.fact.run_id)
                 run = await summary(store, row) if row is not None else None
                 data = views.event_data(f.decode(bytes(self.fact.data)))
-                self._event = _event(self.fact, data | {"run": run})
+                self._event = _event(self.fact, data | {"run": msgspec.to_builtins(run)})
         return self._event
 
 

@@ -11,18 +11,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import trio
 
 from podiumd.runtime.bus import Burst, Follower, Item, Output
-from podiumd.runtime.events import RUN_ENDED, Heard
+from podiumd.runtime.events import RUN_ENDED, Event, Heard
 from podiumd.runtime.recent import Recent
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
-
-Json = dict[str, Any]
 
 PAGE = 256
 """Facts read from the store at a time."""
@@ -57,7 +55,7 @@ class Feed(ABC):
         store: Store,
         follower: Follower,
         start: int,
-        present: Callable[[], list[Json]],
+        present: Callable[[], list[Event]],
         *,
         behind: bool = True,
     ) -> None:
@@ -65,7 +63,7 @@ class Feed(ABC):
         ``behind``: there may be events after ``start`` that were before the follower."""
         self.start = start
         self._present = present
-        self._snapshots: deque[Json] = deque(present())
+        self._snapshots: deque[Event] = deque(present())
         self._store = store
         self._follower = follower
         self._at = start
@@ -83,7 +81,7 @@ class Feed(ABC):
         """See ``Immediate``."""
         self._take = take
 
-    async def __anext__(self) -> Json:
+    async def __anext__(self) -> Event:
         event = None
         while event is None:
             if self._over or self._since_pause >= _EVENTS_TOGETHER:
@@ -95,7 +93,7 @@ class Feed(ABC):
             event = await self._advance()
         return event
 
-    async def _advance(self) -> Json | None:
+    async def _advance(self) -> Event | None:
         """One step: the next event if there is one, else a look for more."""
         follower = self._follower
         if self._fault is not None:
@@ -158,12 +156,12 @@ class Feed(ABC):
             self._is_new(output)
         return True
 
-    async def _tell(self, heard: Heard) -> Json:
+    async def _tell(self, heard: Heard) -> Event:
         self._at = self._cursor(heard.fact)
         self._over = self._is_last(heard.fact)
         return await heard.event(self._store)
 
-    def _earlier(self, item: StoredFact | Item | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Item | None) -> Event | None:
         """What was told before this item (``None``: before now) and is told here first."""
         return None
 
@@ -197,7 +195,7 @@ class RunFeed(Feed):
         follower: Follower,
         run_id: str,
         start: int,
-        present: Callable[[], list[Json]],
+        present: Callable[[], list[Event]],
         recent: Recent,
         told: int,
         *,
@@ -208,9 +206,9 @@ class RunFeed(Feed):
         self._recent = recent
         self._told = told
         self._again = again
-        self._due: deque[Json] = deque()
+        self._due: deque[Event] = deque()
 
-    def _earlier(self, item: StoredFact | Item | None) -> Json | None:
+    def _earlier(self, item: StoredFact | Item | None) -> Event | None:
         if not self._due:
             fact = item.fact if isinstance(item, Heard) else item
             before = fact.seq if isinstance(fact, StoredFact) else None
@@ -250,7 +248,7 @@ class GlobalFeed(Feed):
         follower: Follower,
         types: frozenset[str] | None,
         start: int,
-        present: Callable[[], list[Json]] = list,
+        present: Callable[[], list[Event]] = list,
         *,
         behind: bool = True,
     ) -> None:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from podiumd.runtime import snapshots
-from podiumd.runtime.api import Json, Told
+from podiumd.runtime.api import Told
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.context import Context
-from podiumd.runtime.events import to_event
+from podiumd.runtime.events import Event, to_event
 from podiumd.runtime.feeds import GlobalFeed, RunFeed, run_page
 from podiumd.runtime.runs import Runs
 
@@ -23,11 +23,11 @@ class Following:
         self._context = context
         self._runs = runs
 
-    async def page(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+    async def page(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
         """A page of a run's stored events, and the next ``after_seq``. Raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         page = await run_page(self._context.store, run_id, after_seq, limit)
-        events: list[Json] = [await to_event(self._context.store, stored) for stored in page]
+        events: list[Event] = [await to_event(self._context.store, stored) for stored in page]
         return events, page[-1].seq if page else after_seq
 
     async def told(self, run_id: str, after_seq: int, limit: int) -> Told:
@@ -68,13 +68,13 @@ class Following:
             behind = after is not None  # from now on: nothing transient is missed either
             yield GlobalFeed(self._context.store, follower, types, start, present, behind=behind)
 
-    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Event]:
         """The newest ends of recipes in a range of positions, the oldest of them first."""
         store = self._context.store
         page = await store.ended_recipes(after, until, limit)
         return [await to_event(store, each) for each in page]
 
-    def _snapshots(self, run_id: str | None = None) -> list[Json]:
+    def _snapshots(self, run_id: str | None = None) -> list[Event]:
         """Where the conversations of all runs stand just now, or that of one."""
         live = [actor.state for actor in self._runs.live if run_id in (None, actor.run_id)]
         return snapshots.present(live, self._context.clock.now())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from podiumd.core import facts as f
-from podiumd.core.views import changed_view
 from podiumd.runtime.loading import summary
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
-
-Json = dict[str, Any]
+from podiumd.wire import views
+from podiumd.wire.runs import Turn
 
 _TELLING: Final = frozenset(
     {"turn.intended", "steer.intended", "effect.ended", "turn.ended", "run.ended"}
@@ -79,40 +79,42 @@ def _tell(found: Words, row: StoredFact, name: str) -> None:
     found.session_id = row.session_id
 
 
-async def turn_of(store: Store, run_id: str, found: Words) -> Json:
+async def turn_of(store: Store, run_id: str, found: Words) -> Turn:
     """The public ``turn`` that had the words; the run's last one if none had them."""
     end = found.end if found.turn_id is not None else None
     end = end or await store.last_event(run_id, "turn.ended")
     fact = None if end is None else f.decode(bytes(end.data))
     run = await store.run(run_id)
     told = None if run is None else await summary(store, run)
-    turn: Json = {
-        "turn_id": None,
-        "run_id": run_id,
-        "session_id": found.session_id,
-        "status": "ended",
-        "text": "",
-        "outcome": None,
-        "exit": (told or {}).get("exit"),
-        "files": [],
-        "commit": None,
-        "cost_usd": 0.0,
-        "started_at": None,
-        "ended_at": None,
-    }
+    turn = Turn(
+        turn_id=None,
+        run_id=run_id,
+        session_id=found.session_id,
+        status="ended",
+        text="",
+        outcome=None,
+        exit=None if told is None else told.exit,
+        files=(),
+        commit=None,
+        cost_usd=0.0,
+        started_at=None,
+        ended_at=None,
+    )
     if end is None or not isinstance(fact, f.TurnEnded):
         return turn
     named = _field("turn_id", fact.turn_id)
     began = await store.last_event(run_id, "turn.intended", named, end.seq)
-    return turn | {
-        "turn_id": fact.turn_id,
-        "session_id": end.session_id,
-        "text": fact.text,
-        "cost_usd": round(fact.cost_usd, 6),
-        "started_at": None if began is None else began.at,
-        "ended_at": end.at,
-        **changed_view(fact.report.files, fact.report.commit),
-    }
+    return replace(
+        turn,
+        turn_id=fact.turn_id,
+        session_id=end.session_id,
+        text=fact.text,
+        files=views.turn_files(fact.report.files),
+        commit=fact.report.commit,
+        cost_usd=round(fact.cost_usd, 6),
+        started_at=None if began is None else began.at,
+        ended_at=end.at,
+    )
 
 
 async def steered(store: Store, run_id: str, name: str) -> tuple[str | None, str | None] | None:

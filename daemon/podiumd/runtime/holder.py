@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from podiumd.runtime.errors import Busy
+from podiumd.wire.sessions import LockHolder
 
 RECORD_BYTES = 1024
 """A record is padded with blanks to a multiple of this, so that rewriting it is one write."""
@@ -42,10 +43,9 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         same = self.turn_id is not None and self.turn_id == other.turn_id
         return same and self.same_work(other)
 
-    def public(self) -> dict[str, Any]:
-        """The ``holder`` object of the public contract: kind, id or pid, since."""
-        known = {"kind": self.kind, "id": self.id, "pid": self.pid, "since": self.since}
-        return {key: value for key, value in known.items() if value is not None}
+    def public(self) -> LockHolder:
+        """The ``holder`` of the public contract: kind, id or pid, since."""
+        return LockHolder(kind=self.kind, id=self.id, pid=self.pid, since=self.since)
 
 
 UNKNOWN = Holder(kind="foreign")

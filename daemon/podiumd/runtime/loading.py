@@ -6,15 +6,18 @@ from bisect import bisect
 from collections.abc import Iterator
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.core.fold import evolve
 from podiumd.core.state import RunState
+from podiumd.runtime.run_rows import run_of, whole_run
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import RunRow, StoredFact
+from podiumd.wire import views
+from podiumd.wire.runs import Run, Visit, WholeRun
 
 SHOWN_FAULTS = 5
 """Of the facts that cannot be read, and of those that do not follow, how many are named."""
@@ -123,38 +126,40 @@ async def turn_ids(store: Store, *run_ids: str) -> list[str]:
     return [str(msgspec.json.decode(row.data)["turn_id"]) for row in intended]
 
 
-async def summary(store: Store, row: RunRow, *, whole: bool = False) -> views.Json | None:
-    """The public ``run`` of a row; ``whole``: with what grows with its steps, its history and its
-    sessions. A row that was damaged is made up for from the run's facts; ``None`` when these are
-    lost as well."""
-    if not row.intact:
+async def summary(store: Store, row: RunRow) -> Run | None:
+    """The public ``run`` of a row. One that was damaged, or says too little, is made up for from
+    the run's facts; ``None`` when these are lost as well."""
+    found = run_of(row)
+    if found is None:
         loaded = await load(store, row.run_id)
-        if loaded is None:
-            return None
-        view = views.run_view(loaded.state)
-        return view | await length(store, loaded.state) if whole else view
-    found: views.Json = msgspec.json.decode(row.summary)
-    sessions = found.pop("sessions", None)
-    found.pop("history", None)  # the first release stored it here; it is in the facts as well
-    if not whole:
-        return found
-    if sessions is None:  # of a run of the first release, or of one that cannot go on
-        loaded = await load(store, row.run_id)
-        sessions = [] if loaded is None else list(loaded.state.sessions)
-    return found | {"sessions": sessions, "history": await _visits(store, row.run_id)}
+        return None if loaded is None else views.run_view(loaded.state)
+    return replace(found, sessions=UNSET)
 
 
-async def length(store: Store, state: RunState) -> views.Json:
-    """What of the public ``run`` grows with its steps: the sessions it has had, and how each visit
-    of a step ended, which is read from the facts."""
+async def whole(store: Store, row: RunRow) -> WholeRun | None:
+    """The same with what grows with its steps, its history and its sessions."""
+    found = run_of(row)
+    sessions = UNSET if found is None else found.sessions
+    if found is None or sessions is UNSET:  # of the first release, or of one that cannot go on
+        loaded = await load(store, row.run_id)
+        if found is None:
+            return None if loaded is None else await whole_of(store, loaded.state)
+        sessions = () if loaded is None else tuple(loaded.state.sessions)
+    return whole_run(found, sessions, await _visits(store, row.run_id))
+
+
+async def whole_of(store: Store, state: RunState) -> WholeRun:
+    """The public ``run`` of a state, with what grows with its steps: the sessions it has had, and
+    how each visit of a step ended, which is read from the facts."""
+    run = views.run_view(state)
     history = await _visits(store, state.start.run_id)
     # What is stored may be ahead of the state, and is never behind it.
-    return {"sessions": list(state.sessions), "history": history[: state.edges]}
+    return whole_run(run, tuple(state.sessions), history[: state.edges])
 
 
-async def _visits(store: Store, run_id: str) -> list[views.Json]:
+async def _visits(store: Store, run_id: str) -> tuple[Visit, ...]:
     """How each visit of a run's steps ended, in order, as far as its log can be read."""
-    found: list[views.Json] = []
+    found: list[Visit] = []
     seq = 0
     while page := await store.events_of(run_id, frozenset({"edge.taken"}), seq, PAGE):
         for row in page:
@@ -162,4 +167,4 @@ async def _visits(store: Store, run_id: str) -> list[views.Json]:
             assert isinstance(edge, f.EdgeTaken)
             found.append(views.visit_view(edge, row.at))
         seq = page[-1].seq
-    return found
+    return tuple(found)

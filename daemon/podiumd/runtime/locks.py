@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from podiumd.runtime.api import Json
 from podiumd.runtime.context import Context
 from podiumd.runtime.foreign import all_foreign
 from podiumd.runtime.holder import Holder
+from podiumd.wire.sessions import Lock
 
 
-async def all_locks(context: Context) -> list[Json]:
+async def all_locks(context: Context) -> list[Lock]:
     """The result of ``sessions.locks``."""
     held = list(await context.leases.all_held())
     leased = {holder.session_id for holder in held if holder.session_id is not None}
@@ -19,10 +19,9 @@ async def all_locks(context: Context) -> list[Json]:
     return [_row(holder) for holder in held]
 
 
-def _row(holder: Holder) -> Json:
-    row = {
-        "session_id": holder.session_id,
-        "working_directory": holder.working_directory,
-        "holder": holder.public(),
-    }
-    return {key: value for key, value in row.items() if value is not None}
+def _row(holder: Holder) -> Lock:
+    return Lock(
+        session_id=holder.session_id,
+        working_directory=holder.working_directory,
+        holder=holder.public(),
+    )

@@ -11,18 +11,17 @@ import tempfile
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
-from typing import IO, Any, Final, Protocol
+from typing import IO, Final, Protocol
 
 import msgspec
 import trio
 
 from podiumd.runtime.context import Context
+from podiumd.runtime.events import Event
 from podiumd.runtime.feeds import GlobalFeed
 from podiumd.store.errors import StoreError
 from podiumd.tools.commands import run_command
 from podiumd.tools.failpoints import failpoint
-
-Json = dict[str, Any]
 
 TYPES: Final = frozenset({"question.opened", "run.parked", "run.ended", "tool.used"})
 """Of the tools that agents use, ``notify`` alone is news."""
@@ -38,7 +37,7 @@ _OUTPUT_BYTES: Final = 64 * 1024
 
 
 class Events(Protocol):
-    """Where events come from (``runtime.service.DaemonService``)."""
+    """Where events come from (``runtime.service.Service``)."""
 
     def subscribe(
         self, types: frozenset[str] | None, after: int | None
@@ -68,7 +67,7 @@ async def notify(
         context.log("Notifications end", "error", reason=str(error))
 
 
-async def _see_to(context: Context, argv: tuple[str, ...], event: Json) -> None:
+async def _see_to(context: Context, argv: tuple[str, ...], event: Event) -> None:
     if event["type"] == "tool.used" and not _notifies(event):
         return  # many a one: not each is worth a note of how far everything was told
     if _is_news(event, context.clock.wall()):
@@ -88,7 +87,7 @@ async def _told(context: Context, argv: tuple[str, ...]) -> int:
     return last
 
 
-def _is_news(event: Json, now: datetime) -> bool:
+def _is_news(event: Event, now: datetime) -> bool:
     if datetime.fromisoformat(event["at"]) < now - NEWS_FOR:
         return False
     # Who sends a prompt waits for its end, and sees it.
@@ -96,11 +95,11 @@ def _is_news(event: Json, now: datetime) -> bool:
     return event["type"] != "run.ended" or run is None or run["kind"] == "recipe"
 
 
-def _notifies(event: Json) -> bool:
+def _notifies(event: Event) -> bool:
     return bool(event["data"]["tool"] == "notify" and event["data"]["success"])
 
 
-async def _tell(context: Context, argv: tuple[str, ...], event: Json) -> None:
+async def _tell(context: Context, argv: tuple[str, ...], event: Event) -> None:
     failpoint("notify.before-run")
     try:
         with tempfile.TemporaryFile() as line:
@@ -130,6 +129,6 @@ async def _tell(context: Context, argv: tuple[str, ...], event: Json) -> None:
         )
 
 
-def _write(file: IO[bytes], event: Json) -> None:
+def _write(file: IO[bytes], event: Event) -> None:
     file.write(msgspec.json.encode(event) + b"\n")
     file.seek(0)

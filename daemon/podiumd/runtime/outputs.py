@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from podiumd.core.facts import TurnIntended
 from podiumd.drivers.base import Output
+from podiumd.runtime.events import Event
 from podiumd.runtime.recent import OUTPUT
-
-Json = dict[str, Any]
 
 
 class Outputs:
@@ -24,17 +22,17 @@ class Outputs:
         self._intent = intent
         self._told: Counter[tuple[str, str]] = Counter()
 
-    def event(self, output: Output, at: str) -> Json:
+    def event(self, output: Output, at: str) -> Event:
         """The event of an output. Its place is the characters of its kind before it."""
         counted = output.part, output.kind
         place = self._told[counted]
         self._told[counted] += len(output.delta)
-        return {
-            "type": OUTPUT,
-            "at": at,
-            "run_id": self._run_id,
-            "session_id": self._intent.session_id,
-            "data": {
+        return Event(
+            type=OUTPUT,
+            at=at,
+            run_id=self._run_id,
+            session_id=self._intent.session_id,
+            data={
                 "turn_id": self._intent.turn_id,
                 "uuid": output.uuid,
                 "kind": output.kind,
@@ -42,4 +40,4 @@ class Outputs:
                 "part": output.part,
                 "at": place,
             },
-        }
+        )

@@ -11,17 +11,18 @@ from podiumd.core import talk
 from podiumd.core.state import RunState
 from podiumd.runtime import heard
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.loading import load
 from podiumd.runtime.tokens import Token
 from podiumd.store.facts import Store
+from podiumd.wire.runs import Turn
+from podiumd.wire.sessions import Went
 
 TAKEN_SECONDS = 1.0
 """How long it is waited until a turn has the words, so that the answer names that turn."""
 
 
-async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Json:
+async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Went:
     """Say something to the phase that a run is in; ``name`` is the uuid of the words.
 
     Where a turn runs they go into it, else they are the next prompt: as ``sessions.prompt`` tells
@@ -42,9 +43,8 @@ async def say(actor: RunActor, text: str, name: str, token: Token | None) -> Jso
         assert found is not None
         return await before(store, actor, actor.run_id, name, found)
     steered = turn_id is not None and name not in _carried(state)
-    delivery = "steered" if steered else "phase"
     turn_id = turn_id or talk.carrier(state, name)
-    return _told(actor.run_id, state.session_id, name, turn_id, delivery)
+    return _told(actor.run_id, state.session_id, name, turn_id, steered=steered)
 
 
 def _is_known(name: str, state: RunState) -> bool:
@@ -54,14 +54,14 @@ def _is_known(name: str, state: RunState) -> bool:
     return state.turn is not None and any(said.uuid == name for said in state.messages)
 
 
-def _told(run_id: str, session_id: str | None, name: str, turn_id: str, delivery: str) -> Json:
-    return {
-        "session_id": session_id,
-        "turn_id": turn_id,
-        "run_id": run_id,
-        "delivery": delivery,
-        "uuid": name,
-    }
+def _told(run_id: str, session_id: str | None, name: str, turn_id: str, *, steered: bool) -> Went:
+    return Went(
+        session_id=session_id,
+        turn_id=turn_id,
+        run_id=run_id,
+        delivery="steered" if steered else "phase",
+        uuid=name,
+    )
 
 
 def _carried(state: RunState) -> tuple[str, ...]:
@@ -79,17 +79,17 @@ def _turn_of(name: str, state: RunState) -> str | None:
 
 async def before(
     store: Store, actor: RunActor | None, run_id: str, name: str, found: heard.Words
-) -> Json:
+) -> Went:
     """Where words went that were said once, by what was ``found`` of them."""
-    delivery = "steered" if found.steered else "phase"
+    steered = found.steered
     if found.turn_id is not None:
-        return _told(run_id, found.session_id, name, found.turn_id, delivery)
+        return _told(run_id, found.session_id, name, found.turn_id, steered=steered)
     state = None if actor is None else actor.state
     if state is None:  # the run ended before any turn had them
         loaded = await load(store, run_id)
         assert loaded is not None  # it has the fact that they were heard
         state = loaded.state
-    return _told(run_id, state.session_id, name, talk.carrier(state, name), delivery)
+    return _told(run_id, state.session_id, name, talk.carrier(state, name), steered=steered)
 
 
 async def answered(
@@ -98,7 +98,7 @@ async def answered(
     run_id: str,
     name: str,
     found: heard.Words | None = None,
-) -> Json:
+) -> Turn:
     """The turn that had the words, once it is over; the run's last one if none had them.
     ``found``: what was found of them before.
 

@@ -14,10 +14,9 @@ from podiumd.core import commands as c
 from podiumd.core.fact import RunScript
 from podiumd.core.ids import derive
 from podiumd.core.state import RunState
-from podiumd.core.views import turn_view
 from podiumd.runtime import heard, phase_words
 from podiumd.runtime.actor import RunActor
-from podiumd.runtime.api import Json, SendPrompt
+from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import InvalidParameter, NotFound
@@ -29,6 +28,9 @@ from podiumd.runtime.runs import Runs
 from podiumd.runtime.sessions import Sessions
 from podiumd.runtime.starting import hold_session, require_agent
 from podiumd.runtime.tokens import Token, words_uuid
+from podiumd.wire.runs import Turn
+from podiumd.wire.sessions import Went
+from podiumd.wire.views import turn_view
 
 DELIVER_SECONDS = 1.0
 """How long words that are to be delivered wait for an agent to take them into its turn."""
@@ -47,12 +49,13 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Sent(msgspec.Struct, frozen=True):
     """Where a prompt went (the result of ``sessions.prompt``). ``actor`` is the run of its own,
     ``None`` where it went into another. ``words``: a conversation heard it, under this uuid;
-    ``found`` is what is known of them already."""
+    ``found`` is what is known of them already. ``turn``: it is over, and waited for."""
 
-    went: Json
+    went: Went
     actor: RunActor | None = None
     words: str | None = None
     found: heard.Words | None = None
+    turn: Turn | None = None
 
 
 class Prompting:
@@ -125,8 +128,7 @@ class Prompting:
         )
         waits = aside_of is None and self._desk.owner(plan.session_id) != run_id
         actor = await self._runs.start(start, token)
-        went = where_it_went(actor.state) | {"delivery": "queued" if waits else "sent"}
-        return Sent(went, actor)
+        return Sent(where_it_went(actor.state, waits=waits), actor)
 
     def _hearing(self, request: SendPrompt) -> RunActor | None:
         """The run whose conversation a prompt is a part of."""
@@ -160,16 +162,19 @@ class Prompting:
         if steered is not None:
             return Sent(steered)
         if actor is None:
-            return Sent(await self.past(run_id, wait=wait))
+            state = await self._past(run_id)
+            return Sent(where_it_went(state), turn=turn_view(state) if wait else None)
         return Sent(where_it_went(actor.state), actor)
 
-    async def outcome(self, sent: Sent) -> Json:
+    async def outcome(self, sent: Sent) -> Went | Turn:
         """What is told to who waits: the turn that the prompt was for, once it is over."""
         if sent.words is not None:
-            return await self.answered(sent.went["run_id"], sent.words, sent.found)
+            return await self.answered(sent.went.run_id, sent.words, sent.found)
+        if sent.turn is not None:
+            return sent.turn
         return sent.went if sent.actor is None else await ended_turn(sent.actor)
 
-    async def answered(self, run_id: str, words: str, found: heard.Words | None = None) -> Json:
+    async def answered(self, run_id: str, words: str, found: heard.Words | None = None) -> Turn:
         """The turn that had these words to a conversation, once it is over; ``found`` is what is
         known of them already.
 
@@ -178,12 +183,15 @@ class Prompting:
         actor = self._runs.get(run_id)
         return await phase_words.answered(self._context.store, actor, run_id, words, found)
 
-    async def past(self, run_id: str, *, wait: bool) -> Json:
-        """What a prompt came to that a client token has sent before, and whose run is over."""
+    async def past(self, run_id: str) -> Turn:
+        """The turn of a prompt whose run is over. Raises ``NotFound``."""
+        return turn_view(await self._past(run_id))
+
+    async def _past(self, run_id: str) -> RunState:
         loaded = await load(self._context.store, run_id)
         if loaded is None:
             raise NotFound("run", run_id)
-        return turn_view(loaded.state) if wait else where_it_went(loaded.state)
+        return loaded.state
 
     async def _plan(self, request: SendPrompt) -> _Plan:
         if request.session_id is None:
@@ -257,14 +265,14 @@ class Prompting:
 
     async def _steer(
         self, owner: RunActor, text: str, token: Token | None, patience: float | None
-    ) -> Json:
+    ) -> Went:
         name = words_uuid(owner.run_id, token)
         state = await steer(owner, text, name, token, seconds=patience)
         turn = owner.state.turn
         turn_id = turn.intent.turn_id if turn is not None else None
         return _steered(owner.run_id, owner.state.session_id, turn_id, state)
 
-    async def _steered_before(self, run_id: str, session_id: str, name: str) -> Json | None:
+    async def _steered_before(self, run_id: str, session_id: str, name: str) -> Went | None:
         """Where words went that were sent into a run before; ``None`` if they were not."""
         found = await heard.steered(self._context.store, run_id, name)
         if found is None:
@@ -348,13 +356,13 @@ async def steer(
     return await _taken(actor, name, seconds)
 
 
-def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> Json:
-    return {
-        "session_id": session_id,
-        "turn_id": turn_id,
-        "run_id": run_id,
-        "delivery": "steered" if state == "queued" else "next prompt",
-    }
+def _steered(run_id: str, session_id: str, turn_id: str | None, state: str) -> Went:
+    return Went(
+        session_id=session_id,
+        turn_id=turn_id,
+        run_id=run_id,
+        delivery="steered" if state == "queued" else "next prompt",
+    )
 
 
 async def _taken(actor: RunActor, name: str, seconds: float | None = None) -> str:
@@ -372,20 +380,20 @@ async def _taken(actor: RunActor, name: str, seconds: float | None = None) -> st
     return settled() or "waiting"
 
 
-def where_it_went(state: RunState) -> Json:
+def where_it_went(state: RunState, *, waits: bool = False) -> Went:
     """The result of ``sessions.prompt``. ``delivery``: "sent", "queued" (it waits in line),
     "steered" (the running turn has it) or "next prompt" (that of the run that has the session).
     """
     run_id = state.start.run_id
-    return {
-        "session_id": state.start.session_id,
-        "turn_id": derive(run_id, 0, "", 0, "turn", 1),
-        "run_id": run_id,
-        "delivery": "sent",
-    }
+    return Went(
+        session_id=state.start.session_id,
+        turn_id=derive(run_id, 0, "", 0, "turn", 1),
+        run_id=run_id,
+        delivery="queued" if waits else "sent",
+    )
 
 
-async def ended_turn(actor: RunActor) -> Json:
+async def ended_turn(actor: RunActor) -> Turn:
     """The turn of a plain prompt, once it is over."""
     await actor.done.wait()
     return turn_view(actor.state)

@@ -10,11 +10,12 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from podiumd.runtime.events import Event
 
 OUTPUT = "turn.output"
 """The type of these events."""
@@ -45,7 +46,7 @@ class Piece(msgspec.Struct):
 
     number: int
     after: int | None
-    event: Json
+    event: Event
     again: bool = False
 
     @property
@@ -87,7 +88,7 @@ class Recent:
         self._runs: dict[str, _Run] = {}
         self._facts: dict[str, int] = {}
 
-    def keep(self, run_id: str, event: Json, *, again: bool = False) -> Piece:
+    def keep(self, run_id: str, event: Event, *, again: bool = False) -> Piece:
         """Keep an output that is told now."""
         self.count += 1
         piece = Piece(self.count, self._facts.get(run_id), event, again)

@@ -8,21 +8,19 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 import trio
 
 from podiumd.core.check import CheckResult, check_text
 from podiumd.core.graph import graph
-from podiumd.core.paths import simple_paths, ways_out
+from podiumd.core.paths import Paths, simple_paths
 from podiumd.core.recipe import Recipe, Source
-from podiumd.core.rehearse import play_step
+from podiumd.core.rehearse import StepPlay, play_step
+from podiumd.core.rehearse_talk import PhasePlay
 from podiumd.core.simulate import ImpossibleOutcome, Trace, simulate
-from podiumd.core.views import Json
 from podiumd.core.walk import SimulationError
-from podiumd.core.worst_case import worst_case
 from podiumd.runtime.catalogue import Catalogue, RecipeNotFound, shown
 from podiumd.runtime.context import Context
-from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
+from podiumd.runtime.errors import InvalidParameter, NotFound
 from podiumd.runtime.recipe_files import Overfull, ProjectFiles, own_prompts, read_own, reason
 from podiumd.runtime.requested import (
     called_entry,
@@ -31,6 +29,7 @@ from podiumd.runtime.requested import (
     no_such_step,
     recipe_entry,
 )
+from podiumd.wire.recipes import CheckReport, Drawing
 
 TEXT = "recipe.toml"
 """What a recipe that comes as text is called in findings."""
@@ -50,7 +49,7 @@ class RecipeTools:
         text: str | None,
         recipe_id: str | None,
         working_directory: str | None,
-    ) -> Json:
+    ) -> CheckReport:
         """Check a recipe by its file, its text or its id: ``{ok, findings, worst_case}``.
 
         A project's recipe is read as it is for a run: no link is followed.
@@ -73,12 +72,9 @@ class RecipeTools:
         else:
             assert recipe_id is not None
             result = await trio.to_thread.run_sync(self._check_known, recipe_id, where)
-        worst = result.worst_case
-        return {
-            "ok": result.ok,
-            "findings": [msgspec.to_builtins(finding) for finding in result.findings],
-            "worst_case": None if worst is None else msgspec.to_builtins(worst),
-        }
+        return CheckReport(
+            ok=result.ok, findings=tuple(result.findings), worst_case=result.worst_case
+        )
 
     def _check_known(self, recipe_id: str, where: str | None) -> CheckResult:
         try:
@@ -132,23 +128,9 @@ class RecipeTools:
             load_called=called,
         )
 
-    async def described(self, recipe_id: str, working_directory: str | None) -> Json:
-        """Beside the recipe as data: where each step can lead, and what it may cost at worst."""
-        entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
-        assert entry.recipe is not None
-        ways = {
-            name: [msgspec.to_builtins(way) for way in ways_out(step)]
-            for name, step in entry.recipe.steps.items()
-        }
-        try:
-            whole = await expanded(self._catalogue, entry, working_directory)
-        except RecipeRefused:
-            return {"ways": ways, "worst_case": None}
-        return {"ways": ways, "worst_case": msgspec.to_builtins(worst_case(whole))}
-
     async def simulate(
         self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
-    ) -> Json:
+    ) -> Trace:
         """Walk the machine without an agent, through what it calls as well.
 
         Outcomes that do not fit the steps of what is called, and do fit where each call is one
@@ -160,29 +142,26 @@ class RecipeTools:
         whole = await expanded(self._catalogue, entry, working_directory)
         assert entry.recipe is not None
         try:
-            trace = await trio.to_thread.run_sync(_walked, whole, entry.recipe, outcomes)
+            return await trio.to_thread.run_sync(_walked, whole, entry.recipe, outcomes)
         except SimulationError as error:
             raise InvalidParameter("outcomes", f"Invalid params: {error}") from error
-        found: Json = msgspec.to_builtins(trace)
-        return found
 
-    async def paths(self, recipe_id: str, working_directory: str | None) -> Json:
+    async def paths(self, recipe_id: str, working_directory: str | None) -> Paths:
         """Every simple path to each exit, through what it calls as well."""
         recipe = await self._whole(recipe_id, working_directory)
-        found: Json = msgspec.to_builtins(await trio.to_thread.run_sync(simple_paths, recipe))
-        return found
+        return await trio.to_thread.run_sync(simple_paths, recipe)
 
     async def graph(
         self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
-    ) -> Json:
+    ) -> Drawing:
         """The machine as a text that a program draws."""
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         assert entry.recipe is not None
-        return {"text": graph(entry.recipe, format)}
+        return Drawing(text=graph(entry.recipe, format))
 
     async def rehearse(
         self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
-    ) -> Json:
+    ) -> StepPlay | PhasePlay:
         """Play one step with made-up replies. Raises ``InvalidParameter``, ``NotFound``."""
         recipe = await self._whole(recipe_id, working_directory)
         if step not in recipe.steps:
@@ -195,11 +174,9 @@ class RecipeTools:
             )
             raise InvalidParameter("step", f"Invalid params: {message}")
         try:
-            played = await trio.to_thread.run_sync(play_step, recipe, step, replies)
+            return await trio.to_thread.run_sync(play_step, recipe, step, replies)
         except SimulationError as error:
             raise InvalidParameter("step", f"Invalid params: {error}") from error
-        found: Json = msgspec.to_builtins(played)
-        return found
 
     async def _whole(self, recipe_id: str, working_directory: str | None) -> Recipe:
         """A recipe with the steps of what it calls, as a run of it would be."""

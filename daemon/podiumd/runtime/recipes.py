@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
-import msgspec
 import trio
+from msgspec.structs import asdict
 
 from podiumd.core import outcome
+from podiumd.core.paths import ways_out
 from podiumd.core.recipe import OTHER
-from podiumd.core.views import Json
+from podiumd.core.rehearse import Accepted, Rejected
+from podiumd.core.worst_case import worst_case
 from podiumd.runtime.catalogue import Catalogue, Entry, shown
 from podiumd.runtime.context import Context
+from podiumd.runtime.errors import RecipeRefused
 from podiumd.runtime.requested import directory, expanded, no_such_step, recipe_entry
 from podiumd.runtime.trust import agree, judged
+from podiumd.wire.recipes import KnownRecipe, RecipeRow, TrustedRecipe
 
 PREVIEW_CHARACTERS = 120
 
@@ -25,15 +31,19 @@ class Recipes:
         self._context = context
         self._catalogue = catalogue
 
-    async def get(self, recipe_id: str, working_directory: str | None) -> Json:
+    async def get(self, recipe_id: str, working_directory: str | None) -> KnownRecipe:
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         [entry] = await judged(self._context.store, [entry])
-        data: Json = msgspec.to_builtins(entry.recipe)
-        return {**data, **_origin(entry)}
+        assert entry.recipe is not None
+        ways = {name: tuple(ways_out(step)) for name, step in entry.recipe.steps.items()}
+        worst = None
+        with suppress(RecipeRefused):  # it calls one that cannot be called
+            worst = worst_case(await expanded(self._catalogue, entry, working_directory))
+        return KnownRecipe(**asdict(entry.recipe), **_origin(entry), ways=ways, worst_case=worst)
 
     async def outcome(
         self, recipe_id: str, step: str, text: str, working_directory: str | None
-    ) -> Json:
+    ) -> Accepted | Rejected:
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
         assert entry.recipe is not None
         found = entry.recipe.steps.get(step)
@@ -44,48 +54,47 @@ class Recipes:
                 raise no_such_step(step, whole.steps)
         result = outcome.from_text(text, [*found.outcomes, OTHER])
         if isinstance(result, outcome.OutcomeError):
-            return {
-                "ok": False,
-                "error": result.error,
-                "message": result.message,
-                "excerpt": result.excerpt,
-            }
-        return {
-            "ok": True,
-            "outcome": result.outcome,
-            "description": result.description,
-            "source": result.source,
-            "repaired": result.repaired,
-        }
+            return Rejected(
+                ok=False, error=result.error, message=result.message, excerpt=result.excerpt
+            )
+        return Accepted(
+            ok=True,
+            outcome=result.outcome,
+            description=result.description,
+            source=result.source,
+            repaired=result.repaired,
+        )
 
-    async def trust(self, working_directory: str, digests: Mapping[str, str] | None) -> list[Json]:
+    async def trust(
+        self, working_directory: str, digests: Mapping[str, str] | None
+    ) -> list[TrustedRecipe]:
         where = directory(working_directory)
         agreed = await agree(self._context.store, self._catalogue, where, digests)
         self._context.log("Recipes trusted", directory=shown(where), recipes=sorted(agreed))
-        return [{"id": id_, "digest": digest} for id_, digest in sorted(agreed.items())]
+        return [TrustedRecipe(id=id_, digest=digest) for id_, digest in sorted(agreed.items())]
 
-    async def list(self, working_directory: str | None) -> list[Json]:
+    async def list(self, working_directory: str | None) -> list[RecipeRow]:
         where = None if working_directory is None else directory(working_directory)
         entries = await trio.to_thread.run_sync(self._catalogue.list, where)
         return [
-            {
-                "id": entry.id,
-                "label": entry.label,
-                "description": entry.description,
-                "first_prompt": _preview(entry.recipe.first_prompt if entry.recipe else ""),
+            RecipeRow(
+                id=entry.id,
+                label=entry.label,
+                description=entry.description,
+                first_prompt=_preview(entry.recipe.first_prompt if entry.recipe else ""),
                 **_origin(entry),
-                "ok": entry.recipe is not None,
-            }
+                ok=entry.recipe is not None,
+            )
             for entry in await judged(self._context.store, entries)
         ]
 
 
-def _origin(entry: Entry) -> Json:
+def _origin(entry: Entry) -> dict[str, Any]:
     """Where a recipe is from, and whether it may run."""
     return {
         "source": entry.source,
         "path": shown(entry.path),
-        "shadows": [*entry.shadows],
+        "shadows": entry.shadows,
         "trusted": entry.trusted,
         "changed": entry.changed,
     }

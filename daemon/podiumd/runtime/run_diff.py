@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import trio
+from msgspec.structs import asdict
 
 from podiumd.core.claims import same_content
 from podiumd.core.facts import TreeLook
 from podiumd.core.state import RunState
-from podiumd.core.views import Json
 from podiumd.runtime.errors import PodiumError, Refused
 from podiumd.tools import git, tree
-from podiumd.tools.changes_since import changes_since
+from podiumd.tools.changes_since import Part, changes_since
 from podiumd.tools.diff_listing import name_of
 from podiumd.tools.git_process import GitError
+from podiumd.wire.runs import Diff, DiffCommit, DiffFile, DiffPart
 
 
-async def run_diff(state: RunState, patch: bool) -> Json:
+async def run_diff(state: RunState, patch: bool) -> Diff:
     """The commits and files of a run, with their patches where ``patch`` says so.
 
     What is not committed is told as it is now; of a run that has ended only of the files that it
@@ -35,7 +35,7 @@ async def run_diff(state: RunState, patch: bool) -> Json:
         raise PodiumError(f"What the run changed cannot be told: {error}") from error
 
 
-async def _told(state: RunState, base: TreeLook, patch: bool) -> Json:
+async def _told(state: RunState, base: TreeLook, patch: bool) -> Diff:
     where, there = await _place(state)
     top = await git.top_level(where)
     if top is None:
@@ -51,17 +51,27 @@ async def _told(state: RunState, base: TreeLook, patch: bool) -> Json:
         uncommitted=there,
         patch=patch,
     )
-    told: Json = msgspec.to_builtins(changes)
-    for name in ("committed", "uncommitted"):
-        for file in told[name]["files"]:
-            file["changed_before"] = file["path"] in base.uncommitted
-    return {
-        "run_id": state.start.run_id,
-        "directory": top,
-        "ended": state.exit is not None,
-        "gone": not there,
-        **told,
-    }
+    return Diff(
+        run_id=state.start.run_id,
+        directory=top,
+        ended=state.exit is not None,
+        gone=not there,
+        base=changes.base,
+        head=changes.head,
+        rewritten=changes.rewritten,
+        commits=tuple(DiffCommit(**asdict(commit)) for commit in changes.commits),
+        more_commits=changes.more_commits,
+        committed=_part(changes.committed, base),
+        uncommitted=_part(changes.uncommitted, base),
+    )
+
+
+def _part(part: Part, base: TreeLook) -> DiffPart:
+    files = tuple(
+        DiffFile(**asdict(file), changed_before=file.path in base.uncommitted)
+        for file in part.files
+    )
+    return DiffPart(files=files, more=part.more, patch=part.patch, cut=part.cut)
 
 
 async def _place(state: RunState) -> tuple[str, bool]:

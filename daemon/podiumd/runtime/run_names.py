@@ -6,17 +6,16 @@ has named.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import trio
+from msgspec import UNSET
 
-from podiumd.core.naming import named_row, run_name
+from podiumd.core.naming import run_name
 from podiumd.core.state import RunState
+from podiumd.runtime.run_rows import run_of
 from podiumd.store.facts import Store
 from podiumd.store.records import RunRow
-
-Json = dict[str, Any]
 
 READ_AT_ONCE = 5000
 """Runs whose names are looked up when they are first asked for, the newest."""
@@ -69,9 +68,10 @@ def _of_rows(rows: list[RunRow]) -> dict[str, Named]:
     """The first run of each session names it; ``rows`` begin with the newest."""
     found: dict[str, Named] = {}
     for row in rows:
-        view: Json | None = msgspec.json.decode(row.summary)
-        if not view or not (name := named_row(view)):
+        run = run_of(row)
+        if run is None or not run.name:
             continue
-        sessions = {*view.get("sessions", ()), view.get("main_session_id"), row.session_id}
-        found |= {session: Named(name, row.started_at) for session in sessions if session}
+        had = () if run.sessions is UNSET else run.sessions
+        sessions = {*had, run.main_session_id, row.session_id}
+        found |= {session: Named(run.name, row.started_at) for session in sessions if session}
     return found

@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import trio
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from podiumd.core import commands as c
 from podiumd.core.state import RunState
@@ -30,6 +32,7 @@ from podiumd.runtime.world import TREE_SECONDS, tree_of
 from podiumd.tools import git
 from podiumd.tools.disk import is_full
 from podiumd.tools.honest_index import looked_before
+from podiumd.wire.runs import Run
 
 LEAVE_SECONDS = 5.0
 
@@ -91,7 +94,7 @@ class Runs:
                 return await take()
             except Busy as error:
                 refused = error
-            actor = self._actors.get(refused.data["holder"].get("id"))
+            actor = self._actors.get(refused.data["holder"].id)
             if actor is None or (await actor.settled()).exit is None:
                 raise refused
             while not actor.done.is_set() and self._actors.get(actor.run_id) is actor:
@@ -116,9 +119,7 @@ class Runs:
             raise NotFound("run", run_id, words)
         raise NotFound("run", run_id)
 
-    async def listed(
-        self, active: bool | None, limit: int, before: str | None
-    ) -> list[dict[str, Any]]:
+    async def listed(self, active: bool | None, limit: int, before: str | None) -> list[Run]:
         """The public runs of recipes, newest first, those that began before one.
 
         Raises:
@@ -128,11 +129,7 @@ class Runs:
         before = None if before is None else await self.resolve(before)
         rows = await store.runs(active=active, limit=limit, kind="recipe", before=before)
         found = [await summary(store, row) for row in rows]
-        return [
-            {name: value for name, value in run.items() if name != "ctx"}
-            for run in found
-            if run is not None
-        ]
+        return [replace(run, ctx=UNSET) for run in found if run is not None]
 
     async def state(self, run_id: str) -> RunState:
         """The state of a run, alive or over. Raises ``NotFound``."""

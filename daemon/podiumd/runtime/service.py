@@ -1,4 +1,7 @@
-"""The service API of the running daemon (``podiumd.runtime.api.Service``), thin over its parts."""
+"""The service: what every edge (RPC, gateway) may ask of the running daemon, thin over its parts.
+
+Refusals are ``podiumd.runtime.errors.PodiumError``.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core import views
-from podiumd.core.views import Json
+from podiumd.core.paths import Paths
+from podiumd.core.rehearse import Accepted, Rejected, StepPlay
+from podiumd.core.rehearse_talk import PhasePlay
+from podiumd.core.simulate import Trace
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.catalogue import Catalogue
@@ -28,11 +33,12 @@ from podiumd.runtime.errors import (
     PodiumError,
     full_disk_refused,
 )
+from podiumd.runtime.events import Event
 from podiumd.runtime.feeds import GlobalFeed, RunFeed
 from podiumd.runtime.following import Following
-from podiumd.runtime.loading import length, summary
+from podiumd.runtime.loading import summary, whole, whole_of
 from podiumd.runtime.locks import all_locks
-from podiumd.runtime.prompting import Prompting, ended_turn, steer
+from podiumd.runtime.prompting import Prompting, Sent, ended_turn, steer
 from podiumd.runtime.questions import find_question, open_questions
 from podiumd.runtime.queueing import AGAIN_MS
 from podiumd.runtime.recipe_tools import RecipeTools
@@ -49,6 +55,12 @@ from podiumd.sessions.feed import MessageFeed
 from podiumd.sessions.news import Listener
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
+from podiumd.wire import views
+from podiumd.wire.daemon import Activity, Configured, Orchestration
+from podiumd.wire.questions import Question
+from podiumd.wire.recipes import CheckReport, Drawing, KnownRecipe, RecipeRow, TrustedRecipe
+from podiumd.wire.runs import Diff, Run, Steered, Turn, WholeRun
+from podiumd.wire.sessions import Lock, MessagesPage, Session, SessionsPage, Went
 
 BEGIN_SECONDS = 1.0
 """How long a start waits for the run's first fact, so that its answer says more than "queued"."""
@@ -62,7 +74,7 @@ COMPACT = "/compact"
 _ORCHESTRATION = "orchestration.enabled"
 
 
-class DaemonService:
+class Service:
     """What the edges call."""
 
     def __init__(
@@ -93,17 +105,18 @@ class DaemonService:
 
     # -- the daemon --------------------------------------------------------------------------
 
-    async def status(self) -> Json:
+    async def status(self) -> Activity:
         live = [actor for actor in self._runs.live if actor.state.exit is None]
-        return {
-            "sessions": await self._session_list.count(),
-            "runs_active": sum(actor.state.start.kind == "recipe" for actor in live),
-            "prompts_active": sum(actor.state.start.kind == "prompt" for actor in live),
-            "questions_open": sum(len(actor.state.open_questions) for actor in live),
-            "talks_waiting": [views.talk_view(a.state) for a in live if a.state.waits_for_words],
-            "orchestration": {"enabled": self._enabled},
-            "taken_up": self._runs.taken_up,
-        }
+        waiting = [actor.state for actor in live if actor.state.waits_for_words]
+        return Activity(
+            sessions=await self._session_list.count(),
+            runs_active=sum(actor.state.start.kind == "recipe" for actor in live),
+            prompts_active=sum(actor.state.start.kind == "prompt" for actor in live),
+            questions_open=sum(len(actor.state.open_questions) for actor in live),
+            talks_waiting=tuple(views.talk_view(state) for state in waiting),
+            orchestration=Orchestration(enabled=self._enabled),
+            taken_up=self._runs.taken_up,
+        )
 
     async def restore(self) -> None:
         """Read what outlives a restart, then take up every open run."""
@@ -117,13 +130,13 @@ class DaemonService:
         with suppress(StoreError):  # a full disk is no reason not to start
             await self._end_recipes_if_off()
 
-    async def configure(self, orchestration_enabled: bool | None) -> Json:
+    async def configure(self, orchestration_enabled: bool | None) -> Configured:
         if orchestration_enabled is not None:
             value = msgspec.json.encode(orchestration_enabled)
             await self._context.store.set_setting(_ORCHESTRATION, value)
             self._enabled = orchestration_enabled
         await self._end_recipes_if_off()
-        return {"orchestration": {"enabled": self._enabled}}
+        return Configured(orchestration=Orchestration(enabled=self._enabled))
 
     async def _end_recipes_if_off(self) -> None:
         for actor in self._runs.live if not self._enabled else ():
@@ -136,21 +149,20 @@ class DaemonService:
 
     # -- recipes -----------------------------------------------------------------------------
 
-    async def recipes_list(self, working_directory: str | None) -> list[Json]:
+    async def recipes_list(self, working_directory: str | None) -> list[RecipeRow]:
         return await self._recipes.list(working_directory) if self._enabled else []
 
-    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json:
-        data = await self._recipes.get(recipe_id, working_directory)
-        return data | await self._recipe_tools.described(recipe_id, working_directory)
+    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> KnownRecipe:
+        return await self._recipes.get(recipe_id, working_directory)
 
     async def recipes_outcome(
         self, recipe_id: str, step: str, text: str, working_directory: str | None
-    ) -> Json:
+    ) -> Accepted | Rejected:
         return await self._recipes.outcome(recipe_id, step, text, working_directory)
 
     async def recipes_trust(
         self, working_directory: str, digests: Mapping[str, str] | None
-    ) -> list[Json]:
+    ) -> list[TrustedRecipe]:
         return await self._recipes.trust(working_directory, digests)
 
     async def recipes_check(
@@ -159,30 +171,30 @@ class DaemonService:
         text: str | None,
         recipe_id: str | None,
         working_directory: str | None,
-    ) -> Json:
+    ) -> CheckReport:
         return await self._recipe_tools.check(path, text, recipe_id, working_directory)
 
     async def recipes_simulate(
         self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
-    ) -> Json:
+    ) -> Trace:
         return await self._recipe_tools.simulate(recipe_id, outcomes, working_directory)
 
-    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Json:
+    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Paths:
         return await self._recipe_tools.paths(recipe_id, working_directory)
 
     async def recipes_graph(
         self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
-    ) -> Json:
+    ) -> Drawing:
         return await self._recipe_tools.graph(recipe_id, format, working_directory)
 
     async def recipes_rehearse(
         self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
-    ) -> Json:
+    ) -> StepPlay | PhasePlay:
         return await self._recipe_tools.rehearse(recipe_id, step, replies, working_directory)
 
     # -- runs --------------------------------------------------------------------------------
 
-    async def start_run(self, request: StartRun) -> Json:
+    async def start_run(self, request: StartRun) -> Run:
         if not self._enabled:
             raise OrchestrationDisabled
         async with self._tokens.using("runs.start", request.client_token, request) as used:
@@ -203,28 +215,41 @@ class DaemonService:
             await actor.until(lambda state: state.begun or in_line(actor.run_id))
         return views.run_view(actor.state)
 
-    async def get_run(self, run_id: str, *, settled: bool = False, whole: bool = False) -> Json:
+    async def get_run(self, run_id: str, *, settled: bool = False) -> Run:
+        """The run; ``settled``: with all that has been told of it, if the disk takes its time
+        too. Raises ``NotFound``."""
         run_id = await self._runs.resolve(run_id)
         actor = self._runs.get(run_id)
         if actor is not None:
-            state = await actor.settled() if settled else actor.state
-            view = views.run_view(state)
-            return view | await length(self._context.store, state) if whole else view
+            return views.run_view(await actor.settled() if settled else actor.state)
         row = await self._context.store.run(run_id)
-        found = await summary(self._context.store, row, whole=whole) if row is not None else None
+        found = await summary(self._context.store, row) if row is not None else None
         if found is None:
             raise NotFound("run", run_id)
         return found
 
-    async def run_diff(self, run_id: str, patch: bool) -> Json:
+    async def whole_run(self, run_id: str) -> WholeRun:
+        """The run with what grows with its steps, its history and its sessions. Raises
+        ``NotFound``."""
+        run_id = await self._runs.resolve(run_id)
+        store, actor = self._context.store, self._runs.get(run_id)
+        if actor is not None:
+            return await whole_of(store, actor.state)
+        row = await store.run(run_id)
+        found = await whole(store, row) if row is not None else None
+        if found is None:
+            raise NotFound("run", run_id)
+        return found
+
+    async def run_diff(self, run_id: str, patch: bool) -> Diff:
         return await run_diff(await self._runs.state(run_id), patch)
 
     async def list_runs(
         self, active: bool | None, limit: int, before: str | None = None
-    ) -> list[Json]:
+    ) -> list[Run]:
         return await self._runs.listed(active, limit, before)
 
-    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
         return await self._following.page(run_id, after_seq, limit)
 
     async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
@@ -240,34 +265,34 @@ class DaemonService:
         if actor is not None:
             await actor.done.wait()
 
-    async def pause(self, run_id: str) -> Json:
+    async def pause(self, run_id: str) -> Run:
         return views.run_view(await self._submit(await self._live(run_id), c.Pause))
 
-    async def resume(self, run_id: str) -> Json:
+    async def resume(self, run_id: str) -> Run:
         return views.run_view(await self._submit(await self._live(run_id), c.Resume))
 
-    async def cancel(self, run_id: str) -> Json:
+    async def cancel(self, run_id: str) -> Run:
         actor = await self._live(run_id)
         await self._submit(actor, c.Cancel)
         await actor.done.wait()
         return views.run_view(actor.state)
 
-    async def interrupt(self, run_id: str) -> Json:
+    async def interrupt(self, run_id: str) -> Run:
         actor = await self._live(run_id)
         await self._submit(actor, c.Interrupt)
         return views.run_view(await actor.stopped())
 
-    async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Json:
+    async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Steered:
         actor = await self._live(run_id)
         try:
             state = await steer(actor, text, seconds=seconds)
         except c.CommandRefused as refused:
             raise _refusal(refused) from refused
-        return {"state": "queued" if state == "waiting" else state}
+        return Steered(state="too_late" if state == "too_late" else "queued")
 
     # -- questions ---------------------------------------------------------------------------
 
-    async def questions(self) -> list[Json]:
+    async def questions(self) -> list[Question]:
         return [
             views.question_view(actor.state, question)
             for actor in self._runs.live
@@ -277,7 +302,7 @@ class DaemonService:
     def open_questions(self) -> list[OpenQuestion]:
         return open_questions(self._runs.live)
 
-    async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
+    async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Question:
         if len((answer + (note or "")).encode("utf-8", "replace")) > ANSWER_BYTES:
             words = f"An answer and its note may be {ANSWER_BYTES} bytes long; attach a file."
             raise InvalidParameter("answer", words)
@@ -293,14 +318,23 @@ class DaemonService:
 
     # -- sessions ----------------------------------------------------------------------------
 
-    async def prompt(self, request: SendPrompt) -> Json:
+    async def prompt(self, request: SendPrompt) -> Went:
+        """Send a prompt; returns where it went."""
+        return (await self._send(request, wait=False)).went
+
+    async def prompt_and_wait(self, request: SendPrompt) -> Went | Turn:
+        """Send a prompt; returns its turn once that is over, or where it went if it has none of
+        its own."""
+        return await self._prompting.outcome(await self._send(request, wait=True))
+
+    async def _send(self, request: SendPrompt, *, wait: bool) -> Sent:
         if request.session_id is not None:
             session_id = await self._sessions.resolve(request.session_id)
             request = replace(request, session_id=session_id)
         async with self._tokens.using("sessions.prompt", request.client_token, request) as used:
             if used.run_id is not None and used.token is not None:
                 sent = await self._prompting.sent_before(
-                    used.run_id, request.session_id or "", used.token, wait=request.wait
+                    used.run_id, request.session_id or "", used.token, wait=wait
                 )
             else:
                 try:
@@ -308,28 +342,30 @@ class DaemonService:
                         sent = await self._prompting.send(request, used.token)
                 except c.CommandRefused as refused:
                     raise _refusal(refused) from refused
-        return await self._prompting.outcome(sent) if request.wait else sent.went
+        return sent
 
-    async def ended_turn(self, run_id: str, words: str | None = None) -> Json:
+    async def ended_turn(self, run_id: str, words: str | None = None) -> Turn:
         if words is not None:
             return await self._prompting.answered(run_id, words)
         actor = self._runs.get(run_id)
         if actor is None:
-            return await self._prompting.past(run_id, wait=True)
+            return await self._prompting.past(run_id)
         return await ended_turn(actor)
 
     async def sessions_list(
         self, working_directory: str | None, limit: int, before: str | None
-    ) -> Json:
+    ) -> SessionsPage:
         return await self._session_list.page(working_directory, limit, before)
 
     def sessions_changed(self) -> AbstractContextManager[Listener]:
         return self._session_list.listen()
 
-    async def sessions_get(self, session_id: str) -> Json:
+    async def sessions_get(self, session_id: str) -> Session:
         return await self._session_list.get(session_id)
 
-    async def sessions_messages(self, session_id: str, after_seq: int | None, limit: int) -> Json:
+    async def sessions_messages(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> MessagesPage:
         return await self._session_list.messages(session_id, after_seq, limit)
 
     def follow_session(
@@ -344,10 +380,12 @@ class DaemonService:
         session = await self._sessions.find(await self._sessions.resolve(session_id))
         if session.agent == "native":  # each of its requests tells what there is room for
             return
-        turn = await self.prompt(SendPrompt(text=COMPACT, session_id=session_id, wait=True))
-        end = turn.get("exit") or {}
-        if end.get("category") == "error" or turn["text"]:  # summing up has no words of its own
-            why = turn["text"] or end.get("message")
+        turn = await self.prompt_and_wait(SendPrompt(text=COMPACT, session_id=session_id))
+        if not isinstance(turn, Turn):
+            return
+        failed = turn.exit is not None and turn.exit.category == "error"
+        if failed or turn.text:  # summing up has no words of its own
+            why = turn.text or (turn.exit.message if turn.exit is not None else None)
             raise PodiumError(f"The session was not summed up: {why}")
 
     async def interrupt_session(self, session_id: str) -> None:
@@ -356,7 +394,7 @@ class DaemonService:
         if user is not None and self._runs.get(user) is not None:
             await self.interrupt(user)
 
-    async def locks(self) -> list[Json]:
+    async def locks(self) -> list[Lock]:
         return await all_locks(self._context)
 
     # -- events ------------------------------------------------------------------------------
@@ -366,7 +404,7 @@ class DaemonService:
     ) -> AbstractAsyncContextManager[GlobalFeed]:
         return self._following.all(types, after)
 
-    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Json]:
+    async def ended_recipes(self, after: int, until: int, limit: int) -> list[Event]:
         return await self._following.ended_recipes(after, until, limit)
 
     # -- helpers -----------------------------------------------------------------------------
@@ -376,7 +414,7 @@ class DaemonService:
         actor = self._runs.get(run_id)
         if actor is None:
             run = await self.get_run(run_id)
-            reason = (run.get("exit") or {}).get("reason")
+            reason = run.exit.reason if run.exit is not None else None
             raise AlreadyEnded(f"The run has ended: {reason}.", id=run_id, by=reason)
         return actor
 

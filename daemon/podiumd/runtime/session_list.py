@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from podiumd.core.times import wire_time
 from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
@@ -19,8 +18,7 @@ from podiumd.sessions.feed import MessageFeed
 from podiumd.sessions.news import Listener
 from podiumd.sessions.table import Row
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
-
-Json = dict[str, Any]
+from podiumd.wire.sessions import ActiveRecipe, MessagesPage, Session, SessionsPage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
@@ -42,7 +40,9 @@ class SessionList:
         """How many sessions there are."""
         return await self._transcripts.count()
 
-    async def page(self, working_directory: str | None, limit: int, before: str | None) -> Json:
+    async def page(
+        self, working_directory: str | None, limit: int, before: str | None
+    ) -> SessionsPage:
         """Sessions, newest first: ``{sessions, total}``.
 
         Raises:
@@ -53,19 +53,19 @@ class SessionList:
             words = f"'{before}' is no time; give the last_modified of the last session you have."
             raise InvalidParameter("before", words)
         rows, total = await self._transcripts.listing(working_directory, limit, until)
-        return {"sessions": await self._public(rows), "total": total}
+        return SessionsPage(sessions=tuple(await self._public(rows)), total=total)
 
     def listen(self) -> AbstractContextManager[Listener]:
         """Hear of every session that changes from now on."""
         return self._transcripts.listen()
 
-    async def get(self, session_id: str) -> Json:
+    async def get(self, session_id: str) -> Session:
         """One row. Raises ``NotFound``."""
         with _refusals(session_id):
             row = await self._transcripts.row(await self._sessions.resolve(session_id))
         return (await self._public([row]))[0]
 
-    async def messages(self, session_id: str, after_seq: int | None, limit: int) -> Json:
+    async def messages(self, session_id: str, after_seq: int | None, limit: int) -> MessagesPage:
         """A page of messages. Raises ``NotFound``, ``Overloaded``."""
         session_id = await self._sessions.resolve(session_id)
         with _refusals(session_id):
@@ -91,7 +91,7 @@ class SessionList:
         with _refusals(session_id):
             await self._transcripts.forget(session_id)
 
-    async def _public(self, rows: list[Row]) -> list[Json]:
+    async def _public(self, rows: list[Row]) -> list[Session]:
         foreign = {
             holder.session_id: holder
             for agent in self._context.agents.values()
@@ -106,27 +106,27 @@ class SessionList:
             held = self._context.leases.peek(row.session_id) or foreign.get(row.session_id)
             count = counts.get(row.session_id, {})
             public.append(
-                {
-                    "session_id": row.session_id,
-                    "agent": row.agent,
-                    "name": _name(row, names.get(row.session_id)),
-                    "working_directory": row.summary.cwd or None,
-                    "created": row.summary.first_at or None,
-                    "last_modified": _time(row.sort_at),
-                    "message_count": row.summary.messages,
-                    "preview": row.summary.preview,
-                    "holder": None if held is None else held.public(),
-                    "active_recipe": recipes.get(row.session_id),
-                    "gone": row.gone,
-                    "size": row.size,
-                    "subagents": count.get("subagent", 0),
-                    "tool_results": count.get("tool_result", 0),
-                }
+                Session(
+                    session_id=row.session_id,
+                    agent=row.agent,
+                    name=_name(row, names.get(row.session_id)),
+                    working_directory=row.summary.cwd or None,
+                    created=row.summary.first_at or None,
+                    last_modified=_time(row.sort_at),
+                    message_count=row.summary.messages,
+                    preview=row.summary.preview,
+                    holder=None if held is None else held.public(),
+                    active_recipe=recipes.get(row.session_id),
+                    gone=row.gone,
+                    size=row.size,
+                    subagents=count.get("subagent", 0),
+                    tool_results=count.get("tool_result", 0),
+                )
             )
         return public
 
-    def _active_recipes(self) -> dict[str, Json]:
-        found: dict[str, Json] = {}
+    def _active_recipes(self) -> dict[str, ActiveRecipe]:
+        found: dict[str, ActiveRecipe] = {}
         for actor in self._runs.live:
             state = actor.state
             recipe = state.start.recipe
@@ -134,13 +134,13 @@ class SessionList:
                 continue
             limits = state.start.limits or recipe.limits
             for session_id in {state.session_id, state.main_session} - {""}:
-                found[session_id] = {
-                    "run_id": state.start.run_id,
-                    "recipe_id": recipe.id,
-                    "current_step": state.step,
-                    "step_count": state.step_count,
-                    "max_total_steps": limits.max_total_steps,
-                }
+                found[session_id] = ActiveRecipe(
+                    run_id=state.start.run_id,
+                    recipe_id=recipe.id,
+                    current_step=state.step,
+                    step_count=state.step_count,
+                    max_total_steps=limits.max_total_steps,
+                )
         return found
 
 

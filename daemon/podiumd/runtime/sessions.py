@@ -64,7 +64,7 @@ class Sessions:
         rows = await self._context.store.runs_of_session(session_id, 1)
         run = await summary(self._context.store, rows[0]) if rows else None
         if run is not None:
-            return Session(session_id, run["agent"], run["working_directory"])
+            return Session(session_id, run.agent, run.working_directory)
         try:
             row = await self._transcripts.row(session_id)
         except UnknownSession:

@@ -7,13 +7,14 @@ that nobody has to put a phase and its context together from facts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
+
+import msgspec
 
 from podiumd.core import facts as f
-from podiumd.core import views
 from podiumd.core.state import RunState
-
-Json = dict[str, Any]
+from podiumd.runtime.events import Event
+from podiumd.wire import views
 
 TYPE: Final = "snapshot"
 
@@ -35,7 +36,7 @@ def converses(state: RunState) -> bool:
     return recipe is not None and any(step.kind == "talk" for step in recipe.steps.values())
 
 
-def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Json | None:
+def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Event | None:
     """Return the event that follows a decision, if its facts change what is shown."""
     if not (converses(state) and any(map(_changes, facts))):
         return None
@@ -62,18 +63,18 @@ def _changes(fact: f.AnyFact) -> bool:
     assert_never(fact)
 
 
-def event(state: RunState, at: str) -> Json:
+def event(state: RunState, at: str) -> Event:
     """Build the transient event: no ``seq``, no ``pos``."""
-    return {
-        "type": TYPE,
-        "at": at,
-        "run_id": state.start.run_id,
-        "session_id": state.session_id,
-        "data": views.snapshot_view(state),
-    }
+    return Event(
+        type=TYPE,
+        at=at,
+        run_id=state.start.run_id,
+        session_id=state.session_id,
+        data=msgspec.to_builtins(views.snapshot_view(state)),
+    )
 
 
-def present(states: Iterable[RunState], at: str) -> list[Json]:
+def present(states: Iterable[RunState], at: str) -> list[Event]:
     """Build the events of the conversations among these runs, of the newest if they are many."""
     found = [state for state in states if state.exit is None and converses(state)]
     return [event(state, at) for state in found[-MOST_AT_ONCE:]]

@@ -8,15 +8,16 @@ question that was open when the person began to speak, and of no other. Who spea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 
 from podiumd.core.spoken import Asked, Heard, Pending, hear, question_words
 from podiumd.logs import log
-from podiumd.runtime.api import Service
 from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.runtime.service import Service
 from podiumd.speech.spoken_languages import languages_read, spoken_language
+from podiumd.wire.voice import SpokenCommand as Command
 
 LONGEST_COMMAND: Final = 200
 """Characters of an utterance that may be a command: a dictated page is none."""
@@ -24,8 +25,6 @@ LONGEST_COMMAND: Final = 200
 NOTHING_RUNS: Final = "Nothing runs here."
 NOTHING_ASKED: Final = "Nothing else is asked."
 NOTHING_SAID: Final = "Nothing was said before."
-
-State = Literal["applied", "confirm", "refused"]
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,16 +38,6 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     language: str
     began: float
     open_questions: frozenset[str]
-
-
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a command; ``read_back`` is to be said."""
-
-    command: str
-    state: State
-    question_id: str | None
-    choice: str | None
-    read_back: str
 
 
 class SpokenControl:
@@ -153,9 +142,9 @@ class SpokenControl:
     async def _stop(self, session_id: str | None) -> None:
         """Interrupt what the session runs, or the only thing that runs where none is named."""
         held = {
-            lock["session_id"]
+            lock.session_id
             for lock in await self._service.locks()
-            if "session_id" in lock and lock["holder"]["kind"] != "foreign"
+            if lock.session_id is not None and lock.holder.kind != "foreign"
         }
         if session_id is None and len(held) == 1:
             session_id = held.pop()

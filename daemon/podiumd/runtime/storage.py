@@ -13,13 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import trio
 import trio.lowlevel
 
 from podiumd.core.times import wire_time
-from podiumd.core.views import Json
 from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
 from podiumd.runtime.errors import InvalidParameter, Refused
@@ -29,6 +28,7 @@ from podiumd.runtime.storage_places import COPIES, usage
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession
 from podiumd.store.errors import StoreError
 from podiumd.tools.failpoints import failpoint
+from podiumd.wire.daemon import Pruned, PrunedPart, Usage
 
 AT_ONCE = 200
 """Rows looked at or deleted in one transaction."""
@@ -77,7 +77,7 @@ class Storage:
             "locks": (self._old_locks, self._remove_locks),
         }
 
-    async def usage(self) -> Json:
+    async def usage(self) -> Usage:
         """What each part of STATE takes, and what of ``facts.db`` is not in use."""
         context = self._context
         parts = await trio.to_thread.run_sync(
@@ -88,7 +88,7 @@ class Storage:
             abandon_on_cancel=True,
         )
         pages, size = await context.store.unused()
-        return {"state": str(context.state), "parts": parts, "unused": pages * size}
+        return Usage(state=str(context.state), parts=tuple(parts), unused=pages * size)
 
     async def tidy(self) -> None:
         """Remove what is older, or more, than ``[retention]`` keeps."""
@@ -101,7 +101,7 @@ class Storage:
 
     async def prune(
         self, what: Sequence[str] = (), *, dry_run: bool = False, vacuum: bool = False
-    ) -> Json:
+    ) -> Pruned:
         """Remove what ``[retention]`` says may go, and of what is named what can go at all.
 
         Parameters:
@@ -116,7 +116,7 @@ class Storage:
         """
         self._require_known(what)
         async with self._one:
-            parts: list[Json] = []
+            parts: list[PrunedPart] = []
             for name, (find, remove) in self._parts.items():
                 if what and name not in what:
                     continue
@@ -124,13 +124,13 @@ class Storage:
                 count = len(found) if dry_run else await remove(found)
                 if count:
                     size = sum(item.size for item in found)
-                    parts.append({"part": name, "count": count, "bytes": size})
+                    parts.append(PrunedPart(part=name, count=count, bytes=size))
             given = await self._vacuum(dry_run) if vacuum else None
-        told: Json = {"dry_run": dry_run, "parts": parts, "vacuumed": given}
         if not dry_run and (parts or given):
-            counts = {str(one["part"]): one["count"] for one in parts}
-            self._context.log("Pruned", **counts, vacuumed=given)
-        return told
+            counts = {one.part: one.count for one in parts}
+            fields: dict[str, Any] = {**counts, "vacuumed": given}
+            self._context.log("Pruned", **fields)
+        return Pruned(dry_run=dry_run, parts=tuple(parts), vacuumed=given)
 
     def _require_known(self, what: Sequence[str]) -> None:
         unknown = sorted({*what} - self._parts.keys())

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from podiumd.core.views import Json
 from podiumd.runtime.worktree_list import Sizes
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.index import INDEX_NAME
+from podiumd.wire.daemon import StoragePart
 
 COPIES = f"{FACTS_NAME}.schema-*"
 """What lifting leaves of the databases of earlier releases."""
@@ -42,7 +42,9 @@ OTHER = Part("other", "*", "small files of the daemon's own")
 LOCKS = Part("locks", "", "30 days after they were taken last")
 
 
-def usage(state: Path, locks: Path | None, go_on: Callable[[], None] = lambda: None) -> list[Json]:
+def usage(
+    state: Path, locks: Path | None, go_on: Callable[[], None] = lambda: None
+) -> list[StoragePart]:
     """What each part takes: ``{part, bytes, bound}``; ``bytes`` is null where there are too many
     files to look at. ``go_on`` is called now and then, and ends it by what it raises. Blocks."""
     sizes, seen = Sizes(), set[Path]()
@@ -64,12 +66,12 @@ def _matching(state: Path, pattern: str) -> Iterator[Path]:
         return
 
 
-def _row(part: Part, found: list[Path], sizes: Sizes, go_on: Callable[[], None]) -> Json:
+def _row(part: Part, found: list[Path], sizes: Sizes, go_on: Callable[[], None]) -> StoragePart:
     total: int | None = 0
     for path in found:
         more = sizes.of(path, go_on) if path.is_dir() else _size(path)
         total = None if total is None or more is None else total + more
-    return {"part": part.name, "bytes": total, "bound": part.bound}
+    return StoragePart(part=part.name, bytes=total, bound=part.bound)
 
 
 def _size(path: Path) -> int:

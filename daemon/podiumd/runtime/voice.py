@@ -10,15 +10,16 @@ from weakref import WeakKeyDictionary
 import trio
 
 from podiumd.logs import log
-from podiumd.runtime.api import Service
 from podiumd.runtime.errors import InvalidParameter, PodiumError
-from podiumd.runtime.spoken_control import Command, Said, SpokenControl
+from podiumd.runtime.service import Service
+from podiumd.runtime.spoken_control import Said, SpokenControl
 from podiumd.speech.aloud import TYPES, Mode, speak_events
 from podiumd.speech.api import Transcript
 from podiumd.speech.service import Speech
 from podiumd.speech.speaker import Speaker
 from podiumd.speech.utterance import Utterance
 from podiumd.speech.vocabulary import Vocabulary, vocabulary
+from podiumd.wire.voice import SpokenCommand as Command
 
 LOCAL: Final = "local"
 """Who speaks at the machine itself."""
@@ -95,8 +96,8 @@ class Voice:
         running = ""
         if session_id is not None:
             row = await self._service.sessions_get(session_id)
-            working_directory = working_directory or row["working_directory"]
-            running = (row["active_recipe"] or {}).get("recipe_id", "")
+            working_directory = working_directory or row.working_directory
+            running = "" if row.active_recipe is None else row.active_recipe.recipe_id
         if not working_directory:
             words = "Name a session_id or a working_directory: every project has its own words."
             raise InvalidParameter("working_directory", words)
@@ -117,13 +118,13 @@ class Voice:
 
     async def _recipes(self, directory: str, running: str) -> list[tuple[str, list[str]]]:
         """Recipes and their steps, the one that runs first."""
-        listed = [row["id"] for row in await self._service.recipes_list(directory) if row["ok"]]
+        listed = [row.id for row in await self._service.recipes_list(directory) if row.ok]
         listed.sort(key=lambda name: name != running)
         found: list[tuple[str, list[str]]] = []
         for name in listed[:MOST_RECIPES]:
             with suppress(PodiumError):  # one that has just been changed is left out
                 recipe = await self._service.recipes_get(name, directory)
-                found.append((name, list(recipe["steps"])))
+                found.append((name, list(recipe.steps)))
         return found
 
 

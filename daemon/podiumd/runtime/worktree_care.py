@@ -17,12 +17,12 @@ import msgspec
 import trio
 
 from podiumd.core.facts import Worktree
-from podiumd.core.views import Json
 from podiumd.runtime.catalogue import shown
 from podiumd.runtime.context import Context
 from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
 from podiumd.runtime.holder import busy
+from podiumd.runtime.run_rows import run_of
 from podiumd.runtime.runs import Runs
 from podiumd.runtime.worktree_list import (
     LOOK_SECONDS,
@@ -39,6 +39,7 @@ from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import PINS, GitError
 from podiumd.tools.process import carriers, wait_gone
 from podiumd.tools.worktree_merge import NotMerged, commit_of, merge, prepare, unfinished
+from podiumd.wire.runs import LeftPaths, Merged, Removed, WorktreeRow
 
 NAMED = 5
 """Files that a refusal names."""
@@ -68,11 +69,11 @@ class WorktreeCare:
         self._runs = runs
         self._one = trio.Lock()
 
-    async def list(self) -> list[Json]:
+    async def list(self) -> list[WorktreeRow]:
         """Every worktree of a run, with what is in it."""
         return await listed(self._context)
 
-    async def merge(self, run_id: str) -> Json:
+    async def merge(self, run_id: str) -> Merged:
         """Merge the branch of a run's worktree into what is checked out where it came from.
 
         Raises ``PodiumError``; all is as it was then, or the message says how it is.
@@ -89,11 +90,11 @@ class WorktreeCare:
             finally:
                 self._desk.give_back(run_id)
 
-    async def _merge(self, run_id: str, plan: Worktree) -> Json:
+    async def _merge(self, run_id: str, plan: Worktree) -> Merged:
         planned = await prepare(plan.repository, plan.branch)
-        told = {"branch": plan.branch, "into": planned.into, "repository": plan.repository}
+        told = partial(Merged, branch=plan.branch, into=planned.into, repository=plan.repository)
         if planned.contained:
-            return {**told, "commit": planned.head, "merged": False}
+            return told(commit=planned.head, merged=False)
         await self._store(run_id, Intended(what="merge", plan=plan, commit=planned.commit))
         try:
             failpoint("merge.before-make")
@@ -105,10 +106,10 @@ class WorktreeCare:
         left: list[str] = []
         with suppress(GitError):
             left = [shown(path) for path in await git.dirty(plan.directory)]
-        said = {"paths": left[:MOST_NAMED], "more": len(left[MOST_NAMED:])}
-        return {**told, "commit": made, "merged": True, "left": said}
+        said = LeftPaths(paths=tuple(left[:MOST_NAMED]), more=len(left[MOST_NAMED:]))
+        return told(commit=made, merged=True, left=said)
 
-    async def remove(self, run_id: str, *, force: bool) -> Json:
+    async def remove(self, run_id: str, *, force: bool) -> Removed:
         """Remove a run's worktree and its branch. Without ``force`` nothing is lost by it: what
         would be is named, and nothing is done. Raises ``PodiumError``.
         """
@@ -124,13 +125,13 @@ class WorktreeCare:
                 raise PodiumError(f"The worktree was not removed: {error}") from error
             finally:
                 self._desk.give_back(run_id)
-        return {
-            "directory": plan.directory,
-            "branch": plan.branch,
-            "commit": commit,
-            "branch_kept": kept,
-            "lost": lost,
-        }
+        return Removed(
+            directory=plan.directory,
+            branch=plan.branch,
+            commit=commit,
+            branch_kept=kept,
+            lost=lost,
+        )
 
     async def _remove(self, run_id: str, intended: Intended) -> bool:
         """Remove it; returns whether its branch was kept. What fails after it has got another name
@@ -201,11 +202,11 @@ class WorktreeCare:
             words = f"Run {run_id[:8]} has not ended, and works in its worktree: cancel it first."
             raise Refused(words)
         row = await self._context.store.run(run_id)
-        view: Json = msgspec.json.decode(row.summary) if row is not None and row.intact else {}
-        if view.get("worktree") is None:
+        run = run_of(row) if row is not None else None
+        plan = None if run is None else run.worktree
+        if plan is None:
             words = f"Run {run_id[:8]} has no worktree: it was not started with '--worktree'."
             raise NotFound("worktree", run_id, words)
-        plan = msgspec.convert(view["worktree"], Worktree)
         if not await trio.Path(plan.directory).is_dir():
             words = (
                 f"The worktree of run {run_id[:8]} is gone: '{plan.directory}' is not there. "

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 import trio
+from msgspec.structs import replace
 
 from podiumd.core.facts import Worktree
-from podiumd.core.views import Json
 from podiumd.projects.worktrees import branch_name
 from podiumd.runtime.catalogue import shown
 from podiumd.runtime.context import Context
@@ -21,6 +21,7 @@ from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
 from podiumd.tools.walk import walk
 from podiumd.tools.worktree_merge import commit_of, unfinished
+from podiumd.wire.runs import WorktreeRow
 
 LOOK_SECONDS = 10.0
 """How long git may take over one worktree."""
@@ -72,18 +73,18 @@ async def run_of(context: Context, place: Path) -> tuple[RunRow, Worktree] | Non
     """
     for prefix in (place.name, place.name[-SHORT:]):
         for row in await context.store.runs_with_prefix(prefix, _PREFIXES) if prefix else ():
-            view = await summary(context.store, row) or {}
-            plan = view.get("worktree")
-            if plan is not None and plan["directory"] == str(place):
-                return row, msgspec.convert(plan, Worktree)
+            run = await summary(context.store, row)
+            plan = None if run is None else run.worktree
+            if plan is not None and plan.directory == str(place):
+                return row, plan
     return None
 
 
-async def listed(context: Context) -> list[Json]:
+async def listed(context: Context) -> list[WorktreeRow]:
     """Every worktree, with what is in it; git looks into a few of them at once."""
-    found: list[Json] = []
+    found: list[WorktreeRow] = []
     sizes = Sizes()
-    looks: list[tuple[Json, Worktree]] = []
+    looks: list[tuple[int, Worktree]] = []
     until = trio.current_time() + LOOK_SECONDS  # for all the sizes together
     for place in await trio.to_thread.run_sync(places, context.state):
         size = None
@@ -92,55 +93,58 @@ async def listed(context: Context) -> list[Json]:
                 sizes.of, place, trio.from_thread.check_cancelled, abandon_on_cancel=True
             )
         known = await run_of(context, place)
-        row: Json = {"directory": str(place), "bytes": size}
         if known is None:
-            row |= {"run_id": None, "problem": "its run was forgotten"}
-            found.append(row)
+            why = "its run was forgotten"
+            found.append(WorktreeRow(directory=str(place), bytes=size, run_id=None, problem=why))
             continue
-        run, plan = known
-        view = await summary(context.store, run) or {}
-        row |= {
-            "run_id": run.run_id,
-            "recipe": view.get("recipe"),
-            "params": view.get("params"),
-            "status": run.status,
-            "started_at": run.started_at,
-            "repository": plan.repository,
-            "branch": plan.branch,
-        }
-        found.append(row)
-        looks.append((row, plan))
+        row, plan = known
+        run = await summary(context.store, row)
+        looks.append((len(found), plan))
+        found.append(
+            WorktreeRow(
+                directory=str(place),
+                bytes=size,
+                run_id=row.run_id,
+                recipe=None if run is None else run.recipe,
+                params=None if run is None else run.params,
+                status=row.status,
+                started_at=row.started_at,
+                repository=plan.repository,
+                branch=plan.branch,
+                problem=None,
+            )
+        )
     few = trio.CapacityLimiter(AT_ONCE)
+
+    async def look(number: int, plan: Worktree) -> None:
+        async with few:
+            found[number] = await _described(found[number], plan)
+
     async with trio.open_nursery() as nursery:
-        for row, plan in looks:
-            nursery.start_soon(_look, few, row, plan)
+        for number, plan in looks:
+            nursery.start_soon(look, number, plan)
     return found
 
 
-async def _look(few: trio.CapacityLimiter, row: Json, plan: Worktree) -> None:
-    async with few:
-        row |= await _described(plan)
-
-
-async def _described(plan: Worktree) -> Json:
-    """What a row says of the branch and the files of a worktree, or why it does not."""
+async def _described(row: WorktreeRow, plan: Worktree) -> WorktreeRow:
+    """The row with what it says of the branch and the files of a worktree, or why it does not."""
     problem = f"git did not answer within {LOOK_SECONDS:g} s"
     with trio.move_on_after(LOOK_SECONDS):
         try:
             inside = await look_inside(plan)
-            return {
-                "head": inside.head,
-                "uncommitted": inside.uncommitted[:MOST_NAMED],
-                "more": len(inside.uncommitted[MOST_NAMED:]),
-                "commits": inside.commits,
-                "merged": inside.merged,
-                "merging": inside.head is not None
-                and await unfinished(plan.repository, inside.head),
-                "problem": None,
-            }
+            merging = inside.head is not None and await unfinished(plan.repository, inside.head)
+            return replace(
+                row,
+                head=inside.head,
+                uncommitted=tuple(inside.uncommitted[:MOST_NAMED]),
+                more=len(inside.uncommitted[MOST_NAMED:]),
+                commits=inside.commits,
+                merged=inside.merged,
+                merging=merging,
+            )
         except (GitError, OSError) as error:
             problem = str(error)
-    return {"problem": problem}
+    return replace(row, problem=problem)
 
 
 async def look_inside(plan: Worktree) -> Inside:

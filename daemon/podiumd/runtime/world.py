@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import trio
+from msgspec.structs import asdict
 
 from podiumd.core import commands as c
 from podiumd.core import progress
@@ -204,7 +205,8 @@ def _locked(holder: Holder | None) -> dict[str, Any]:
 
 
 def _in_words(holder: Holder) -> str:
-    return " ".join(f"{key} {value}" for key, value in holder.public().items())
+    known = asdict(holder.public()).items()
+    return " ".join(f"{key} {value}" for key, value in known if value is not None)
 
 
 def _transcript(actor: RunActor, agent: Agent) -> Path | None:

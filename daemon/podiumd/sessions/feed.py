@@ -6,11 +6,12 @@ reader is, nothing piles up and nothing is lost, and others do not notice.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
+
+from msgspec.structs import replace
 
 from podiumd.sessions.open_log import OpenLog, Page, Reader
-
-Json = dict[str, Any]
+from podiumd.wire.sessions import NewMessages
 
 MESSAGES_TOGETHER = 256
 """Messages in one notification."""
@@ -35,8 +36,8 @@ class MessageFeed:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Json:
-        self.answer = {}  # sent by now, and perhaps megabytes
+    async def __anext__(self) -> NewMessages:
+        self.answer = replace(self.answer, messages=())  # sent by now, and perhaps megabytes
         while not self._opened.closed:
             grown = self._opened.grown
             page = await self._reader.page(self._opened, self._at, MESSAGES_TOGETHER)

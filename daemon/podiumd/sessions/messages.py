@@ -4,34 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from podiumd.formats.message import Block
 from podiumd.formats.session import Cursor, SessionFormat, uuid_of
 from podiumd.sessions.log import Place
+from podiumd.wire.sessions import Message
 
 
 class Moved(Exception):
     """A place holds other bytes than the message: the transcript was rewritten meanwhile."""
-
-
-class Numbered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A message of the public contract.
-
-    ``forks_from``: this prompt does not follow the message before it but the one of that ``seq``
-    (0: one that is not in the log). ``gone``: its line is no longer in the transcript.
-    """
-
-    seq: int
-    uuid: str
-    role: Literal["user", "assistant"]
-    text: str
-    timestamp: str
-    blocks: tuple[Block, ...]
-    forks_from: int | None = None
-    gone: bool = False
 
 
 class Encoded(msgspec.Struct, frozen=True):
@@ -79,12 +61,12 @@ def read(format: SessionFormat, path: str, places: Iterable[Place], budget: int)
     return found
 
 
-def _decode(format: SessionFormat, place: Place, line: bytes) -> Numbered:
+def _decode(format: SessionFormat, place: Place, line: bytes) -> Message:
     message = format.message(line)
     entries = format.entries(Cursor(), line + b"\n")
     if message is None or len(entries) != 1 or entries[0].identity != place.identity:
         raise Moved
-    return Numbered(
+    return Message(
         seq=place.seq,
         uuid=message.uuid,
         role=message.role,
@@ -103,8 +85,8 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def _gone(place: Place) -> Numbered:
-    return Numbered(
+def _gone(place: Place) -> Message:
+    return Message(
         seq=place.seq,
         uuid=uuid_of(place.identity),
         role=place.role,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import trio
@@ -13,8 +13,7 @@ import trio
 from podiumd.formats.session import Cursor, Entry, SessionFormat
 from podiumd.sessions.log import Log
 from podiumd.sessions.messages import Encoded
-
-Json = dict[str, Any]
+from podiumd.wire.sessions import MessagesPage, NewMessages
 
 CACHE_BYTES = 1024 * 1024
 """Decoded messages that are kept for followers of one session: many read the same few."""
@@ -148,30 +147,30 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     def complete(self) -> bool:
         return self.next_seq >= self.last_seq
 
-    def answer(self) -> Json:
+    def answer(self) -> MessagesPage:
         """The result of ``sessions.messages``."""
-        return {
-            "messages": self.messages,
-            "first_seq": self.first_seq,
-            "first_uuid": self.first_uuid,
-            "last_seq": self.last_seq,
-            "next_seq": self.next_seq,
-            "complete": self.complete,
-            "generation": self.generation,
-            "gone": self.gone,
-        }
+        return MessagesPage(
+            messages=tuple(self.messages),
+            first_seq=self.first_seq,
+            first_uuid=self.first_uuid,
+            last_seq=self.last_seq,
+            next_seq=self.next_seq,
+            complete=self.complete,
+            generation=self.generation,
+            gone=self.gone,
+        )
 
-    def notification(self) -> Json:
+    def notification(self) -> NewMessages:
         """The parameters of a ``session.messages`` notification."""
-        return {
-            "session_id": self.session_id,
-            "messages": self.messages,
-            "first_uuid": self.first_uuid,
-            "last_seq": self.last_seq,
-            "next_seq": self.next_seq,
-            "generation": self.generation,
-            "gone": self.gone,
-        }
+        return NewMessages(
+            session_id=self.session_id,
+            messages=tuple(self.messages),
+            first_uuid=self.first_uuid,
+            last_seq=self.last_seq,
+            next_seq=self.next_seq,
+            generation=self.generation,
+            gone=self.gone,
+        )
 
 
 class Reader(Protocol):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any, Final, Literal
+from typing import Final
 
 import msgspec
 
-Json = dict[str, Any]
-
-State = Literal["off", "not-installed", "no-model", "idle", "loading", "ready", "failed"]
+from podiumd.wire.voice import Segment
+from podiumd.wire.voice import SpeechState as State
 
 FORMATS: Final = ("pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf", "mp3", "flac")
 """What audio may come as. ``pcm16``: little-endian, one channel, with a sample rate beside it."""
@@ -70,14 +69,6 @@ class UtteranceRequest(msgspec.Struct, frozen=True, kw_only=True):
     language: str | None = None
     hotwords: tuple[str, ...] = ()
     partials: bool = True
-
-
-class Segment(msgspec.Struct, frozen=True):
-    """A part of a transcript; times in seconds from the beginning of the audio."""
-
-    start: float
-    end: float
-    text: str
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

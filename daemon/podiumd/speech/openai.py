@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from podiumd.config import VoiceSettings
 from podiumd.speech import wav
-from podiumd.speech.api import FORMATS, AudioError, Heard, Segment
+from podiumd.speech.api import FORMATS, AudioError, Heard
 from podiumd.speech.engine import Engine, Job
 from podiumd.speech.server import ServerEngine
+from podiumd.wire.voice import Segment
 
 if TYPE_CHECKING:
     import httpx2

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from podiumd.config import VoiceSettings
-from podiumd.speech.api import EngineFailed, EngineStatus, State
+from podiumd.speech.api import EngineFailed, EngineStatus
+from podiumd.wire.voice import SpeechState as State
 
 
 class ServerEngine:

@@ -28,7 +28,6 @@ from podiumd.speech.api import (
     AudioError,
     EngineFailed,
     Heard,
-    Json,
     SpeechUnavailable,
     Transcript,
     UtteranceRequest,
@@ -41,6 +40,7 @@ from podiumd.speech.recording import Recording, Spool
 from podiumd.speech.sniff import sniff
 from podiumd.speech.spelling import spell
 from podiumd.speech.utterance import Utterance
+from podiumd.wire.voice import Progress, SpeechModel, SpeechStatus
 
 MOST_UTTERANCES: Final = 8
 """Open or waiting at once, files included."""
@@ -82,17 +82,17 @@ class Speech:
         self._tidied = False
         self._installing = trio.Lock()
 
-    def status(self) -> Json:
-        """``state``, ``model``, ``engine``; ``problem``: what is wrong and what to do, or null."""
+    def status(self) -> SpeechStatus:
+        """How speech does."""
         found = self._engine.status()
         state = found.state if self._settings.enabled else "off"
         problem = found.problem if self._settings.enabled else None
-        return {
-            "state": state,
-            "model": found.model if self._settings.enabled else None,
-            "engine": self._engine.name,
-            "problem": problem,
-        }
+        return SpeechStatus(
+            state=state,
+            model=found.model if self._settings.enabled else None,
+            engine=self._engine.name,
+            problem=problem,
+        )
 
     def check(self) -> None:
         """Raises ``SpeechUnavailable`` where nothing can be transcribed as things stand."""
@@ -103,21 +103,21 @@ class Speech:
         if found.state in _MICROPHONE or found.unusable:
             raise SpeechUnavailable(found.state, found.problem or f"Voice: {found.state}.")
 
-    def list_models(self) -> list[Json]:
+    def list_models(self) -> list[SpeechModel]:
         """See ``Models.listing``. Looks at the disk."""
         return self.models.listing(self._settings.model)
 
-    async def install(self, name: str, progress: Callable[[Json], None]) -> Json:
+    async def install(self, name: str, progress: Callable[[Progress], None]) -> SpeechModel:
         """Install a model by its name and return its row of ``list_models``.
 
-        ``progress`` is told {name, phase: hub, package, verify or done, message, bytes?, total?}.
+        ``progress`` is told how far it is.
         Raises ``InstallError``, whose text says what to do.
         """
         from podiumd.speech.install import install  # rarely needed
 
         async with self._installing:
             await install(self.models, name, progress)
-        return next(row for row in self.list_models() if row["name"] == name)
+        return next(row for row in self.list_models() if row.name == name)
 
     def warm(self) -> None:
         """A microphone may open soon: load the model in the background. Never raises."""

@@ -11,11 +11,10 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-import msgspec
-
-Source = Literal["recipe", "step", "branch", "file", "identifier", "dependency"]
+from podiumd.wire.voice import Term
+from podiumd.wire.voice import TermSource as Source
 
 MOST_TERMS: Final = 25
 MOST_CHARACTERS: Final = 420
@@ -65,13 +64,6 @@ _DULL_FILES: Final = frozenset(
     | {"index.js", "index.ts", "index.html", "pnpm-lock.yaml", "py.typed"}
 )
 _DULL_BRANCHES: Final = frozenset({"main", "master", "head", "trunk", "develop", "dev"})
-
-
-class Term(msgspec.Struct, frozen=True):
-    """A word to expect, and where it comes from."""
-
-    term: str
-    source: Source
 
 
 def choose(

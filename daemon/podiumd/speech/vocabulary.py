@@ -12,14 +12,11 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-import msgspec
 import trio
 
 from podiumd.speech.terms import (
     MANIFESTS,
     MOST_TERMS,
-    Source,
-    Term,
     choose,
     dependencies,
     identifiers,
@@ -28,6 +25,8 @@ from podiumd.speech.terms import (
 )
 from podiumd.tools.git_process import GitError, run_beginning
 from podiumd.tools.plain_file import read_plain
+from podiumd.wire.voice import Terms
+from podiumd.wire.voice import TermSource as Source
 
 SECONDS: Final = 1.0
 """For all of the looking: people speak longer than that."""
@@ -50,12 +49,8 @@ _PATCH: Final = (
 )
 
 
-class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
-    """The terms to expect, the most important first. ``complete``: everything was looked at."""
-
-    working_directory: str
-    terms: tuple[Term, ...] = ()
-    complete: bool = True
+class Vocabulary(Terms, frozen=True, kw_only=True):
+    """The terms to expect, and how a recogniser takes them."""
 
     @property
     def words(self) -> tuple[str, ...]:

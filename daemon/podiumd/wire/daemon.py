@@ -105,8 +105,8 @@ class LimitsInForce(Result, frozen=True, kw_only=True):
     spool_megabytes: int
     run_spool_megabytes: int
     output_megabytes: int
-    turn_timeout_seconds: int
-    idle_timeout_seconds: int
+    turn_timeout_seconds: float
+    idle_timeout_seconds: float
 
 
 class RetentionInForce(Result, frozen=True, kw_only=True):
@@ -160,8 +160,8 @@ class DaemonStatus(Result, frozen=True, kw_only=True):
     gateway: GatewayStatus
     voice: SpeechStatus
     configuration: ConfigurationStatus
-    limits: LimitsInForce | None
-    retention: RetentionInForce | None
+    limits: LimitsInForce
+    retention: RetentionInForce
     sessions: int
     runs_active: int
     prompts_active: int

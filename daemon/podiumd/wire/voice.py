@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from podiumd.wire.fields import Directory, Done, File, Id, Nothing, Params, Result, Text
@@ -36,6 +37,7 @@ UtteranceId = Annotated[
 ]
 SampleRate = Annotated[int, Meta(ge=8000, le=192_000)]
 SpeechState = Literal["off", "not-installed", "no-model", "idle", "loading", "ready", "failed"]
+Phase = Literal["hub", "package", "verify", "done"]
 TermSource = Literal["recipe", "step", "branch", "file", "identifier", "dependency"]
 
 # -- parameters ------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ class SpeechStatus(Result, frozen=True, kw_only=True):
     problem: str | None
 
 
-class Segment(Result, frozen=True, kw_only=True):
+class Segment(msgspec.Struct, frozen=True):
     """A part of a transcript; times in seconds from the beginning of the audio."""
 
     start: float
@@ -192,7 +194,7 @@ class Spoken(Result, frozen=True, kw_only=True):
     spoken: str
 
 
-class Term(Result, frozen=True, kw_only=True):
+class Term(msgspec.Struct, frozen=True):
     """A word to expect, and where it comes from."""
 
     term: str
@@ -218,7 +220,7 @@ class Progress(Result, frozen=True, kw_only=True):
     """How far an installation is."""
 
     name: str
-    phase: Literal["hub", "package", "verify", "done"]
+    phase: Phase
     message: str
     bytes: int | UnsetType = UNSET
     total: int | UnsetType = UNSET

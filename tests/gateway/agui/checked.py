@@ -7,6 +7,8 @@ from typing import Any, Final
 from ag_ui.core import PROTOCOL_VERSION, Event, RunStartedEvent
 from pydantic import BaseModel, TypeAdapter
 
+from tests.plain import plain
+
 Json = dict[str, Any]
 
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Event)
@@ -43,6 +45,7 @@ def frames(body: bytes) -> list[Json]:
 
 def checked(events: list[Json], *, whole: bool = True) -> list[Json]:
     """The events, all of them valid and in order; ``whole``: up to the run's end."""
+    events = plain(events)
     for event in events:
         _valid(event)
     assert events[0]["type"] == "RUN_STARTED"

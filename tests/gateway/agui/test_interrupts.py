@@ -10,6 +10,7 @@ import pytest
 from podiumd.gateway.agui.interrupts import Reply, interrupt, reply_to, response_schema
 from podiumd.runtime.errors import InvalidParameter
 from tests.gateway.agui.samples import question
+from tests.plain import plain
 
 Json = dict[str, Any]
 
@@ -27,9 +28,9 @@ def answer_schema(**fields: Any) -> Json:
 @pytest.mark.parametrize("kind", ["approval", "gate", "limit", "recover", "ask"])
 def test_the_reason_of_an_interrupt_is_the_kind_of_its_question(kind: str) -> None:
     asked = question(kind=kind)
-    made = interrupt(asked)
-    assert (made["id"], made["reason"], made["message"]) == ("q-1", kind, "Which one?")
-    assert made["metadata"] == {"podium": asked}
+    shown = interrupt(asked)
+    assert (shown["id"], shown["reason"], shown["message"]) == ("q-1", kind, "Which one?")
+    assert shown["metadata"] == {"podium": plain(asked)}
 
 
 def test_choices_are_the_values_of_an_answer() -> None:

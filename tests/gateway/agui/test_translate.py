@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from podiumd.gateway.agui.outputs import MOST_RESULT
 from podiumd.gateway.agui.translate import Translator, snapshot_of
+from podiumd.wire.runs import Run
 from tests.gateway.agui import samples as s
 from tests.gateway.agui.checked import checked, custom, text_of, types
+from tests.plain import plain
 
 Json = dict[str, Any]
 
@@ -22,7 +24,7 @@ def translator() -> Translator:
     return Translator("thread", "run", lambda: f"id-{next(numbers)}")
 
 
-def told(*happened: Json, begun: Json | None = None, end: Json | None = None, **last: Any) -> Any:
+def told(*happened: Json, begun: Run | None = None, end: Run | None = None, **last: Any) -> Any:
     """The whole stream of a run in which this happened."""
     one = translator()
     events = one.begin(begun or s.run(status="running"))
@@ -205,13 +207,13 @@ def test_a_snapshot_is_told_when_something_in_it_has_changed() -> None:
         s.event("snapshot", **same), s.event("snapshot", **other), end=s.run(ctx={"goal": "a bank"})
     )
     states = [e["snapshot"] for e in events if e["type"] == "STATE_SNAPSHOT"]
-    assert states == [same, other]
+    assert states == plain([same, other])
 
 
 def test_a_question_interrupts_the_run_and_is_told_as_it_is() -> None:
     asked = s.question()
     events = told(questions=[asked], end=s.run(questions=[asked]))
-    assert custom(events, "podium:ask") == [asked]
+    assert custom(events, "podium:ask") == plain([asked])
     assert events[-1]["outcome"] == {
         "type": "interrupt",
         "interrupts": [
@@ -220,7 +222,7 @@ def test_a_question_interrupts_the_run_and_is_told_as_it_is() -> None:
                 "reason": "ask",
                 "message": "Which one?",
                 "responseSchema": events[-1]["outcome"]["interrupts"][0]["responseSchema"],
-                "metadata": {"podium": asked},
+                "metadata": {"podium": plain(asked)},
             }
         ],
     }
@@ -266,7 +268,7 @@ def test_a_run_that_is_over_has_succeeded_with_its_end() -> None:
         s.run(status="paused"),
     ],
 )
-def test_a_run_that_was_stopped_or_ran_into_a_limit_is_cancelled(end: Json) -> None:
+def test_a_run_that_was_stopped_or_ran_into_a_limit_is_cancelled(end: Run) -> None:
     last = told(end=end)[-1]
     assert last["outcome"] == {"type": "cancelled"} and "result" not in last
 
@@ -342,7 +344,7 @@ def once_each(happened: list[Json]) -> list[Json]:
 
 
 @given(st.lists(st.one_of(outputs, facts), max_size=40), ends, st.integers(0, 2))
-def test_every_stream_is_valid_and_in_order(happened: list[Json], end: Json, asked: int) -> None:
+def test_every_stream_is_valid_and_in_order(happened: list[Json], end: Run, asked: int) -> None:
     one = translator()
     events = one.begin(s.run(status="running"))
     for number, each in enumerate(once_each(happened)):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from podiumd.core.exits import Exit
 from podiumd.gateway.phone.history import Message, Session
+from podiumd.wire.recipes import RecipeRow
+from podiumd.wire.sessions import Session as Row
 from tests.phone.decoders.recorder import RECORDER
 
 Json = dict[str, Any]
@@ -23,7 +26,7 @@ def read(frame: bytes | None) -> Json:
     return value
 
 
-def a_session(**changes: Any) -> Json:
+def a_session(**changes: Any) -> Row:
     """A public session."""
     row = {
         "session_id": SESSION,
@@ -37,8 +40,28 @@ def a_session(**changes: Any) -> Json:
         "holder": None,
         "active_recipe": None,
         "gone": False,
+        "size": 100,
+        "subagents": 0,
+        "tool_results": 0,
     }
-    return {**row, **changes}
+    return Row(**{**row, **changes})
+
+
+def a_recipe(**changes: Any) -> RecipeRow:
+    """A recipe as it is listed."""
+    row = {
+        "id": "r",
+        "label": "R",
+        "description": "d",
+        "first_prompt": "",
+        "source": "user",
+        "path": "/recipes/r.toml",
+        "shadows": (),
+        "trusted": True,
+        "changed": False,
+        "ok": True,
+    }
+    return RecipeRow(**{**row, **changes})
 
 
 def a_run(**changes: Any) -> Json:
@@ -54,16 +77,16 @@ def a_run(**changes: Any) -> Json:
     return {**run, **changes}
 
 
-def an_exit(**changes: Any) -> Json:
+def an_exit(**changes: Any) -> Exit:
     """A public exit."""
     end = {
         "reason": "changes-committed",
         "category": "completed",
-        "class": "completed",
+        "class_": "completed",
         "message": "Task implementation committed successfully",
         "detail": None,
     }
-    return {**end, **changes}
+    return Exit(**{**end, **changes})
 
 
 def a_question(**changes: Any) -> Json:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from podiumd.gateway.phone import budget, outgoing, outgoing_recipes, outgoing_tools
 from podiumd.gateway.phone.wire import frame
-from tests.gateway.phone.samples import SESSION, a_command, a_file, a_question, a_session, read
+from tests.gateway.phone.samples import (
+    SESSION,
+    a_command,
+    a_file,
+    a_question,
+    a_recipe,
+    a_session,
+    read,
+)
 
 NOTICE = re.compile(r"\n\[truncated ~([0-9]+) KB\]\n")
 
@@ -119,9 +127,7 @@ def test_lists_lose_their_last_rows() -> None:
         (outgoing_tools.command_history([a_command()] * 50, 50, 2048), "sessions"),
         (outgoing_tools.resources_list([a_file()] * 50, "/home/ada", 2048), "resources"),
         (
-            outgoing_recipes.available_recipes(
-                [{"id": "r", "label": "R", "description": "x" * 80}] * 50, 2048
-            ),
+            outgoing_recipes.available_recipes([a_recipe(description="x" * 80)] * 50, 2048),
             "recipes",
         ),
         (

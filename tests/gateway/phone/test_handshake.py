@@ -41,7 +41,7 @@ async def test_a_phone_is_greeted_and_then_let_in_with_all_that_it_must_know(
         "pong",
     ]
     assert line.sent[1]["session_id"] == "echo" and line.known and line.limit > 100 * 1024 * 1024
-    assert office.devices.list()[0]["connected"] is True
+    assert office.devices.list()[0].connected
 
 
 async def test_a_ping_is_answered_before_anybody_is_let_in(office: Office) -> None:

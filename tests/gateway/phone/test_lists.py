@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import trio
@@ -12,7 +12,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from podiumd.gateway.phone import lists
 from podiumd.gateway.phone.lists import SessionLists
-from podiumd.runtime.api import Service
+from podiumd.runtime.service import Service
+from podiumd.wire.sessions import SessionsPage
 
 
 class Slow:
@@ -23,12 +24,12 @@ class Slow:
         self.may = trio.Semaphore(0)
         self.take_time: Callable[[], None] = lambda: None
 
-    async def sessions_list(self, *_: object) -> dict[str, Any]:
+    async def sessions_list(self, *_: object) -> SessionsPage:
         self.asked += 1
         total = self.asked
         await self.may.acquire()
         self.take_time()
-        return {"sessions": [], "total": total}
+        return SessionsPage(sessions=(), total=total)
 
 
 class Asking:

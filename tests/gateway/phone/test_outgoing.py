@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from podiumd.gateway.phone import history, outgoing, outgoing_recipes, outgoing_tools
+from podiumd.wire.sessions import LockHolder
 from tests.gateway.phone.samples import (
     SESSION,
     UUID,
@@ -17,12 +18,14 @@ from tests.gateway.phone.samples import (
     a_file,
     a_log,
     a_question,
+    a_recipe,
     a_run,
     a_session,
     an_exit,
     messages,
     read,
 )
+from tests.plain import plain
 
 ROW = {
     "session_id": SESSION,
@@ -39,7 +42,7 @@ ONE_OF_EACH = [
     outgoing.version_error("0.1.0"),
     outgoing.pong(),
     outgoing.ack("Done"),
-    outgoing.error("x", code="y", session_id=SESSION, holder={"kind": "foreign", "pid": 7}),
+    outgoing.error("x", code="y", session_id=SESSION, holder=LockHolder(kind="foreign", pid=7)),
     outgoing.session_list([a_session()], 1)[0],
     outgoing.recent_sessions([a_session()], 5),
     outgoing.session_created(a_session()),
@@ -54,7 +57,7 @@ ONE_OF_EACH = [
     outgoing.infer_name_error(SESSION, "no"),
     outgoing.worktree_session_created(SESSION, "/x", "gate"),
     outgoing.worktree_session_error("no", "git_error", "fatal"),
-    outgoing_recipes.available_recipes([{"id": "r", "label": "R", "description": "d"}]),
+    outgoing_recipes.available_recipes([a_recipe()]),
     outgoing_recipes.recipe_started(a_run(), label="R", first_prompt="Do", ios_session_id="x"),
     outgoing_recipes.recipe_step_started(SESSION, "fix", 2),
     outgoing_recipes.recipe_step_transition(SESSION, "fix", "commit"),
@@ -124,7 +127,7 @@ def test_nothing_is_sent_that_apps_have_given_up() -> None:
 
 def test_an_error_has_only_what_there_is_to_say() -> None:
     """P-1.17"""
-    holder = {"kind": "foreign", "pid": 7, "since": "2026-01-02T03:04:05.000Z"}
+    holder = LockHolder(kind="foreign", pid=7, since="2026-01-02T03:04:05.000Z")
 
     assert read(outgoing.error("No.")) == {"type": "error", "message": "No."}
     assert read(outgoing.error("No.", code="busy", session_id=SESSION, holder=holder)) == {
@@ -132,7 +135,7 @@ def test_an_error_has_only_what_there_is_to_say() -> None:
         "message": "No.",
         "code": "busy",
         "session_id": SESSION,
-        "holder": holder,
+        "holder": plain(holder),
     }
 
 
@@ -241,8 +244,8 @@ def test_a_session_without_a_name(directory: str | None, name: str) -> None:
     assert read(outgoing.recent_sessions([row], 1))["sessions"][0]["name"] == name
 
 
-@pytest.mark.parametrize(("preview", "shown"), [("Done.", "Done."), (None, "")])
-def test_a_new_session(preview: str | None, shown: str) -> None:
+@pytest.mark.parametrize(("preview", "shown"), [("Done.", "Done."), ("", "")])
+def test_a_new_session(preview: str, shown: str) -> None:
     """P-4.3, P-4.7"""
     assert read(outgoing.session_created(a_session(preview=preview))) == {
         "type": "session_created",

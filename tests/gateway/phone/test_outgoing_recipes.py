@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podiumd.gateway.phone import outgoing_recipes as recipes
-from tests.gateway.phone.samples import SESSION, Json, a_question, a_run, an_exit, read
+from tests.gateway.phone.samples import SESSION, a_question, a_recipe, a_run, an_exit, read
 
 
 def _started(first_prompt: str = "Do it.", **changes: Any) -> dict[str, Any]:
@@ -19,11 +19,11 @@ def _started(first_prompt: str = "Do it.", **changes: Any) -> dict[str, Any]:
 
 def test_the_recipes_that_can_be_started() -> None:
     """P-11.1"""
-    listed: list[Json] = [
-        {"id": "rebase", "label": "Rebase", "description": "On main", "ok": True, "trusted": True},
-        {"id": "bare", "label": "", "description": None},
-        {"id": "faulty", "label": "F", "description": "", "ok": False},
-        {"id": "foreign", "label": "F", "description": "", "trusted": False},
+    listed = [
+        a_recipe(id="rebase", label="Rebase", description="On main"),
+        a_recipe(id="bare", label="", description=""),
+        a_recipe(id="faulty", ok=False),
+        a_recipe(id="foreign", trusted=False),
     ]
 
     assert read(recipes.available_recipes(listed)) == {

@@ -26,7 +26,7 @@ async def rewritten(office: Office, session: str, *records: bytes) -> None:
     with office.daemon.service.sessions_changed() as changes:
         replace(folder / f"{session}.jsonl", b"".join(records))
         page = None
-        while page is None or not page["generation"] > 1 or not page["gone"] < page["last_seq"]:
+        while page is None or not page.generation > 1 or not page.gone < page.last_seq:
             await changes.changed()
             page = await office.daemon.service.sessions_messages(session, None, 1)
 

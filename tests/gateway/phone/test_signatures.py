@@ -7,6 +7,7 @@ import pytest
 from podiumd.formats.session import identity_of, uuid_of
 from podiumd.gateway.phone import history
 from podiumd.gateway.phone.requests import Subscribe
+from podiumd.wire.sessions import MessagesPage
 from tests.gateway.phone.samples import SESSION, a_log, messages, read
 
 KB = 1024
@@ -14,8 +15,17 @@ KB = 1024
 
 def word(first_uuid: str | None, last: int = 5, generation: int = 1, gone: int = 0) -> str:
     """The signature of a log."""
-    page = {"last_seq": last, "generation": generation, "gone": gone}
-    return history.signature({**page, "first_uuid": first_uuid})
+    page = MessagesPage(
+        messages=(),
+        first_seq=1,
+        first_uuid=first_uuid,
+        last_seq=last,
+        next_seq=last,
+        complete=True,
+        generation=generation,
+        gone=gone,
+    )
+    return history.signature(page)
 
 
 def test_a_rewrite_that_took_messages_out_is_another_log_to_phones() -> None:

@@ -49,7 +49,7 @@ async def test_what_is_risky_is_read_back_and_confirmed_by_a_second_utterance(
     told = await says(office, line, "approve", "u1", session_id=session)
     assert (told["state"], told["question_id"]) == ("confirm", question["question_id"])
     assert "rm -rf build" in str(told["read_back"])
-    assert [each["closed"] for each in await office.daemon.service.questions()] == [None]
+    assert [each.closed for each in await office.daemon.service.questions()] == [None]
     told = await says(office, line, "confirm", "u2", session_id=session)
     assert (told["command"], told["state"], told["choice"]) == ("confirm", "applied", "allow")
     assert (await line.hears("question_closed"))["answer"] == "allow"

@@ -91,9 +91,9 @@ async def test_what_was_delivered_by_a_daemon_that_is_gone_is_not_sent_again(
     line.say("set_directory", path=str(machine.project))
     office.ears.says("Once", "one's")
     told = await spoke(line, **PROMPT)
-    (held,) = [lock for lock in await office.daemon.service.locks() if "session_id" in lock]
+    (held,) = [lock for lock in await office.daemon.service.locks() if lock.session_id]
     (await office.daemon.turn()).complete()
-    await office.daemon.service.run_gone(held["holder"]["id"])
+    await office.daemon.service.run_gone(held.holder.id or "")
     office.hub.utterances._talks.clear()  # what only its memory knew
     office.speech._utterances.clear()
     line.forget()

@@ -12,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from podiumd.gateway.phone import recipe_handlers, text
 from podiumd.projects.resources import Resources
 from podiumd.runtime import prompting
+from podiumd.runtime.events import Event
 from tests.gateway.phone.office import Office
 from tests.runtime.fake_agent import FakeTurn
 from tests.runtime.harness import Machine
@@ -173,7 +174,7 @@ async def test_the_handshake_reads_no_ends_of_prompts_nor_of_what_was_before_the
     read: list[int] = []
     real = office.hub.service.ended_recipes
 
-    async def counted(after: int, until: int, limit: int) -> list[dict[str, object]]:
+    async def counted(after: int, until: int, limit: int) -> list[Event]:
         page = await real(after, until, limit)
         read.append(len(page))
         return page

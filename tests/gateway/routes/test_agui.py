@@ -244,8 +244,8 @@ async def test_a_recipe_begins_with_the_thread_and_its_text_is_what_is_said(
     async with stream(station, value) as asked:
         turn = await station.daemon.turn()
         run = (await station.daemon.service.list_runs(active=True, limit=5))[0]
-        assert run["params"] == {"task": "Add a list"}
-        assert run["main_session_id"] == turn.request.session_id
+        assert run.params == {"task": "Add a list"}
+        assert run.main_session_id == turn.request.session_id
         turn.complete()
         events = await asked.rest()
     assert [e["stepName"] for e in events if e["type"].startswith("STEP")] == ["work", "work"]

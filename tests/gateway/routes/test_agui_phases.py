@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.wire.questions import Question
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of
 from tests.gateway.routes.station import Station
@@ -115,7 +116,7 @@ async def test_an_answer_that_another_client_gives_first_counts(
     (interrupt,) = interrupts(await asked(station, found, options=SIZES))
     answer = station.daemon.service.answer
 
-    async def second(question_id: str, *_: object) -> Json:
+    async def second(question_id: str, *_: object) -> Question:
         await answer(question_id, "l", None, "phone")
         return await answer(question_id, "s", None, "mine")
 

@@ -76,14 +76,14 @@ async def test_a_device_counts_as_connected_while_its_request_is_answered(
     station: Station,
 ) -> None:
     devices = station.office.devices
-    assert [d["connected"] for d in devices.list()] == [False]
+    assert [d.connected for d in devices.list()] == [False]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_prompt, station, station, [])
         turn = await station.daemon.turn()
-        assert [d["connected"] for d in devices.list()] == [True]
+        assert [d.connected for d in devices.list()] == [True]
         turn.complete()
     (row,) = devices.list()
-    assert row["connected"] is False and row["last_seen"] is not None
+    assert row.connected is False and row.last_seen is not None
 
 
 async def test_a_revoked_device_loses_its_requests_at_once_and_the_others_do_not(

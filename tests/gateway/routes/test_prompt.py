@@ -131,7 +131,7 @@ async def test_a_recipe_gets_the_text_as_its_one_parameter_of_text(
     assert (told["status"], told["exit"]["reason"]) == ("ended", "turn-complete")
     assert told["delivery"] == "started" and "text" not in told
     run = await station.daemon.service.get_run(told["run_id"])
-    assert run["params"]["task"] == "Do it" and run["session_id"] == told["session_id"]
+    assert run.params["task"] == "Do it" and run.session_id == told["session_id"]
     again = (await station.post("/v1/prompt", body, Idempotency_Key="k1")).json
     assert again == told and len(machine.agent.turns) == 1
 
@@ -156,8 +156,8 @@ async def test_a_recipe_can_have_its_parameters_by_name_and_be_in_a_session(
     turn = await station.daemon.turn()
     assert turn.request.session_id == known == told["session_id"]
     run = await station.daemon.service.get_run(told["run_id"])
-    assert run["params"] == {"task": "This", "note": "A note"}
-    assert run["working_directory"] == station.where
+    assert run.params == {"task": "This", "note": "A note"}
+    assert run.working_directory == station.where
     turn.complete()
 
 
@@ -184,7 +184,7 @@ async def test_a_recipe_that_waits_for_a_person_says_what_it_asks(
         "/v1/prompt", {"recipe": recipe, "working_directory": station.where, "wait": 0}
     )
     told = answer.problem(409)
-    assert told["holder"]["id"] == run_id and run["status"] == "waiting"
+    assert told["holder"]["id"] == run_id and run.status == "waiting"
     await station.daemon.answer(run_id, "no")
     await station.daemon.ended(run_id)
     key = {"Idempotency_Key": "k1"}

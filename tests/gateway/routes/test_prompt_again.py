@@ -80,10 +80,10 @@ async def test_a_caller_that_hangs_up_is_waited_for_no_longer_and_its_prompt_goe
     async with trio.open_nursery() as nursery:
         Asking(nursery, station, body, **key)
         turn = await station.daemon.turn()
-        assert station.office.devices.list()[0]["connected"]
+        assert station.office.devices.list()[0].connected
         nursery.cancel_scope.cancel()
     with trio.fail_after(HANG_SECONDS):
-        await wait_until(lambda: not station.office.devices.list()[0]["connected"])
+        await wait_until(lambda: not station.office.devices.list()[0].connected)
     async with trio.open_nursery() as nursery:
         asking = Asking(nursery, station, body, **key)
         turn.end(done(text="All the same."))

@@ -213,4 +213,4 @@ async def test_no_command_is_heard_in_a_posted_recording(station: Station) -> No
     fields = {"session_id": run["session_id"], "working_directory": station.where, "wait": "0"}
     await station.form("/v1/prompt", NOTE, **fields)
     (still,) = await station.daemon.service.questions()
-    assert still["question_id"] == question["question_id"]
+    assert still.question_id == question["question_id"]

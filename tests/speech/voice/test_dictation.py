@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podiumd.speech.api import AudioError, Heard, Segment
+from podiumd.speech.api import AudioError, Heard
 from podiumd.speech.worker import dictation
 from podiumd.speech.worker.decode import RATE, Samples
 from podiumd.speech.worker.dictation import Dictation
 from podiumd.speech.worker.vad import Span, Speech
+from podiumd.wire.voice import Segment
 
 
 def spans(*seconds: tuple[float, float]) -> list[Span]:

@@ -60,11 +60,11 @@ def has_the_words(text: str) -> bool:
 
 async def test_a_prompt_is_spoken_and_read(tmp_path: Path, tiny: Path, pcm: bytes) -> None:
     async with speaking(tmp_path, tiny) as speech:
-        assert speech.status()["state"] == "idle"
+        assert speech.status().state == "idle"
         found = await say(speech, pcm)
         assert has_the_words(found.text) and found.language == "en"
         assert found.duration_ms == 5300 and found.latency_ms > 0
-        assert speech.status()["state"] == "ready"
+        assert speech.status().state == "ready"
 
 
 async def test_a_worker_killed_in_the_middle_of_a_sentence_costs_no_word(
@@ -155,7 +155,7 @@ async def test_a_model_that_was_changed_is_not_loaded(
     async with open_speech(voice, tmp_path, os.environ) as speech:
         with pytest.raises(AudioError, match="its hash differs"):
             await say(speech, pcm)
-        assert speech.status()["state"] == "failed"
+        assert speech.status().state == "failed"
 
 
 async def test_a_model_that_is_none_is_told(tmp_path: Path, tiny: Path, pcm: bytes) -> None:
@@ -166,7 +166,7 @@ async def test_a_model_that_is_none_is_told(tmp_path: Path, tiny: Path, pcm: byt
     async with speaking(tmp_path, model) as speech:
         with pytest.raises(AudioError, match="The model cannot be used"):
             await say(speech, pcm)
-        assert speech.status()["state"] == "failed"
+        assert speech.status().state == "failed"
 
 
 def test_the_worker_ends_with_its_daemon_while_it_reads(tiny: Path, pcm: bytes) -> None:

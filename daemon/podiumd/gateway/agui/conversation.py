@@ -18,10 +18,12 @@ from podiumd.gateway.agui.interrupts import DECLINES, Reply, reply_to
 from podiumd.gateway.agui.threads import Thread, Threads, token_of
 from podiumd.gateway.routes.prompt import Tokens
 from podiumd.gateway.routes.prompt_form import texts_left
-from podiumd.runtime.api import SendPrompt, Service, StartRun
+from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
+from podiumd.runtime.service import Service
 from podiumd.runtime.tokens import words_uuid
 from podiumd.tools.failpoints import failpoint
+from podiumd.wire.questions import Question
 
 Json = dict[str, Any]
 
@@ -81,19 +83,19 @@ class Conversation:
             return Entered(session_id, await self._current(session_id), notices=told)
         return Entered(session_id, went.run_id, went.after, went.after is None, told)
 
-    async def questions(self, session_id: str, run_id: str | None) -> list[Json]:
+    async def questions(self, session_id: str, run_id: str | None) -> list[Question]:
         """What is asked in a session, by whatever run."""
         return [
             question
             for question in await self._service.questions()
-            if question["run_id"] == run_id or await self._is_of(question, session_id)
+            if question.run_id == run_id or await self._is_of(question, session_id)
         ]
 
-    async def _is_of(self, question: Json, session_id: str) -> bool:
-        if question["session_id"] == session_id:
+    async def _is_of(self, question: Question, session_id: str) -> bool:
+        if question.session_id == session_id:
             return True
-        run = await self._service.get_run(question["run_id"])
-        return bool(run["main_session_id"] == session_id)
+        run = await self._service.get_run(question.run_id)
+        return run.main_session_id == session_id
 
     # -- which session -----------------------------------------------------------------------
 
@@ -107,7 +109,7 @@ class Conversation:
         if named is None:
             return Thread(str(uuid.uuid4()))
         try:
-            named = str((await self._service.sessions_get(named))["session_id"])
+            named = str((await self._service.sessions_get(named)).session_id)
         except NotFound:  # its agent may keep no transcripts: who speaks in it will be told
             if asked.message is None and asked.props.recipe is None:
                 raise
@@ -116,14 +118,14 @@ class Conversation:
     async def _is_session(self, name: str) -> bool:
         """Whether there is a session of just this id, or a run is about to make it."""
         with suppress(NotFound, InvalidParameter):
-            if (await self._service.sessions_get(name))["session_id"] == name:
+            if (await self._service.sessions_get(name)).session_id == name:
                 return True
         return await self._holder(name) is not None
 
     async def _holder(self, session_id: str) -> str | None:
         for held in await self._service.locks():
-            if held.get("session_id") == session_id and held["holder"]["kind"] != "foreign":
-                return str(held["holder"]["id"])
+            if held.session_id == session_id and held.holder.kind != "foreign":
+                return held.holder.id
         return None
 
     async def _current(self, session_id: str) -> str | None:
@@ -131,13 +133,13 @@ class Conversation:
         run_id = await self._recipe_in(session_id) or await self._holder(session_id)
         if run_id is not None:
             with suppress(NotFound):  # another daemon's
-                return str((await self._service.get_run(run_id))["run_id"])
+                return str((await self._service.get_run(run_id)).run_id)
         return None
 
     async def _recipe_in(self, session_id: str) -> str | None:
         for run in await self._service.list_runs(active=True, limit=1000):
-            if session_id in (run["session_id"], run["main_session_id"]):
-                return str(run["run_id"])
+            if session_id in (run.session_id, run.main_session_id):
+                return str(run.run_id)
         return None
 
     # -- answers -----------------------------------------------------------------------------
@@ -148,8 +150,8 @@ class Conversation:
         """Answer what ``resume`` answers, all of it looked at first; the last one's run."""
         if not asked.resume:
             return None
-        waiting = {q["question_id"]: q for q in await self.questions(thread.session_id, None)}
-        replies: list[tuple[int, Json, Reply]] = []
+        waiting = {q.question_id: q for q in await self.questions(thread.session_id, None)}
+        replies: list[tuple[int, Question, Reply]] = []
         for number, entry in enumerate(asked.resume):
             question = waiting.get(entry.interrupt_id)
             if question is None:
@@ -163,14 +165,14 @@ class Conversation:
         run_id = None
         for number, question, reply in replies:
             if await self._give(number, question, reply, device, notices):
-                run_id = str(question["run_id"])
+                run_id = str(question.run_id)
         return run_id
 
     async def _give(
-        self, number: int, question: Json, reply: Reply, device: str, notices: list[Notice]
+        self, number: int, question: Question, reply: Reply, device: str, notices: list[Notice]
     ) -> bool:
         try:
-            await self._service.answer(question["question_id"], reply.answer, reply.note, device)
+            await self._service.answer(question.question_id, reply.answer, reply.note, device)
         except (AlreadyEnded, NotFound) as late:
             notices.append(Notice("not-open", late.message))
             return False
@@ -193,7 +195,7 @@ class Conversation:
                 return _Went(used.run_id, await self._heard_at(used.run_id, words))
         started = await self._tokens.token("runs.start", token_of(asked.thread_id))
         if started is not None and not thread.begun:  # and we were killed before that was kept
-            params = (await self._service.get_run(started.run_id))["params"].values()
+            params = (await self._service.get_run(started.run_id)).params.values()
             placed = message is not None and message.text in params
             thread = await self._note(asked, thread, said if placed else None)
         if said is not None and said == thread.said:
@@ -238,7 +240,7 @@ class Conversation:
         )
         failpoint("agui.before-noted")
         await self._note(asked, thread, said)
-        return _Went(went["run_id"])
+        return _Went(went.run_id)
 
     async def _begin(self, asked: RunInput, thread: Thread, said: str | None) -> _Went | None:
         """The first words of a thread, or the recipe that it is to be."""
@@ -265,7 +267,7 @@ class Conversation:
         where = asked.props.working_directory
         if where is None and thread.found:
             with suppress(NotFound):  # its agent keeps no transcripts
-                where = (await self._service.sessions_get(thread.session_id))["working_directory"]
+                where = (await self._service.sessions_get(thread.session_id)).working_directory
         if where is None:
             words = (
                 "'forwardedProps.working_directory' is missing: a new conversation needs an "
@@ -298,7 +300,7 @@ class Conversation:
         begun = await self._note(asked, thread, said if placed else None)
         if message is not None and not placed:
             await self._send(asked, begun, said)
-        return _Went(run["run_id"])
+        return _Went(run.run_id)
 
 
 def _of_props(refusal: InvalidParameter) -> InvalidParameter:
@@ -308,6 +310,6 @@ def _of_props(refusal: InvalidParameter) -> InvalidParameter:
     return InvalidParameter(f"forwardedProps.{name}" if ours else name, refusal.message)
 
 
-def _must_answer(question: Json) -> bool:
+def _must_answer(question: Question) -> bool:
     """Whether nothing that can be answered declines."""
-    return not any(choice["id"] in DECLINES for choice in question["choices"])
+    return not any(choice.id in DECLINES for choice in question.choices)

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.translate import Translator
-from podiumd.runtime.api import Service, Subscription
+from podiumd.runtime.feeds import Feed
+from podiumd.runtime.service import Service
+from podiumd.wire.runs import Run
 
 Json = dict[str, Any]
 Tell = Callable[[list[Json]], Awaitable[None]]
@@ -30,7 +32,7 @@ class Following:
         self._translator = translator
         self._tell = tell
 
-    async def run(self, entered: Entered, live: Subscription) -> None:
+    async def run(self, entered: Entered, live: Feed) -> None:
         """Tell all, with the first and the last events."""
         run_id = entered.run_id
         begun = None if run_id is None else await self._service.get_run(run_id)
@@ -45,9 +47,7 @@ class Following:
         else:
             await self._follow(entered, live, run_id, None)
 
-    async def _follow(
-        self, entered: Entered, feed: Subscription, run_id: str, seq: int | None
-    ) -> None:
+    async def _follow(self, entered: Entered, feed: Feed, run_id: str, seq: int | None) -> None:
         run = None if entered.spoken else await self._standing(run_id, seq)
         if run is None:
             run = await self._to_its_stand(feed, run_id)
@@ -56,7 +56,7 @@ class Following:
         else:
             await self._finish(entered, run)
 
-    async def _to_its_stand(self, feed: Subscription, run_id: str) -> Json | None:
+    async def _to_its_stand(self, feed: Feed, run_id: str) -> Run | None:
         """Tell what happens until the run stands; ``None`` if the daemon stops before that."""
         seq = None
         async for event in feed:
@@ -73,11 +73,11 @@ class Following:
                     return run
         return None
 
-    async def _standing(self, run_id: str, seq: int | None) -> Json | None:
+    async def _standing(self, run_id: str, seq: int | None) -> Run | None:
         """The run, if it waits, stands still or is over, and nothing of it is left to be told
         after event ``seq`` (``None``: of what was before, nothing is told)."""
         run = await self._service.get_run(run_id, settled=True)
-        if run["status"] not in STANDING:
+        if run.status not in STANDING:
             return None
         if seq is not None:
             later, _ = await self._service.run_events(run_id, seq, 1)
@@ -85,7 +85,7 @@ class Following:
                 return None
         return run
 
-    async def _finish(self, entered: Entered, run: Json | None) -> None:
-        run_id = None if run is None else str(run["run_id"])
+    async def _finish(self, entered: Entered, run: Run | None) -> None:
+        run_id = None if run is None else str(run.run_id)
         questions = await self._conversation.questions(entered.session_id, run_id)
         await self._tell(self._translator.finish(run, questions, entered.session_id))

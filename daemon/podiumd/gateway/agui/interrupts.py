@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from podiumd.runtime.errors import InvalidParameter
+from podiumd.wire.questions import Column, Question
 from podiumd.wording import shown
 
 Json = dict[str, Any]
@@ -21,37 +23,37 @@ _CELLS: Final[dict[str, Json]] = {
 }
 
 
-def interrupt(question: Json) -> Json:
+def interrupt(question: Question) -> Json:
     """A question that waits. ``metadata.podium`` is the question as everybody else has it."""
     return {
-        "id": question["question_id"],
-        "reason": question["kind"],
-        "message": question["text"],
+        "id": question.question_id,
+        "reason": question.kind,
+        "message": question.text,
         "responseSchema": response_schema(question),
-        "metadata": {"podium": question},
+        "metadata": {"podium": msgspec.to_builtins(question)},
     }
 
 
-def response_schema(question: Json) -> Json:
+def response_schema(question: Question) -> Json:
     """The JSON Schema of what answers a question: an object, so that a form can be made of it."""
     properties = {"answer": _answer_schema(question), "note": {"type": "string"}}
     return {"type": "object", "properties": properties, "required": ["answer"]}
 
 
-def _answer_schema(question: Json) -> Json:
-    if question.get("columns"):
-        return {"type": "array", "items": _row_schema(question["columns"])}
+def _answer_schema(question: Question) -> Json:
+    if question.columns:
+        return {"type": "array", "items": _row_schema(question.columns)}
     choice: Json = {"type": "string"}
-    if question["choices"] and not question.get("free_text"):
-        choice["oneOf"] = [{"const": c["id"], "title": c["label"]} for c in question["choices"]]
-    elif question["choices"]:
-        choice["examples"] = [c["id"] for c in question["choices"]]
-    if question.get("multi"):
+    if question.choices and not question.free_text:
+        choice["oneOf"] = [{"const": c.id, "title": c.label} for c in question.choices]
+    elif question.choices:
+        choice["examples"] = [c.id for c in question.choices]
+    if question.multi:
         return {"type": "array", "items": choice, "minItems": 1, "uniqueItems": True}
     return choice
 
 
-def _row_schema(columns: list[Json]) -> Json:
+def _row_schema(columns: Sequence[Column]) -> Json:
     required = [column["name"] for column in columns if column.get("required")]
     cells = {column["name"]: _cell_schema(column) for column in columns}
     return {"type": "object", "properties": cells, "required": required}
@@ -70,7 +72,7 @@ class Reply(msgspec.Struct, frozen=True):
     note: str | None = None
 
 
-def reply_to(question: Json, status: str, payload: object, where: str) -> Reply:
+def reply_to(question: Question, status: str, payload: object, where: str) -> Reply:
     """What an entry of ``resume`` answers; ``where`` names the entry.
 
     ``payload`` is a text, ``{answer, note?}``, or what a question with several answers or columns
@@ -93,8 +95,8 @@ def reply_to(question: Json, status: str, payload: object, where: str) -> Reply:
     raise InvalidParameter(where, words)
 
 
-def _declined(question: Json, where: str) -> Reply:
-    named = {choice["id"] for choice in question["choices"]}
+def _declined(question: Question, where: str) -> Reply:
+    named = {choice.id for choice in question.choices}
     for choice in DECLINES:
         if choice in named:
             return Reply(choice)

@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+from msgspec import UNSET
+
 from podiumd.gateway.agui import events as e
 from podiumd.gateway.agui.interrupts import interrupt
 from podiumd.gateway.agui.outputs import Outputs, weight
+from podiumd.wire.events import Snapshot
+from podiumd.wire.questions import Question
+from podiumd.wire.runs import Run
 
 Json = dict[str, Any]
 
@@ -24,17 +30,19 @@ _ANEW: Final = (
 _PARKED: Final = "The agent's usage limit is reached: it goes on by itself when that is over."
 
 
-def snapshot_of(run: Json) -> Json:
+def snapshot_of(run: Run) -> Json:
     """What a client shows of a run, as the daemon's own snapshots have it."""
-    questions = run["questions"]
-    return {
-        "run_id": run["run_id"],
-        "session_id": run["session_id"],
-        "phase": run["step"],
-        "ctx": run.get("ctx", {}),
-        "question": questions[0] if questions else None,
-        "run": run,
-    }
+    snapshot: Json = msgspec.to_builtins(
+        Snapshot(
+            run_id=run.run_id,
+            session_id=run.session_id,
+            phase=run.step,
+            ctx={} if run.ctx is UNSET else run.ctx,
+            question=run.questions[0] if run.questions else None,
+            run=run,
+        )
+    )
+    return snapshot
 
 
 class Translator:
@@ -63,16 +71,16 @@ class Translator:
 
     # -- the ends of the stream --------------------------------------------------------------
 
-    def begin(self, run: Json | None, *, again: bool = False) -> list[Json]:
+    def begin(self, run: Run | None, *, again: bool = False) -> list[Json]:
         """The first events; ``run`` is the one that is followed, if there is any. ``again``: it is
         told of from an earlier message on, and the turn that had it may have begun before that."""
         self._again = again
         first = [e.run_started(*self._ids)]
         if run is None:
             return first
-        return [*first, *self._state(snapshot_of(run)), *self._enter(run["step"])]
+        return [*first, *self._state(snapshot_of(run)), *self._enter(run.step)]
 
-    def finish(self, run: Json | None, questions: list[Json], session_id: str) -> list[Json]:
+    def finish(self, run: Run | None, questions: list[Question], session_id: str) -> list[Json]:
         """The last events: of a ``run`` that waits, stands still or is over.
 
         ``questions`` are all that are open in the conversation; a run of AG-UI that leaves one
@@ -81,7 +89,7 @@ class Translator:
         if self.over:
             return []
         last = self._close()
-        last += [e.custom("podium:ask", question) for question in questions]
+        last += [e.custom("podium:ask", msgspec.to_builtins(question)) for question in questions]
         if run is not None:
             last += self._state(snapshot_of(run))
         self.over = True
@@ -98,22 +106,21 @@ class Translator:
     def _close(self) -> list[Json]:
         return [*self._outputs.close_turn(), *self._enter(None)]
 
-    def _outcome(self, run: Json | None, questions: list[Json], session_id: str) -> Json:
+    def _outcome(self, run: Run | None, questions: list[Question], session_id: str) -> Json:
         if questions:
             return e.run_interrupted(*self._ids, [interrupt(question) for question in questions])
         if run is None:
             return e.run_succeeded(*self._ids, {"session_id": session_id})
-        result = {"session_id": session_id, "run_id": run["run_id"], "status": run["status"]}
-        end = run["exit"]
-        if end is None and run["status"] != "paused":
+        result = {"session_id": session_id, "run_id": run.run_id, "status": run.status}
+        end = run.exit
+        if end is None and run.status != "paused":
             return e.run_succeeded(*self._ids, result)
-        if end is None or end["class"] in _CANCELLED:
+        if end is None or end.class_ in _CANCELLED:
             return e.run_cancelled(*self._ids)
-        if end["category"] == "error":
-            detail = end.get("detail")
-            words = f"{end['message']}: {detail}" if detail else end["message"]
-            return e.run_error(words, end["reason"])
-        return e.run_succeeded(*self._ids, {**result, "exit": end})
+        if end.category == "error":
+            words = f"{end.message}: {end.detail}" if end.detail else end.message
+            return e.run_error(words, end.reason)
+        return e.run_succeeded(*self._ids, {**result, "exit": msgspec.to_builtins(end)})
 
     # -- in between --------------------------------------------------------------------------
 

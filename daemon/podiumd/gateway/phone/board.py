@@ -6,18 +6,21 @@ too (a step with a fresh one), and a restart gives it a new one: the board knows
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from podiumd.core.exits import Exit
 from podiumd.core.recipe import RESTART
-from podiumd.runtime.api import Json
+from podiumd.gateway.phone.wire import Json
+from podiumd.wire.runs import Run
 
-RESTARTED: Json = {
-    "reason": "restart-new-session",
-    "category": "completed",
-    "class": "completed",
-    "message": "The recipe goes on in a new session",
-    "detail": None,
-}
+RESTARTED: Final = Exit(
+    reason="restart-new-session",
+    category="completed",
+    class_="completed",
+    message="The recipe goes on in a new session",
+)
 """The exit that is told in a session whose recipe goes on in a new one."""
 
 
@@ -64,7 +67,7 @@ class Ended(msgspec.Struct, frozen=True):
     """A recipe is over in its session. ``exit`` is that of the run."""
 
     shown: Shown
-    exit: Json
+    exit: Exit
 
 
 Change = Started | Moved | Retried | Ended
@@ -76,12 +79,12 @@ class Board:
     def __init__(self) -> None:
         self._runs: dict[str, Shown] = {}
 
-    def restore(self, run: Json, started: Json) -> None:
+    def restore(self, run: Run, started: Json) -> None:
         """Take a recipe that is active: the public run, and the event with which it began."""
         self._start(started)
-        shown = self._runs[run["run_id"]]
-        shown.session_id = run["main_session_id"]
-        shown.step, shown.step_count = run["step"] or "", run["step_count"]
+        shown = self._runs[run.run_id]
+        shown.session_id = run.main_session_id
+        shown.step, shown.step_count = run.step or "", run.step_count
 
     @property
     def shown(self) -> list[Shown]:
@@ -117,7 +120,7 @@ class Board:
                 return [Moved(shown, data["step"], data["to"])]
             case "run.ended":
                 del self._runs[run_id]
-                return [Ended(shown, data["exit"])]
+                return [Ended(shown, msgspec.convert(data["exit"], Exit))]
         return []
 
     def _start(self, event: Json) -> None:

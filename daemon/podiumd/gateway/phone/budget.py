@@ -111,4 +111,4 @@ def _cut_all(value: Any, limit: int) -> Any:
         return cut(value, limit)
     if isinstance(value, dict):
         return {key: _cut_all(item, limit) for key, item in value.items()}
-    return [_cut_all(item, limit) for item in value] if isinstance(value, list) else value
+    return [_cut_all(item, limit) for item in value] if isinstance(value, list | tuple) else value

@@ -17,8 +17,8 @@ from podiumd.gateway.phone import history
 from podiumd.gateway.phone.history import Message
 from podiumd.gateway.phone.pages import messages_of
 from podiumd.logs import log
-from podiumd.runtime.api import Service
 from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
+from podiumd.runtime.service import Service
 
 HIGH_WATER = 256 * 1024
 """Bytes that a socket may have pending before live frames wait for it."""
@@ -229,7 +229,7 @@ class Channels:
     async def _follow(self, channel: Channel) -> None:
         if not channel.agent:
             row = await self._service.sessions_get(channel.session_id)
-            channel.agent, channel.directory = row["agent"], row["working_directory"]
+            channel.agent, channel.directory = row.agent, row.working_directory
         async with self._service.follow_session(channel.session_id, None, 1) as feed:
             signature = history.signature(feed.answer)
             if channel.signature not in (history.EMPTY, signature):

@@ -242,7 +242,7 @@ class Phone:
         for shown in news.board.shown:
             self.send(words.started(shown))
         for question in await self.hub.service.questions():
-            self.send(recipes.question(question, self.budget))
+            self.send(recipes.question(msgspec.to_builtins(question), self.budget))
         for payload in await news.endings(device.told_pos, device.paired_at):
             self.send(payload)
         self.was_told(told)
@@ -269,11 +269,11 @@ class Phone:
         since the lists were made."""
         if not self.legacy:
             listing = await self.hub.service.sessions_list(None, self.recents, None)
-            for row in outgoing.recent(listing["sessions"], self.recents):
-                if self.told.unknown([row["session_id"]]):
-                    self.told.add([row["session_id"]])
+            for row in outgoing.recent(listing.sessions, self.recents):
+                if self.told.unknown([row.session_id]):
+                    self.told.add([row.session_id])
                     self.send(outgoing.session_created(row))
-                self.send(outgoing.session_ready(row["session_id"]))
+                self.send(outgoing.session_ready(row.session_id))
 
     async def _serve(self) -> None:
         with self._scope:

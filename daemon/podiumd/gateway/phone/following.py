@@ -170,7 +170,7 @@ class Following:
         messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
         signature = history.signature(newest)
-        session = channel.session(newest["last_seq"], signature)
+        session = channel.session(newest.last_seq, signature)
         plan = history.plan(request, phone.version, session, hint)
         if plan.kind == "replaced":
             return history.replaced(session)
@@ -178,19 +178,19 @@ class Following:
             if any(each.gone for each in messages):  # behind them may be some that are not
                 newest = await service.sessions_messages(session_id, None, PAGE)
                 messages = await messages_of(newest)
-                session = channel.session(newest["last_seq"], signature)
+                session = channel.session(newest.last_seq, signature)
             size = sum(len(each.text) for each in messages)
             return await made(
                 size, lambda: history.window(session, messages, phone.budget, plan.gap)
             )
         page = await service.sessions_messages(session_id, plan.after, PAGE)
-        session = channel.session(page["last_seq"], signature)
+        session = channel.session(page.last_seq, signature)
         reply = history.delta(session, await messages_of(page), plan.after, phone.budget)
         if reply.complete or phone.chains:
             return reply
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
         lacking = [each for each in await messages_of(newest) if each.seq > plan.after]
-        session = channel.session(newest["last_seq"], signature)
+        session = channel.session(newest.last_seq, signature)
         return await made(
             sum(len(each.text) for each in lacking),
             lambda: history.window(session, lacking, phone.budget),
@@ -262,4 +262,4 @@ class Following:
                 return
         # The feed may have brought more while the page was read.
         grown = bool(messages) or channel.last > seen
-        subscription.behind = grown and subscription.at < max(page["last_seq"], channel.last)
+        subscription.behind = grown and subscription.at < max(page.last_seq, channel.last)

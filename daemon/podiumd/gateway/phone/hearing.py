@@ -13,8 +13,10 @@ from podiumd.gateway.phone.session_handlers import known_or_held
 from podiumd.gateway.phone.utterances import Outcome, Talk, transcript_of
 from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import Busy, PodiumError
-from podiumd.runtime.spoken_control import Command, Said, SpokenControl
+from podiumd.runtime.spoken_control import Said, SpokenControl
 from podiumd.speech.api import Transcript
+from podiumd.wire.sessions import Delivery
+from podiumd.wire.voice import SpokenCommand as Command
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.hub import Hub
@@ -65,7 +67,7 @@ class Hearing:
             row = await service.answer(asked.question_id, transcript.text, None, talk.device)
         except PodiumError as refusal:
             return [transcript_of(talk, transcript), outgoing.error(refusal.message)]
-        return [transcript_of(talk, transcript, delivered=row["session_id"])]
+        return [transcript_of(talk, transcript, delivered=row.session_id)]
 
     async def _prompt(self, talk: Talk, transcript: Transcript) -> Outcome:
         """Words for an agent, sent once however often the phone says them."""
@@ -86,7 +88,7 @@ class Hearing:
             outgoing.ack(SAID[went]),
         ]
 
-    async def _send(self, talk: Talk, text: str, session_id: str, token: str) -> str:
+    async def _send(self, talk: Talk, text: str, session_id: str, token: str) -> Delivery:
         """Send a prompt; returns where it went. Raises ``PodiumError``."""
         hub, phone = self._hub, talk.phone
         new = not await known_or_held(phone, session_id)
@@ -103,7 +105,7 @@ class Hearing:
                 client_token=token,
             )
         )
-        return str(went["delivery"])
+        return went.delivery
 
 
 def _command(talk: Talk, command: Command) -> bytes:

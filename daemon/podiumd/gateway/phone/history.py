@@ -23,6 +23,7 @@ from podiumd.formats.session import identity_of, uuid_of
 from podiumd.gateway.phone import budget, dates, versions
 from podiumd.gateway.phone.requests import Subscribe
 from podiumd.gateway.phone.wire import Json, encode
+from podiumd.wire.sessions import MessagesPage, NewMessages
 
 WINDOW: Final = 50
 """Messages that a phone keeps of a session, and so the most that it first gets."""
@@ -80,7 +81,7 @@ class Plan(NamedTuple):
     gap: Json | None = None
 
 
-def signature(page: Json) -> str:
+def signature(page: MessagesPage | NewMessages) -> str:
     """The word for a session's log, by what a page of it tells.
 
     A log's first message keeps its number for ever, so the word outlives growth, restarts and the
@@ -88,10 +89,10 @@ def signature(page: Json) -> str:
     when a rewrite has taken messages out: phones have to forget them. Where all are gone the
     transcript itself is, and may come back.
     """
-    if page["first_uuid"] is None:
+    if page.first_uuid is None:
         return EMPTY
-    word = f"podium-{uuid_of(identity_of(page['first_uuid']))}"
-    return f"{word}-{page['generation']}" if 0 < page["gone"] < page["last_seq"] else word
+    word = f"podium-{uuid_of(identity_of(page.first_uuid))}"
+    return f"{word}-{page.generation}" if 0 < page.gone < page.last_seq else word
 
 
 def plan(subscribe: Subscribe, version: str, session: Session, hint: int | None = None) -> Plan:

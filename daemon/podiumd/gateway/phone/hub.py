@@ -25,9 +25,10 @@ from podiumd.gateway.phone.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
-from podiumd.runtime.api import Json, Service
 from podiumd.runtime.errors import PodiumError
+from podiumd.runtime.service import Service
 from podiumd.runtime.voice import Voice
+from podiumd.wire.sessions import Session
 
 LIST_SECONDS = 1.0
 """Between two lists of sessions that are sent because something changed."""
@@ -207,7 +208,7 @@ class Hub:
                     await trio.sleep(LIST_SECONDS)
 
     async def _tell_sessions(self, changed: set[str]) -> None:
-        rows = (await self.service.sessions_list(None, MOST_ROWS, None))["sessions"]
+        rows = (await self.service.sessions_list(None, MOST_ROWS, None)).sessions
         shown = outgoing.recent(rows, MOST_ROWS)
         self._show(shown, changed)
         frames: dict[tuple[int, int], bytes] = {}  # once a second to all: each is made once
@@ -217,14 +218,14 @@ class Hub:
                 frames[kind] = text_frame(outgoing.recent_sessions(rows, *kind))
             phone.send_frame(frames[kind])
         # One that was brought from elsewhere may be new here and yet older than those.
-        others = changed.difference(row["session_id"] for row in rows)
+        others = changed.difference(row.session_id for row in rows)
         if len(others) <= MOST_ROWS:
             self._show(outgoing.recent(await self._rows_of(others), MOST_ROWS), changed)
 
-    def _show(self, rows: list[Json], changed: set[str]) -> None:
+    def _show(self, rows: list[Session], changed: set[str]) -> None:
         """Tell each phone of the sessions that it does not know, the oldest first; and of their
         change those that wait for it. ``rows`` are newest first."""
-        by_id = {row["session_id"]: row for row in reversed(rows)}
+        by_id = {row.session_id: row for row in reversed(rows)}
         frames: dict[str, tuple[bytes, bytes]] = {}
         for phone in self.phones:
             new = phone.told.unknown(tuple(by_id))
@@ -238,7 +239,7 @@ class Hub:
             for session_id in by_id.keys() & changed:
                 phone.following.changed(session_id)
 
-    async def _rows_of(self, session_ids: Iterable[str]) -> list[Json]:
+    async def _rows_of(self, session_ids: Iterable[str]) -> list[Session]:
         rows = []
         for session_id in session_ids:
             with suppress(PodiumError):  # it was forgotten just now

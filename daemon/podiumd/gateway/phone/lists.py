@@ -13,7 +13,8 @@ import trio
 
 from podiumd.gateway.phone import outgoing
 from podiumd.gateway.websocket import text_frame
-from podiumd.runtime.api import Json, Service
+from podiumd.runtime.service import Service
+from podiumd.wire.sessions import SessionsPage
 
 MOST_ROWS: Final = 50
 
@@ -35,7 +36,7 @@ class _Batch:
     """Phones that wait for the same listing; what is made of it for each kind of phone."""
 
     def __init__(self) -> None:
-        self.listing: Json | None = None
+        self.listing: SessionsPage | None = None
         self.made: dict[tuple[int, int], Lists] = {}
 
 
@@ -62,7 +63,7 @@ class SessionLists:
             batch.made[kind] = _lists(batch.listing, *kind)
         return batch.made[kind]
 
-    async def _list(self) -> Json:
+    async def _list(self) -> SessionsPage:
         began = trio.current_time()
         try:
             return await self._service.sessions_list(None, MOST_ROWS, None)
@@ -71,8 +72,8 @@ class SessionLists:
             self._rested = now + min(REST_SHARE * (now - began), MOST_REST_SECONDS)
 
 
-def _lists(listing: Json, recents: int, budget: int) -> Lists:
-    rows = listing["sessions"]
-    listed, session_ids = outgoing.session_list(rows, listing["total"], budget)
+def _lists(listing: SessionsPage, recents: int, budget: int) -> Lists:
+    rows = listing.sessions
+    listed, session_ids = outgoing.session_list(rows, listing.total, budget)
     recent = outgoing.recent_sessions(rows, recents, budget)
     return Lists(text_frame(listed), text_frame(recent), session_ids)

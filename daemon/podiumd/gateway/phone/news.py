@@ -6,18 +6,22 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import trio
 
+from podiumd.core.exits import Exit
 from podiumd.core.ids import derive
 from podiumd.core.summary import summary
 from podiumd.gateway.phone import outgoing, words
 from podiumd.gateway.phone import outgoing_recipes as recipes
 from podiumd.gateway.phone.board import Board, Ended, Moved, Retried, Shown, Started
 from podiumd.gateway.phone.order import Order
+from podiumd.gateway.phone.wire import Json
 from podiumd.logs import log
-from podiumd.runtime.api import Json, Service
 from podiumd.runtime.errors import PodiumError
+from podiumd.runtime.service import Service
 from podiumd.store.errors import StoreError
+from podiumd.wire.runs import Run
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
@@ -100,12 +104,12 @@ class News:
         for run in await self._service.list_runs(active=True, limit=1000):
             await guarded(self._restore_run(run))
 
-    async def _restore_run(self, run: Json) -> None:
-        begun, _ = await self._service.run_events(run["run_id"], 0, 1)
+    async def _restore_run(self, run: Run) -> None:
+        begun, _ = await self._service.run_events(run.run_id, 0, 1)
         if begun and begun[0]["type"] == "run.started":
             self.board.restore(run, begun[0])
         else:
-            log("Recipe not shown: its beginning is damaged", "error", run_id=run["run_id"])
+            log("Recipe not shown: its beginning is damaged", "error", run_id=run.run_id)
 
     async def follow(self) -> None:
         """Tell phones of every event until the daemon stops; what fails costs that event alone."""
@@ -202,17 +206,18 @@ class News:
         for event in await self._service.ended_recipes(after, until, MOST_ENDINGS):
             run = event["data"]["run"]
             if run is not None and event["at"] >= since and event["run_id"] not in untold:
-                found += words.ended(await self._ended_in(run), event["data"]["exit"])
+                session_id = await self._ended_in(msgspec.convert(run, Run))
+                found += words.ended(session_id, msgspec.convert(event["data"]["exit"], Exit))
         return found
 
-    async def _ended_in(self, run: Json) -> str:
+    async def _ended_in(self, run: Run) -> str:
         """The session in which a recipe was shown last: a restart that a limit refused has given
         the run a session that nobody has seen."""
-        if run["exit"]["reason"] != "max-restarts":
-            return str(run["main_session_id"])
-        if run["restarts"] > 1:
-            return derive(run["run_id"], run["restarts"] - 1, "session")
-        begun, _ = await self._service.run_events(run["run_id"], 0, 1)
+        if run.exit is None or run.exit.reason != "max-restarts":
+            return run.main_session_id
+        if run.restarts > 1:
+            return derive(run.run_id, run.restarts - 1, "session")
+        begun, _ = await self._service.run_events(run.run_id, 0, 1)
         return str(begun[0]["session_id"])
 
 

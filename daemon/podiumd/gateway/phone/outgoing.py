@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from podiumd.gateway.phone import budget, dates, versions
 from podiumd.gateway.phone.wire import Json, encode, frame
+from podiumd.wire.sessions import LockHolder, Session
 
 MOST_LISTED: Final = 50
 """Sessions in a ``session_list``."""
@@ -72,7 +73,7 @@ def error(
     *,
     code: str | None = None,
     session_id: str | None = None,
-    holder: Json | None = None,
+    holder: LockHolder | None = None,
 ) -> bytes:
     """Something failed; fields that are ``None`` are left out.
 
@@ -84,7 +85,7 @@ def error(
 
 
 def session_list(
-    rows: Iterable[Json], total: int, frame_bytes: int = budget.DEFAULT_BYTES
+    rows: Iterable[Session], total: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> tuple[bytes, tuple[str, ...]]:
     """The newest sessions, and the ids of those that the frame has. ``rows`` are public sessions,
     newest first; ``total`` counts all."""
@@ -96,7 +97,7 @@ def session_list(
 
 
 def recent_sessions(
-    rows: Iterable[Json], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
+    rows: Iterable[Session], limit: int, frame_bytes: int = budget.DEFAULT_BYTES
 ) -> bytes:
     """The ``limit`` newest sessions. ``rows`` are public sessions, newest first."""
     shown = [_recent_row(row) for row in recent(rows, limit)]
@@ -105,13 +106,13 @@ def recent_sessions(
     )
 
 
-def recent(rows: Iterable[Json], limit: int) -> list[Json]:
+def recent(rows: Iterable[Session], limit: int) -> list[Session]:
     """The first ``limit`` of the public sessions that phones show."""
     return [row for row in rows if _is_shown(row)][:limit]
 
 
-def session_created(row: Json) -> bytes:
-    return frame("session_created", **_list_row(row), preview=row["preview"] or "")
+def session_created(row: Session) -> bytes:
+    return frame("session_created", **_list_row(row), preview=row.preview)
 
 
 def session_ready(session_id: str) -> bytes:
@@ -201,36 +202,36 @@ def worktree_session_error(message: str, error_type: str, details: str | None = 
     )
 
 
-def name_of(row: Json) -> str:
+def name_of(row: Session) -> str:
     """What to call a public session; one without a name gets its folder's, and the time."""
-    if row["name"]:
-        return str(row["name"])
-    folder = (row["working_directory"] or "").rstrip("/").rpartition("/")[2] or "Session"
-    return f"{folder} - {dates.minute(row['last_modified'])}"
+    if row.name:
+        return row.name
+    folder = (row.working_directory or "").rstrip("/").rpartition("/")[2] or "Session"
+    return f"{folder} - {dates.minute(row.last_modified)}"
 
 
-def _is_shown(row: Json) -> bool:
-    return row["message_count"] > 0 and not row.get("gone", False)
+def _is_shown(row: Session) -> bool:
+    return row.message_count > 0 and not row.gone
 
 
-def _list_row(row: Json) -> Json:
+def _list_row(row: Session) -> Json:
     return {
-        "session_id": row["session_id"],
+        "session_id": row.session_id,
         "name": name_of(row),
-        "working_directory": row["working_directory"] or "",
-        "last_modified": dates.number(row["last_modified"]),
-        "message_count": row["message_count"],
-        "provider": row["agent"],
+        "working_directory": row.working_directory or "",
+        "last_modified": dates.number(row.last_modified),
+        "message_count": row.message_count,
+        "provider": row.agent,
     }
 
 
-def _recent_row(row: Json) -> Json:
+def _recent_row(row: Session) -> Json:
     return {
-        "session_id": row["session_id"],
+        "session_id": row.session_id,
         "name": name_of(row),
-        "working_directory": row["working_directory"] or "",
-        "last_modified": dates.fractional(row["last_modified"]),
-        "provider": row["agent"],
+        "working_directory": row.working_directory or "",
+        "last_modified": dates.fractional(row.last_modified),
+        "provider": row.agent,
     }
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from podiumd.core.exits import Exit
 from podiumd.gateway.phone import budget, outgoing
 from podiumd.gateway.phone.wire import Json, frame
+from podiumd.wire.recipes import RecipeRow
 
 NOT_FOUND: Final = "Recipe not found"
 INVALID_JSON: Final = "Invalid JSON response from agent"
@@ -24,19 +26,21 @@ _PREVIEW_CHARACTERS: Final = 120
 _DETAIL_BYTES: Final = 500
 
 
-def available_recipes(recipes: Iterable[Json], frame_bytes: int = budget.DEFAULT_BYTES) -> bytes:
+def available_recipes(
+    recipes: Iterable[RecipeRow], frame_bytes: int = budget.DEFAULT_BYTES
+) -> bytes:
     """The recipes that can be started.
 
     ``recipes`` are those of ``recipes.list``; what is faulty or not trusted stays out.
     """
     rows = [
         {
-            "id": recipe["id"],
-            "label": recipe["label"] or recipe["id"],
-            "description": recipe["description"] or "",
+            "id": recipe.id,
+            "label": recipe.label or recipe.id,
+            "description": recipe.description,
         }
         for recipe in recipes
-        if recipe.get("ok", True) and recipe.get("trusted", True)
+        if recipe.ok and recipe.trusted
     ]
     return budget.listed({"type": "available_recipes", "recipes": []}, "recipes", rows, frame_bytes)
 
@@ -86,27 +90,27 @@ def orchestration_retry(session_id: str, step: str, error: str) -> bytes:
     return frame("orchestration_retry", session_id=session_id, step=step, error=error)
 
 
-def recipe_exited(session_id: str, exit: Json) -> bytes:
+def recipe_exited(session_id: str, exit: Exit) -> bytes:
     """The recipe has ended, its agent has stopped, and the session is free."""
-    failed = exit["category"] == "error"
-    cause = exit["detail"] or exit["message"]
+    failed = exit.category == "error"
+    cause = exit.detail or exit.message
     return frame(
         "recipe_exited",
         session_id=session_id,
-        reason=exit["reason"],
-        category=exit["category"],
-        **{"class": exit["class"]},
-        message=exit["message"],
+        reason=exit.reason,
+        category=exit.category,
+        **{"class": exit.class_},
+        message=exit.message,
         **({"error": budget.cut(cause, budget.MESSAGE_BYTES)} if failed else {}),
     )
 
 
-def exit_notice(session_id: str, exit: Json) -> bytes | None:
+def exit_notice(session_id: str, exit: Exit) -> bytes | None:
     """The error beside ``recipe_exited`` that apps show; ``None`` where nothing went wrong."""
-    if exit["category"] == "completed":
+    if exit.category == "completed":
         return None
-    detail = exit["detail"] if exit["category"] == "error" else None
-    words = f"{exit['message']}: {budget.cut(detail, _DETAIL_BYTES)}" if detail else exit["message"]
+    detail = exit.detail if exit.category == "error" else None
+    words = f"{exit.message}: {budget.cut(detail, _DETAIL_BYTES)}" if detail else exit.message
     return outgoing.error(words, session_id=session_id)
 
 

@@ -9,7 +9,7 @@ import trio
 
 from podiumd.gateway.phone import text
 from podiumd.gateway.phone.history import Message
-from podiumd.runtime.api import Json
+from podiumd.wire.sessions import MessagesPage, NewMessages
 
 T = TypeVar("T")
 
@@ -17,9 +17,9 @@ QUICK_BYTES: Final = 256 * 1024
 """Of what is made out in the event loop itself."""
 
 
-async def messages_of(page: Json) -> list[Message]:
+async def messages_of(page: MessagesPage | NewMessages) -> list[Message]:
     """The messages of a page, or of a feed's news."""
-    encoded = page["messages"]
+    encoded = page.messages
     size = sum(memoryview(each).nbytes for each in encoded)
     return await made(size, lambda: [text.of_json(each) for each in encoded])
 

@@ -7,11 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import trio
+from msgspec import UNSET
 
 from podiumd.gateway.phone import outgoing, requests, text
 from podiumd.gateway.phone.session_handlers import known_or_held
-from podiumd.runtime.api import Json, SendPrompt
+from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound, PodiumError
+from podiumd.wire.sessions import Went
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.connection import Phone
@@ -53,7 +55,7 @@ async def prompt(phone: Phone, message: requests.Prompt) -> None:
     except PodiumError as refusal:
         _refused(phone, message, refusal, named)
         return
-    phone.send(outgoing.ack(SAID[went["delivery"]]))
+    phone.send(outgoing.ack(SAID[went.delivery]))
     await phone.send_commands(await _place_of(phone, message, wanted))
     if _wants_response(phone, message):
         phone.aside(lambda: _respond(phone, message, went))
@@ -79,7 +81,7 @@ async def _place_of(phone: Phone, message: requests.Prompt, wanted: SendPrompt) 
     if wanted.session_id is not None:
         with suppress(NotFound):
             row = await phone.hub.service.sessions_get(wanted.session_id)
-            return row["working_directory"] or None
+            return row.working_directory or None
     return wanted.working_directory or _directory(phone, message)
 
 
@@ -101,23 +103,24 @@ def _wants_response(phone: Phone, message: requests.Prompt) -> bool:
     return message.ios_session_id is not None or phone.legacy
 
 
-async def _respond(phone: Phone, message: requests.Prompt, went: Json) -> None:
+async def _respond(phone: Phone, message: requests.Prompt, went: Went) -> None:
     """Send the whole answer once the turn is over."""
-    service, session_id = phone.hub.service, went["session_id"]
+    service, session_id = phone.hub.service, went.session_id or ""
     ios = message.ios_session_id
-    heard = went.get("uuid")  # said in a conversation: the answer is to whoever spoke
-    if heard is None and went["delivery"] in ("steered", "next prompt"):
+    heard = None if went.uuid is UNSET else went.uuid
+    # Said in a conversation the answer is to whoever spoke.
+    if heard is None and went.delivery in ("steered", "next prompt"):
         return  # the answer is the recipe's own
-    turn = await service.ended_turn(went["run_id"], heard)
-    if turn["exit"] is not None and turn["exit"]["category"] == "error":
-        words = turn["exit"]["detail"] or turn["exit"]["message"]
+    turn = await service.ended_turn(went.run_id, heard)
+    if turn.exit is not None and turn.exit.category == "error":
+        words = turn.exit.detail or turn.exit.message
         phone.send(outgoing.response_error(words, session_id=session_id, ios_session_id=ios))
         return
     phone.send(
         outgoing.response(
-            turn["text"],
+            turn.text,
             session_id=session_id,
-            message_id=await _last_answer(phone, session_id) or turn["turn_id"],
+            message_id=await _last_answer(phone, session_id) or turn.turn_id or "",
             ios_session_id=ios,
             frame_bytes=phone.budget,
         )
@@ -134,7 +137,7 @@ async def _last_answer(phone: Phone, session_id: str) -> str | None:
         while True:
             with suppress(PodiumError):
                 page = await service.sessions_messages(session_id, None, 10)
-                messages = [text.of_json(each) for each in page["messages"]]
+                messages = [text.of_json(each) for each in page.messages]
                 return next((m.uuid for m in reversed(messages) if m.role == "assistant"), None)
             await news.changed()
     return None

@@ -35,7 +35,7 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
         new = not await known(phone, session_id)
         directory = message.working_directory or phone.directory
         if not new and session_id is not None:
-            directory = (await service.sessions_get(session_id))["working_directory"]
+            directory = (await service.sessions_get(session_id)).working_directory
         if directory is None:
             words_ = "A new session needs a working_directory."
             _refuse(phone, session_id, words_)
@@ -57,20 +57,20 @@ async def start_recipe(phone: Phone, message: requests.StartRecipe) -> None:
         said = outgoing_recipes.NOT_FOUND if missing else refusal.message
         _refuse(phone, session_id, said)
         return
-    begun, _ = await service.run_events(run["run_id"], 0, 1)
-    if (await service.get_run(run["run_id"]))["status"] == "ended":
+    begun, _ = await service.run_events(run.run_id, 0, 1)
+    if (await service.get_run(run.run_id)).status == "ended":
         return  # its start and its end are told to everybody, in their order
-    shown = phone.hub.board.of_run(run["run_id"]) or Shown(
-        run_id=run["run_id"],
-        session_id=run["main_session_id"],
-        recipe_id=run["recipe"],
+    shown = phone.hub.board.of_run(run.run_id) or Shown(
+        run_id=run.run_id,
+        session_id=run.main_session_id,
+        recipe_id=message.recipe_id if run.recipe is None else run.recipe,
         label=begun[0]["data"]["label"],
         first_prompt=begun[0]["data"]["first_prompt"],
-        step=run["step"] or "",
-        step_count=run["step_count"],
-        max_total_steps=run["limits"]["max_total_steps"],
+        step=run.step or "",
+        step_count=run.step_count,
+        max_total_steps=None if run.limits is None else run.limits.max_total_steps,
     )
-    phone.send(words.started(shown, message.ios_session_id, run["status"]))
+    phone.send(words.started(shown, message.ios_session_id, run.status))
     phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
 
 
@@ -110,7 +110,7 @@ async def steer(phone: Phone, message: requests.Steer) -> None:
     check_size(message.text)
     run_id = await _running(phone, message.session_id)
     went = await phone.hub.service.steer(run_id, message.text, STEER_SECONDS)
-    phone.send(outgoing_recipes.steer_result(message.session_id, went["state"]))
+    phone.send(outgoing_recipes.steer_result(message.session_id, went.state))
 
 
 async def set_orchestration(phone: Phone, message: requests.SetOrchestration) -> None:
@@ -125,8 +125,8 @@ async def _run_in(phone: Phone, session_id: str) -> str | None:
     if shown is not None:
         return shown.run_id
     for run in await phone.hub.service.list_runs(active=True, limit=1000):
-        if run["main_session_id"] == session_id and run["status"] != "ended":
-            return str(run["run_id"])
+        if run.main_session_id == session_id and run.status != "ended":
+            return str(run.run_id)
     return None
 
 

@@ -147,7 +147,7 @@ async def known(phone: Phone, session_id: str | None) -> bool:
         row = await phone.hub.service.sessions_get(session_id)
     except NotFound:
         return False
-    return bool(row["session_id"] == session_id)  # and not only the beginning of one
+    return row.session_id == session_id  # and not only the beginning of one
 
 
 async def known_or_held(phone: Phone, session_id: str | None) -> bool:
@@ -156,4 +156,4 @@ async def known_or_held(phone: Phone, session_id: str | None) -> bool:
     if session_id is None or await known(phone, session_id):
         return session_id is not None
     locks = await phone.hub.service.locks()
-    return any(held.get("session_id") == session_id for held in locks)
+    return any(held.session_id == session_id for held in locks)

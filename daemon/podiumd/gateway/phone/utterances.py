@@ -333,7 +333,7 @@ class Utterances:
     # -- telling -----------------------------------------------------------------------------
 
     def _ready(self, talk: Talk) -> None:
-        state = "ready" if self._voice.speech.status()["state"] == "ready" else "loading"
+        state = "ready" if self._voice.speech.status().state == "ready" else "loading"
         self._tell(talk, outgoing_tools.voice_ready(talk.id, talk.utterance.next_frame, state))
 
     def _tell(self, talk: Talk, *payloads: bytes) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from podiumd.core.exits import Exit
 from podiumd.gateway.phone import outgoing_recipes as recipes
 from podiumd.gateway.phone.board import Shown
-from podiumd.runtime.api import Json
+from podiumd.gateway.phone.wire import Json
 
 NOT_STORED = "The daemon cannot store anything just now; try again."
 
-NONE_RAN: Json = {
-    "reason": "user-requested",
-    "category": "completed",
-    "class": "completed",
-    "message": "No recipe runs in this session",
-    "detail": None,
-}
+NONE_RAN: Final = Exit(
+    reason="user-requested",
+    category="completed",
+    class_="completed",
+    message="No recipe runs in this session",
+)
 """The exit that is told where a phone believes in a recipe that is not there."""
 
 
@@ -33,10 +35,10 @@ def started(shown: Shown, ios_session_id: str | None = None, status: str = "runn
     )
 
 
-def ended(session_id: str, exit: Json) -> list[bytes]:
+def ended(session_id: str, exit: Exit) -> list[bytes]:
     """What a phone is told of the end of a recipe; apps of today show only the ``error``."""
     frames = [recipes.recipe_exited(session_id, exit)]
-    if exit["reason"] == "orchestration-error":
+    if exit.reason == "orchestration-error":
         frames = [*recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED), *frames]
     notice = recipes.exit_notice(session_id, exit)
     return frames if notice is None else [*frames, notice]

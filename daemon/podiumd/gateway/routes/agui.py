@@ -26,8 +26,9 @@ from podiumd.gateway.http import STREAMED, ClientGone, Problem, Request, Streame
 from podiumd.gateway.routes.prompt import Tokens
 from podiumd.gateway.sse import EventStream, open_events
 from podiumd.logs import log
-from podiumd.runtime.api import Service, Subscription
 from podiumd.runtime.errors import Overloaded
+from podiumd.runtime.feeds import Feed
+from podiumd.runtime.service import Service
 
 BODY_BYTES: Final = 16 * 1024 * 1024
 """Of an input: it brings the whole conversation every time."""
@@ -88,7 +89,7 @@ class _Teller:
     async def tell(self, events: list[dict[str, Any]]) -> None:
         await self._stream.tell([frame(event) for event in events])
 
-    async def run(self, following: Following, entered: Entered, live: Subscription) -> None:
+    async def run(self, following: Following, entered: Entered, live: Feed) -> None:
         """Tell all, for as long as the client stays. Raises ``ClientGone``."""
 
         async def attend() -> None:
@@ -106,7 +107,7 @@ class _Teller:
         await self._request.stopping.wait()
         scope.cancel()
 
-    async def _follow(self, following: Following, entered: Entered, live: Subscription) -> None:
+    async def _follow(self, following: Following, entered: Entered, live: Feed) -> None:
         try:
             await following.run(entered, live)
         except ClientGone:

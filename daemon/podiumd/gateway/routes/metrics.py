@@ -6,7 +6,7 @@ from typing import Final
 
 from podiumd.gateway.http import Request, Response
 from podiumd.metrics import Meters
-from podiumd.runtime.api import Service
+from podiumd.runtime.service import Service
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -27,6 +27,6 @@ class MetricsRoute:
 
     async def __call__(self, _request: Request, _device: str) -> Response:
         status = await self._service.status()
-        asked = [(name, words, status[name]) for name, words in _ASKED.items()]
+        asked = [(name, words, getattr(status, name)) for name, words in _ASKED.items()]
         text = self._meters.exposition(asked)
         return Response(200, text.encode(), content_type=CONTENT_TYPE)

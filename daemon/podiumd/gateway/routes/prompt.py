@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import partial
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 from weakref import WeakValueDictionary
 
 import msgspec
 import trio
-from msgspec import Meta
-from msgspec.structs import replace
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict, replace
 
 from podiumd.gateway.form import FORM, Form, media_type
 from podiumd.gateway.http import Problem, Request, Response
@@ -26,8 +26,11 @@ from podiumd.gateway.routes.body import decoded, made_out
 from podiumd.gateway.routes.prompt_form import Spoken, fields_of, texts_left
 from podiumd.gateway.routes.table import json_response
 from podiumd.gateway.routes.voice import Recordings
-from podiumd.runtime.api import Json, SendPrompt, Service, StartRun
+from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import InvalidParameter
+from podiumd.runtime.service import Service
+from podiumd.wire.runs import Turn
+from podiumd.wire.sessions import Delivery
 
 BODY_BYTES: Final = 8 * 1024 * 1024
 """Of a request; a text of 1 MiB takes up to six times that in JSON's escapes."""
@@ -57,6 +60,17 @@ class Body(msgspec.Struct, frozen=True):
         if isinstance(self.wait, bool):
             return float(LONGEST_WAIT_SECONDS if self.wait else 0)
         return self.wait
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Where words went, or the recipe that was started; ``heard`` is what a recording said."""
+
+    session_id: str | None
+    turn_id: str | UnsetType | None = UNSET
+    run_id: str
+    delivery: Delivery | Literal["started"]
+    uuid: str | UnsetType = UNSET
+    heard: str | UnsetType = UNSET
 
 
 class Used(Protocol):
@@ -106,7 +120,7 @@ class PromptRoute:
             raise
         return await self._answer(request, went, seconds)
 
-    async def _form(self, form: Form, device: str, token: str | None) -> tuple[Json, float]:
+    async def _form(self, form: Form, device: str, token: str | None) -> tuple[Answer, float]:
         """Do what a form asks; what is said in its recording follows its ``text``. Returns where
         it went, and how long the answer is waited for."""
         body = made_out(fields_of(form), Body)
@@ -122,9 +136,9 @@ class PromptRoute:
                 said = await self._spoken.words(form, form.file, device, body.session_id, token)
         text = said if body.text is None else f"{body.text}\n\n{said}"
         went = await self._checked(replace(body, text=text), token)
-        return {**went, "heard": said}, body.seconds
+        return replace(went, heard=said), body.seconds
 
-    async def _before(self, token: str) -> Json | None:
+    async def _before(self, token: str) -> Answer | None:
         """Where words went that another daemon read in a recording under this token: it would be
         chance if they were read the same way again."""
         if self._spoken.knows(token):
@@ -133,14 +147,16 @@ class PromptRoute:
         if used is None:
             return None
         run = await self._service.get_run(used.run_id)
-        delivery = "sent" if run["kind"] == "prompt" else _DELIVERED[0]
-        return {"session_id": run["session_id"], "run_id": used.run_id, "delivery": delivery}
+        sent = run.kind == "prompt"
+        return Answer(
+            session_id=run.session_id, run_id=used.run_id, delivery="sent" if sent else "steered"
+        )
 
-    async def _checked(self, body: Body, token: str | None) -> Json:
+    async def _checked(self, body: Body, token: str | None) -> Answer:
         check_size(body.text or "")
         return await self._do(body, token)
 
-    async def _do(self, body: Body, token: str | None) -> Json:
+    async def _do(self, body: Body, token: str | None) -> Answer:
         """What is asked, once. The daemon knows its tokens by method, and a key is for either."""
         do, other = self._prompt, "runs.start"
         if body.recipe is not None:
@@ -152,12 +168,12 @@ class PromptRoute:
                 raise _used_before()
             return await do(body, token)
 
-    async def _prompt(self, body: Body, token: str | None) -> Json:
+    async def _prompt(self, body: Body, token: str | None) -> Answer:
         if body.text is None or not body.text.strip():
             raise InvalidParameter("text", "'text' is empty: say what the agent is to do.")
         if body.params:
             raise InvalidParameter("params", "'params' go with a recipe: name one in 'recipe'.")
-        return await self._service.prompt(
+        went = await self._service.prompt(
             SendPrompt(
                 text=body.text,
                 session_id=body.session_id,
@@ -167,11 +183,12 @@ class PromptRoute:
                 client_token=token,
             )
         )
+        return Answer(**asdict(went))
 
-    async def _recipe(self, body: Body, token: str | None) -> Json:
+    async def _recipe(self, body: Body, token: str | None) -> Answer:
         where = body.working_directory
         if where is None and body.session_id is not None:
-            where = (await self._service.sessions_get(body.session_id))["working_directory"]
+            where = (await self._service.sessions_get(body.session_id)).working_directory
         if where is None:
             words = "A recipe in a new session needs a 'working_directory'."
             raise InvalidParameter("working_directory", words)
@@ -188,7 +205,7 @@ class PromptRoute:
                 client_token=token,
             )
         )
-        return {"session_id": run["session_id"], "run_id": run["run_id"], "delivery": "started"}
+        return Answer(session_id=run.session_id, run_id=run.run_id, delivery="started")
 
     async def _place_of_text(self, body: Body, where: str) -> str:
         """The one parameter of the recipe that the text is for."""
@@ -203,41 +220,43 @@ class PromptRoute:
         )
         raise InvalidParameter("text", words)
 
-    async def _answer(self, request: Request, went: Json, seconds: float) -> Response:
+    async def _answer(self, request: Request, went: Answer, seconds: float) -> Response:
         """200 with what it came to, or 202 where it goes on; at once when nobody waits any more."""
-        if (
-            "uuid" not in went and went["delivery"] in _DELIVERED
-        ):  # the answer is part of the recipe's own turn
-            return json_response(200, {**went, "status": "delivered"})
-        run_id = went["run_id"]
-        if "uuid" in went:
-            return await self._answer_of_phase(request, went, seconds)
+        told, run_id = msgspec.to_builtins(went), went.run_id
+        if went.uuid is not UNSET:
+            return await self._answer_of_phase(request, went, went.uuid, seconds)
+        if went.delivery in _DELIVERED:  # the answer is part of the recipe's own turn
+            return json_response(200, {**told, "status": "delivered"})
         with trio.move_on_after(seconds):
             await request.while_connected(partial(self._service.run_gone, run_id))
         run = await self._service.get_run(run_id)
-        if run["status"] != "ended":
-            asked = {"status": run["status"], "questions": run["questions"]}
-            return json_response(202, {**went, **asked})
-        result = {**went, **{name: run[name] for name in _OF_RUN}, "session_id": run["session_id"]}
-        if run["kind"] == "prompt":
-            result["text"] = (await self._service.ended_turn(run_id))["text"]
+        if run.status != "ended":
+            return json_response(202, {**told, "status": run.status, "questions": run.questions})
+        of_run = {name: getattr(run, name) for name in _OF_RUN}
+        result = {**told, **of_run, "session_id": run.session_id}
+        if run.kind == "prompt":
+            result["text"] = (await self._service.ended_turn(run_id)).text
         return json_response(200, result)
 
-    async def _answer_of_phase(self, request: Request, went: Json, seconds: float) -> Response:
-        """What the agent of a conversation's phase says to it, or 202 where it is still at it."""
-        turn: Json = {}
+    async def _answer_of_phase(
+        self, request: Request, went: Answer, words: str, seconds: float
+    ) -> Response:
+        """What the agent of a conversation's phase says to it, or 202 where it is still at it.
+        ``words`` names what was said."""
+        turn: Turn | None = None
 
         async def wait() -> None:
-            turn.update(await self._service.ended_turn(went["run_id"], went["uuid"]))
+            nonlocal turn
+            turn = await self._service.ended_turn(went.run_id, words)
 
         with trio.move_on_after(seconds):
             await request.while_connected(wait)
-        run = await self._service.get_run(went["run_id"], settled=True)
-        questions = {"questions": run["questions"]}
-        if not turn:
-            return json_response(202, {**went, "status": run["status"], **questions})
-        answer = {"status": "answered", "text": turn["text"], "exit": run["exit"], **questions}
-        return json_response(200, {**went, **answer})
+        run = await self._service.get_run(went.run_id, settled=True)
+        told: dict[str, Any] = msgspec.to_builtins(went)
+        if turn is None:
+            return json_response(202, {**told, "status": run.status, "questions": run.questions})
+        answer = {"status": "answered", "text": turn.text, "exit": run.exit}
+        return json_response(200, {**told, **answer, "questions": run.questions})
 
 
 def _used_before() -> InvalidParameter:

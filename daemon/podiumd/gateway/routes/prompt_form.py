@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
+from podiumd.core.recipe import Recipe
 from podiumd.gateway.form import File, Form
 from podiumd.gateway.http import Problem
 from podiumd.gateway.routes.voice import Recordings, language_of
-from podiumd.runtime.api import Json
 from podiumd.runtime.errors import InvalidParameter
 
 MOST_KNOWN: Final = 256
@@ -38,10 +38,9 @@ def fields_of(form: Form) -> dict[str, Any]:
     return fields
 
 
-def texts_left(recipe: Json, given: Mapping[str, Any]) -> list[str]:
+def texts_left(recipe: Recipe, given: Mapping[str, Any]) -> list[str]:
     """The parameters of text that a recipe has and that are not given."""
-    params = recipe["params"].items()
-    return [str(n) for n, param in params if param["type"] == "string" and n not in given]
+    return [n for n, param in recipe.params.items() if param.type == "string" and n not in given]
 
 
 class Spoken:

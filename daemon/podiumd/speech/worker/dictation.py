@@ -12,11 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from podiumd.speech.api import Heard, Segment
+from podiumd.speech.api import Heard
 from podiumd.speech.worker.agreement import Agreement
 from podiumd.speech.worker.decode import RATE, Samples
 from podiumd.speech.worker.vad import Span, Speech, find_speech, phrases
 from podiumd.speech.worker.whisper import Alive, Whisper
+from podiumd.wire.voice import Segment
 
 PIECE_SECONDS: Final = 8.0
 """Speech is settled in pieces of at least this length ..."""

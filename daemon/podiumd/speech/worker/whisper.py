@@ -22,9 +22,10 @@ from faster_whisper.audio import pad_or_trim
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
-from podiumd.speech.api import Heard, Segment
+from podiumd.speech.api import Heard
 from podiumd.speech.worker.decode import RATE
 from podiumd.speech.worker.vad import Span, Speech, find_speech
+from podiumd.wire.voice import Segment
 
 FLOOR_SECONDS, MARGIN_SECONDS = 10.0, 2.0
 SHORT_SECONDS: Final = 18.0

@@ -9,17 +9,18 @@ from podiumd.core import commands as c
 from podiumd.core import facts as f
 from podiumd.core import loop_commands as lc
 from podiumd.core import loop_facts as lf
-from podiumd.core import views
 from podiumd.core.fact import RunScript
 from podiumd.core.recipe import Limits
+from podiumd.wire import views
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
 from tests.core.looped import Looped, read
+from tests.plain import shown
 
 
 def test_a_run_that_has_just_begun() -> None:
     recipe = a_recipe(limits=Limits(max_total_steps=7))
 
-    assert views.run_view(Play(recipe, params={"issue": 7}, worktree=WORKTREE).state) == {
+    assert shown(views.run_view, Play(recipe, params={"issue": 7}, worktree=WORKTREE).state) == {
         "run_id": RUN,
         "kind": "recipe",
         "recipe": "sample",
@@ -69,7 +70,7 @@ def test_what_was_asked_of_a_run_and_has_not_come_yet() -> None:
 
     for ask, stop in ((c.Pause, "pause"), (c.Interrupt, "interrupt"), (c.Cancel, "cancel")):
         play.do(ask)
-        view = views.run_view(play.state)
+        view = shown(views.run_view, play.state)
         assert (view["status"], view["stop"]) == ("running", stop)
 
 
@@ -78,18 +79,18 @@ def test_nothing_more_comes_of_a_run_that_has_ended() -> None:
     play.do(c.Cancel)
     play.over("interrupted")
 
-    view = views.run_view(play.state)
+    view = shown(views.run_view, play.state)
     assert (view["status"], view["stop"]) == ("ended", None)
 
 
 def test_a_run_that_has_ended() -> None:
     play = Play(a_recipe(), agent_override="scripted")
     play.say("other", cost_usd=0.1234567)
-    view = views.run_view(play.state)
+    view = shown(views.run_view, play.state)
 
     assert (view["status"], view["agent"], view["turns"]) == ("ended", "scripted", 1)
     assert (view["step"], view["step_count"], view["visits"]) == ("work", 1, {"work": 1})
-    assert views.visit_view(play.history[0], view["ended_at"]) == {
+    assert shown(views.visit_view, play.history[0], view["ended_at"]) == {
         "step": "work",
         "visit": 1,
         "outcome": "other",
@@ -109,7 +110,7 @@ def test_a_run_that_has_ended() -> None:
 
 
 def test_a_plain_prompt_is_a_run_without_recipe_and_limits() -> None:
-    view = views.run_view(Play().state)
+    view = shown(views.run_view, Play().state)
 
     assert (view["kind"], view["recipe"], view["limits"], view["worktree"]) == (
         *("prompt", None),
@@ -126,7 +127,7 @@ def test_the_start_of_a_run_names_the_file_of_its_script() -> None:
 def test_a_conversation_is_called_like_its_run() -> None:
     play = Play(a_recipe())
 
-    view = views.talk_view(play.state)
+    view = shown(views.talk_view, play.state)
     assert view == {"run_id": RUN, "name": "Sample", "session_id": SESSION}
 
 
@@ -135,7 +136,7 @@ def test_an_open_question_stands_in_its_run() -> None:
     play.approve(description="List files")
     play.wait(60)
 
-    assert views.run_view(play.state)["questions"] == [
+    assert shown(views.run_view, play.state)["questions"] == [
         {
             "question_id": play.question.question_id,
             "run_id": RUN,
@@ -171,23 +172,23 @@ def test_a_closed_question_says_who_answered_what() -> None:
     play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
     question = play.question.question_id
     play.answer("yes", note="Go", by="phone")
-    view = views.question_view(play.state, play.state.questions[question])
+    view = shown(views.question_view, play.state, play.state.questions[question])
 
     assert (view["answer"], view["note"], view["by"], view["closed"]) == (
         *("yes", "Go"),
         *("phone", "answered"),
     )
-    assert views.run_view(play.state)["questions"] == []
+    assert shown(views.run_view, play.state)["questions"] == []
 
 
 def test_a_turn_from_the_queue_to_its_end() -> None:
     play = Play()
-    queued = views.turn_view(play.state)
+    queued = shown(views.turn_view, play.state)
     play.begin()
-    running = views.turn_view(play.state)
+    running = shown(views.turn_view, play.state)
     turn_id = play.turn.turn_id
     play.reply("Hello.", cost_usd=0.25, files=(("a.py", "created"),), commit="c0ffee")
-    ended = views.turn_view(play.state)
+    ended = shown(views.turn_view, play.state)
 
     assert (queued["status"], queued["turn_id"], queued["text"]) == ("queued", None, "")
     assert (running["status"], running["turn_id"]) == ("running", turn_id)
@@ -211,19 +212,19 @@ def test_the_turn_of_a_recipe_has_the_outcome_of_its_last_step() -> None:
     play = Play(a_recipe({"work": a_step(on={"again": to("work")})}))
     play.say("again")
 
-    assert views.turn_view(play.state)["outcome"] == "again"
+    assert shown(views.turn_view, play.state)["outcome"] == "again"
 
 
 def test_a_native_turn_that_runs_shows_what_it_has_changed_so_far() -> None:
     looped = Looped(commit=True)
-    assert views.turn_view(looped.play.state)["files"] == []
+    assert shown(views.turn_view, looped.play.state)["files"] == []
     looped.wrote("a.py", None)
-    turn = views.turn_view(looped.play.state)
+    turn = shown(views.turn_view, looped.play.state)
     assert (turn["files"], turn["commit"]) == ([{"path": "a.py", "change": "created"}], None)
     looped.reply("Done.")
     looped.tell(lc.CommitOver(state="committed", sha="c0ffee"))
 
-    assert views.turn_view(looped.play.state)["commit"] == "c0ffee"
+    assert shown(views.turn_view, looped.play.state)["commit"] == "c0ffee"
 
 
 # Events.

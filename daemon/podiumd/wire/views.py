@@ -1,0 +1,187 @@
+"""A run as its clients see it: the public ``run``, ``question``, ``turn`` and ``event``."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import asdict
+
+from podiumd.core import facts as f
+from podiumd.core import loop_facts as lf
+from podiumd.core import prompts
+from podiumd.core import state as state_of
+from podiumd.core import tree_facts as tf
+from podiumd.core.claims import left_uncommitted
+from podiumd.core.fold import evolve
+from podiumd.core.naming import run_name
+from podiumd.core.recipe import Recipe
+from podiumd.core.speaking import Speaking
+from podiumd.core.state import RunState
+from podiumd.wire.events import Snapshot
+from podiumd.wire.questions import Choice, Question
+from podiumd.wire.runs import Run, RunStatus, Talk, Turn, TurnFile, Visit
+
+Json = dict[str, Any]
+
+
+def run_view(state: RunState) -> Run:
+    """The public ``run``, but for what grows with its steps: how each visit ended and the sessions
+    (``runtime.loading.whole``)."""
+    start = state.start
+    return Run(
+        run_id=start.run_id,
+        kind=start.kind,
+        recipe=start.recipe.id if start.recipe is not None else None,
+        name=run_name(start.recipe, start.params, start.text),
+        session_id=state.session_id,
+        main_session_id=state.main_session,
+        working_directory=start.working_directory,
+        agent=start.agent_override or start.agent,
+        model=start.model,
+        params=start.params,
+        limits=start.limits,
+        status=cast(RunStatus, state.status),
+        stop=state.stop.how if state.stop is not None and state.exit is None else None,
+        step=state.step,
+        step_count=state.step_count,
+        visits=state.visits,
+        questions=tuple(question_view(state, q) for q in state.open_questions),
+        ctx=state.ctx,
+        turns=state.turns,
+        cost_usd=round(state.cost_usd, 6),
+        seconds=round(state.seconds, 3),
+        restarts=state.restart,
+        base=state.found.head if state.found is not None else None,
+        left=left_uncommitted(state.found, state.parted),
+        parked_until=state.parked_until,
+        worktree=start.worktree,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        exit=state.exit,
+    )
+
+
+def visit_view(edge: f.EdgeTaken, at: str) -> Visit:
+    """One entry of the public ``history``: how a visit of a step ended, and when."""
+    return Visit(
+        step=edge.step,
+        visit=edge.visit,
+        outcome=edge.outcome,
+        source=edge.source,
+        attempts=edge.attempts,
+        at=at,
+        description=edge.description,
+    )
+
+
+def talk_view(state: RunState) -> Talk:
+    """A conversation that goes on when its person says something."""
+    start = state.start
+    name = run_name(start.recipe, start.params, start.text)
+    return Talk(run_id=start.run_id, name=name, session_id=state.session_id)
+
+
+def snapshot_view(state: RunState) -> Snapshot:
+    """Where a conversation stands: its phase, what has been saved, and what it waits for."""
+    asked = state.open_questions
+    return Snapshot(
+        run_id=state.start.run_id,
+        session_id=state.session_id,
+        phase=state.step,
+        ctx=state.ctx,
+        question=question_view(state, asked[0]) if asked else None,
+        run=run_view(state),
+    )
+
+
+def question_view(state: RunState, question: state_of.Question) -> Question:
+    """The public ``question``."""
+    return Question(
+        question_id=question.question_id,
+        run_id=state.start.run_id,
+        run_name=run_name(state.start.recipe, state.start.params, state.start.text),
+        session_id=state.session_id,
+        kind=question.kind,
+        text=question.text,
+        choices=tuple(Choice(id=choice, label=label) for choice, label in question.choices),
+        free_text=question.free_text,
+        multi=question.multi,
+        columns=question.columns,
+        detail=question.detail,
+        tool=question.tool,
+        input=question.input,
+        opened_at=question.opened_at,
+        answer=question.answer,
+        note=question.note,
+        by=question.by,
+        closed=question.closed,
+    )
+
+
+def turn_view(state: RunState) -> Turn:
+    """The public ``turn``: the run's last one."""
+    last = state.last_turn
+    turn_id = state.turn.intent.turn_id if state.turn else (last.turn_id if last else None)
+    files, commit = _changed(state)
+    return Turn(
+        turn_id=turn_id,
+        run_id=state.start.run_id,
+        session_id=state.session_id,
+        status="ended" if state.exit is not None else ("running" if state.begun else "queued"),
+        text=last.text if last is not None else "",
+        outcome=state.outcome,
+        exit=state.exit,
+        files=turn_files(files),
+        commit=commit,
+        cost_usd=round(state.cost_usd, 6),
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+    )
+
+
+def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
+    """What the turn has changed so far, and the commit of it, as far as its agent tells."""
+    if state.turn is not None:
+        note = state.turn.loop.commit
+        return state.turn.loop.files, note.sha if note is not None else None
+    report = state.last_turn.report if state.last_turn is not None else None
+    return (report.files, report.commit) if report is not None else ((), None)
+
+
+def turn_files(files: tuple[tuple[str, str], ...]) -> tuple[TurnFile, ...]:
+    """The files that a turn has changed, of the public ``turn``."""
+    return tuple(TurnFile(path=path, change=change) for path, change in files)
+
+
+def event_data(fact: f.AnyFact) -> Json:
+    """The public ``data`` of a fact's event. What is only for recovery stays out of it.
+
+    ``run.ended`` gets the ``run`` from whoever knows it.
+    """
+    data: Json = msgspec.to_builtins(asdict(fact))
+    for internal in ("next", "mono", "about"):
+        data.pop(internal, None)
+    if isinstance(fact, f.QuestionOpened):
+        data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
+    elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
+        data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
+        data["look"].pop("tips", None)
+        data["look"].pop("ignored", None)
+    elif isinstance(fact, lf.ReplyReceived):
+        data["actions"] = [action.name for action in fact.actions]  # the text has them whole
+        speaking = Speaking()
+        data["said"] = speaking.feed(fact.text) + speaking.end()
+    elif isinstance(fact, f.RunStarted):
+        recipe = fact.recipe
+        data["recipe"] = recipe.id if recipe is not None else None
+        data["script"] = fact.script.file if fact.script is not None else None
+        data["name"] = run_name(recipe, fact.params, fact.text)
+        data["label"] = recipe.label if recipe is not None else None
+        data["first_prompt"] = fact.text if recipe is None else _first_prompt(fact, recipe)
+    return data
+
+
+def _first_prompt(fact: f.RunStarted, recipe: Recipe) -> str:
+    """The text that the run begins with, its values filled in."""
+    return prompts.fill_known(evolve(None, fact, ""), recipe.first_prompt).strip()
