@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio import _threads
 
 
 def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -19,6 +18,6 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         told.append(name.partition(" from ")[0])
         real(work, deliver, name)
 
-    monkeypatch.setattr(_threads, "start_thread_soon", start)
+    monkeypatch.setattr("trio._threads.start_thread_soon", start)
     monkeypatch.setattr(trio.lowlevel, "start_thread_soon", start)
     return told
