@@ -19,7 +19,7 @@ from tests.patience import HANG_SECONDS
 
 class Broken(NamedTuple):
     """A module of the daemon in which ``old`` is replaced; mypy then complains of the line that
-    has ``at``, after the change, in ``words``."""
+    ``at`` ends on, after the change, in ``words``."""
 
     module: str
     old: str
@@ -33,7 +33,7 @@ BROKEN = {
         "core/fold.py",
         "sends=state.sends + 1",
         "sendz=state.sends + 1",
-        "return replace(\n        phase_fold.turn_intended",
+        "fact: f.TurnIntended) -> RunState:\n    return replace(",
         'Unexpected keyword argument "sendz" for "replace" of "RunState"',
     ),
     "a_field_of_another_type": Broken(
@@ -47,7 +47,7 @@ BROKEN = {
         "core/fold.py",
         "        case f.RunEnded():\n            return _run_ended(state, fact, at)\n",
         "",
-        "assert_never(fact)",
+        'AssertionError("a run starts once")\n        case _:\n            assert_never(fact)',
         'Argument 1 to "assert_never" has incompatible type "RunEnded"',
     ),
     "a_fact_of_a_native_turn_that_its_fold_leaves_out": Broken(
@@ -97,7 +97,7 @@ BROKEN = {
 
 def _line(text: str, part: str) -> int:
     assert text.count(part) == 1, f"not once there: {part}"
-    return text.count("\n", 0, text.index(part)) + 1
+    return text.count("\n", 0, text.index(part) + len(part)) + 1
 
 
 @pytest.fixture(scope="module")

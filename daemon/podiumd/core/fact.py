@@ -46,3 +46,19 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     """Base of all facts."""
 
     next: Move | None = None
+
+
+class TurnFact(Fact, frozen=True, kw_only=True):
+    """Base of the facts about a turn of an agent, seen from outside of it."""
+
+
+class StepFact(Fact, frozen=True, kw_only=True):
+    """Base of the facts about a step of the recipe: its work, its outcome, where that leads."""
+
+
+class PersonFact(Fact, frozen=True, kw_only=True):
+    """Base of the facts about what a person is asked and says, and what comes of that."""
+
+
+class RunFact(Fact, frozen=True, kw_only=True):
+    """Base of the facts about the run as a whole."""

@@ -14,16 +14,17 @@ from typing import Any, Final, Literal
 import msgspec
 
 from podiumd.core.exits import Exit
-from podiumd.core.fact import Fact, Move, Purpose, RunScript
-from podiumd.core.loop_facts import (
-    ActionEnded,
-    ActionIntended,
-    LoopEnded,
-    LoopFact,
-    LoopStarted,
-    ReplyReceived,
-    WordsAdded,
+from podiumd.core.fact import (
+    Fact,
+    Move,
+    PersonFact,
+    Purpose,
+    RunFact,
+    RunScript,
+    StepFact,
+    TurnFact,
 )
+from podiumd.core.loop_facts import AnyLoopFact, LoopFact
 from podiumd.core.phase_facts import HookEnded, MessageReceived, ToolUsed
 from podiumd.core.recipe import Limits, Recipe
 from podiumd.core.report import EndKind, TurnReport
@@ -31,7 +32,7 @@ from podiumd.core.tree_facts import ClaimMade, TreeLook, TreeMark, TreeSeen
 
 # With the facts themselves, ``facts`` is all.
 __all__ = ["EndKind", "Fact", "HookEnded", "MessageReceived", "Move", "Purpose", "ToolUsed"]
-__all__ += ["TreeLook", "TreeMark"]
+__all__ += ["PersonFact", "RunFact", "StepFact", "TreeLook", "TreeMark", "TurnFact"]
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
@@ -46,7 +47,7 @@ class Worktree(msgspec.Struct, frozen=True):
     branch: str
 
 
-class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
+class RunStarted(RunFact, frozen=True, kw_only=True, tag="run.started"):
     """A run exists. The recipe stands in it whole: later edits never reach a running run."""
 
     run_id: str
@@ -70,7 +71,7 @@ class RunStarted(Fact, frozen=True, kw_only=True, tag="run.started"):
     script: RunScript | None = None
 
 
-class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):
+class StepEntered(StepFact, frozen=True, kw_only=True, tag="step.entered"):
     """One entry into a step: visits and steps are counted here and nowhere else."""
 
     step: str
@@ -80,7 +81,7 @@ class StepEntered(Fact, frozen=True, kw_only=True, tag="step.entered"):
     fork_from: str | None = None
 
 
-class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
+class TurnIntended(TurnFact, frozen=True, kw_only=True, tag="turn.intended"):
     """A prompt is about to be sent. Stored before the agent is started.
 
     ``system`` is the system text of a phase, ``served`` names the tools that Podium itself offers
@@ -112,7 +113,7 @@ class TurnIntended(Fact, frozen=True, kw_only=True, tag="turn.intended"):
     anew: bool = False
 
 
-class TurnStarted(Fact, frozen=True, kw_only=True, tag="turn.started"):
+class TurnStarted(TurnFact, frozen=True, kw_only=True, tag="turn.started"):
     """The agent's process exists. ``mono`` is the machine's monotonic clock in seconds."""
 
     turn_id: str
@@ -122,7 +123,7 @@ class TurnStarted(Fact, frozen=True, kw_only=True, tag="turn.started"):
     mono: float
 
 
-class TurnEnded(Fact, frozen=True, kw_only=True, tag="turn.ended"):
+class TurnEnded(TurnFact, frozen=True, kw_only=True, tag="turn.ended"):
     """The agent is gone. ``seconds`` is active time: what questions took is not in it.
 
     ``tree`` is the working tree that it left, in a step that the run can come back to.
@@ -136,7 +137,7 @@ class TurnEnded(Fact, frozen=True, kw_only=True, tag="turn.ended"):
     tree: TreeMark | None = None
 
 
-class OutcomeParsed(Fact, frozen=True, kw_only=True, tag="outcome.parsed"):
+class OutcomeParsed(StepFact, frozen=True, kw_only=True, tag="outcome.parsed"):
     """The agent's word for how the step went; checks may still overrule it."""
 
     step: str
@@ -148,7 +149,7 @@ class OutcomeParsed(Fact, frozen=True, kw_only=True, tag="outcome.parsed"):
     attempt: int = 1
 
 
-class OutcomeInvalid(Fact, frozen=True, kw_only=True, tag="outcome.invalid"):
+class OutcomeInvalid(StepFact, frozen=True, kw_only=True, tag="outcome.invalid"):
     """A reply without a usable outcome."""
 
     step: str
@@ -160,7 +161,7 @@ class OutcomeInvalid(Fact, frozen=True, kw_only=True, tag="outcome.invalid"):
     expected: tuple[str, ...] = ()
 
 
-class CheckEnded(Fact, frozen=True, kw_only=True, tag="check.ended"):
+class CheckEnded(StepFact, frozen=True, kw_only=True, tag="check.ended"):
     """A command that the daemon ran itself; its word counts more than the agent's."""
 
     step: str
@@ -173,7 +174,7 @@ class CheckEnded(Fact, frozen=True, kw_only=True, tag="check.ended"):
     log: str = ""
 
 
-class CommandIntended(Fact, frozen=True, kw_only=True, tag="command.intended"):
+class CommandIntended(StepFact, frozen=True, kw_only=True, tag="command.intended"):
     """The command of a step is about to be run. Stored before its process exists."""
 
     step: str
@@ -182,7 +183,7 @@ class CommandIntended(Fact, frozen=True, kw_only=True, tag="command.intended"):
     timeout_seconds: float
 
 
-class CommandEnded(Fact, frozen=True, kw_only=True, tag="command.ended"):
+class CommandEnded(StepFact, frozen=True, kw_only=True, tag="command.ended"):
     """The command of a step is over; ``exit_status`` is ``None`` if it did not end by itself.
 
     ``tree`` is the working tree that it left, in a step that the run can come back to.
@@ -199,7 +200,7 @@ class CommandEnded(Fact, frozen=True, kw_only=True, tag="command.ended"):
     tree: TreeMark | None = None
 
 
-class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
+class QuestionOpened(PersonFact, frozen=True, kw_only=True, tag="question.opened"):
     """A person is needed."""
 
     question_id: str
@@ -222,7 +223,7 @@ class QuestionOpened(Fact, frozen=True, kw_only=True, tag="question.opened"):
     rule: str = ""
 
 
-class QuestionClosed(Fact, frozen=True, kw_only=True, tag="question.closed"):
+class QuestionClosed(PersonFact, frozen=True, kw_only=True, tag="question.closed"):
     """A question is no longer open. ``declines`` takes the step's edge for a gate refused."""
 
     question_id: str
@@ -233,7 +234,7 @@ class QuestionClosed(Fact, frozen=True, kw_only=True, tag="question.closed"):
     mono: float = 0.0
 
 
-class SteerIntended(Fact, frozen=True, kw_only=True, tag="steer.intended"):
+class SteerIntended(PersonFact, frozen=True, kw_only=True, tag="steer.intended"):
     """A person's words for the running turn. Without ``turn_id`` they wait for the next prompt."""
 
     uuid: str
@@ -241,21 +242,21 @@ class SteerIntended(Fact, frozen=True, kw_only=True, tag="steer.intended"):
     turn_id: str | None = None
 
 
-class AsideNoted(Fact, frozen=True, kw_only=True, tag="aside.noted"):
+class AsideNoted(PersonFact, frozen=True, kw_only=True, tag="aside.noted"):
     """A person's own prompt went through the session while this run waited."""
 
     run_id: str
     session_id: str
 
 
-class LimitHit(Fact, frozen=True, kw_only=True, tag="limit.hit"):
+class LimitHit(RunFact, frozen=True, kw_only=True, tag="limit.hit"):
     """A guardrail refused to go on. ``limit`` is the exit reason, ``count`` the limit itself."""
 
     limit: str
     count: int | float
 
 
-class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
+class EdgeTaken(StepFact, frozen=True, kw_only=True, tag="edge.taken"):
     """A step is over: its outcome and where that leads (``to`` or ``exit``).
 
     ``returns`` are the steps that called a recipe which is over with this.
@@ -274,7 +275,7 @@ class EdgeTaken(Fact, frozen=True, kw_only=True, tag="edge.taken"):
     returns: tuple[str, ...] = ()
 
 
-class ProgressStalled(Fact, frozen=True, kw_only=True, tag="progress.stalled"):
+class ProgressStalled(StepFact, frozen=True, kw_only=True, tag="progress.stalled"):
     """A visit of a step ended as visit ``since`` did: same outcome, same findings, same tree.
 
     A notice; the run goes on. It follows the ``edge.taken`` of that visit.
@@ -287,7 +288,7 @@ class ProgressStalled(Fact, frozen=True, kw_only=True, tag="progress.stalled"):
     tree: TreeMark
 
 
-class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
+class EffectEnded(PersonFact, frozen=True, kw_only=True, tag="effect.ended"):
     """Something the daemon did outside is done: ``effect`` is ``answer:ID``, ``steer:UUID``,
     ``worktree`` or ``commit``; ``state`` says how it went. ``commit`` is the one that was made."""
 
@@ -297,7 +298,7 @@ class EffectEnded(Fact, frozen=True, kw_only=True, tag="effect.ended"):
     commit: str | None = None
 
 
-class StopIntended(Fact, frozen=True, kw_only=True, tag="stop.intended"):
+class StopIntended(RunFact, frozen=True, kw_only=True, tag="stop.intended"):
     """What is to come after the running turn, command or check. Stored before it is told.
 
     ``pause`` and ``end`` let it come to its own end, then pause the run or end it; ``interrupt``
@@ -309,68 +310,52 @@ class StopIntended(Fact, frozen=True, kw_only=True, tag="stop.intended"):
     detail: str = ""
 
 
-class RunPaused(Fact, frozen=True, kw_only=True, tag="run.paused"):
+class RunPaused(RunFact, frozen=True, kw_only=True, tag="run.paused"):
     """The run stands still until it is resumed."""
 
     why: str = "requested"
 
 
-class RunResumed(Fact, frozen=True, kw_only=True, tag="run.resumed"):
+class RunResumed(RunFact, frozen=True, kw_only=True, tag="run.resumed"):
     """The run goes on."""
 
     why: str = "requested"
 
 
-class RunParked(Fact, frozen=True, kw_only=True, tag="run.parked"):
+class RunParked(RunFact, frozen=True, kw_only=True, tag="run.parked"):
     """The agent's usage limit is reached; the run goes on by itself at ``until``."""
 
     until: str
     detail: str = ""
 
 
-class RunEnded(Fact, frozen=True, kw_only=True, tag="run.ended"):
+class RunEnded(RunFact, frozen=True, kw_only=True, tag="run.ended"):
     """The run is over. ``undelivered`` are texts of steers that no prompt carried any more."""
 
     exit: Exit
     undelivered: tuple[str, ...] = ()
 
 
-AnyFact = (
-    RunStarted
-    | StepEntered
-    | TurnIntended
-    | TurnStarted
-    | TurnEnded
-    | MessageReceived
-    | ToolUsed
-    | HookEnded
+AnyTurnFact = TurnIntended | TurnStarted | TurnEnded | ToolUsed
+AnyStepFact = (
+    StepEntered
     | OutcomeParsed
     | OutcomeInvalid
-    | ClaimMade
-    | TreeSeen
+    | EdgeTaken
     | CheckEnded
     | CommandIntended
     | CommandEnded
-    | QuestionOpened
-    | QuestionClosed
-    | SteerIntended
-    | AsideNoted
-    | LimitHit
-    | EdgeTaken
+    | HookEnded
+    | ClaimMade
     | ProgressStalled
-    | EffectEnded
-    | LoopStarted
-    | ReplyReceived
-    | WordsAdded
-    | ActionIntended
-    | ActionEnded
-    | LoopEnded
-    | StopIntended
-    | RunPaused
-    | RunResumed
-    | RunParked
-    | RunEnded
 )
+AnyPersonFact = (
+    QuestionOpened | QuestionClosed | EffectEnded | SteerIntended | MessageReceived | AsideNoted
+)
+AnyRunFact = (
+    RunStarted | StopIntended | RunPaused | RunResumed | RunParked | RunEnded | LimitHit | TreeSeen
+)
+AnyFact = AnyTurnFact | AnyStepFact | AnyPersonFact | AnyRunFact | AnyLoopFact
 
 UNDERNEATH: Final = (
     RunStarted,

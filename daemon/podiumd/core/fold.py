@@ -1,13 +1,13 @@
 """Fold facts into a run's state. Nothing else changes a state. Pure.
 
-Each function takes the state before its fact and returns the one after it; ``_after`` has a case
-for every kind of fact. A kind without one, a field that the state does not have and a value of
-another type are found by ``make types``.
+Each function takes the state before its fact and returns the one after it. Every kind of fact has
+a case, looked for by its family (``core.fact``) first. A kind without one, a field that the state
+does not have and a value of another type are found by ``make types``.
 """
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import assert_never
 
 from podiumd.core import facts as f
 from podiumd.core import loop_facts as lf
@@ -19,9 +19,6 @@ from podiumd.core.recipe import RESTART
 from podiumd.core.report import CUT_OFF
 from podiumd.core.state import Claim, PendingSteer, Question, RunState
 from podiumd.core.structs import replace
-
-NOTICES: Final = (f.CommandIntended, f.LimitHit, f.ProgressStalled, f.AsideNoted)
-"""Facts that change nothing in a state, but for the ``next`` that they may carry."""
 
 
 def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
@@ -36,51 +33,89 @@ def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
         assert isinstance(fact, f.RunStarted), "a run's first fact is run.started"
         return _started(fact, at)
     after = _after(state, fact, at)
-    return after if fact.next is None else replace(after, next=fact.next)
+    if fact.next is None or after.next is fact.next:
+        return after
+    return replace(after, next=fact.next)
 
 
 def _after(state: RunState, fact: f.AnyFact, at: str) -> RunState:
-    """Apply a fact, but for its ``next``. What comes most often is looked for first."""
+    """Apply a fact; its ``next`` may be left to ``evolve``. What comes most often is first."""
     match fact:
         case lf.LoopFact():
             return _loop(state, fact)
+        case f.TurnFact():
+            return _after_turn_fact(state, fact)
+        case f.StepFact():
+            return _after_step_fact(state, fact)
+        case f.PersonFact():
+            return _after_person_fact(state, fact, at)
+        case f.RunFact():
+            return _after_run_fact(state, fact, at)
+        case _:
+            assert_never(fact)
+
+
+def _after_turn_fact(state: RunState, fact: f.AnyTurnFact) -> RunState:
+    match fact:
         case f.TurnIntended():
             return _turn_intended(state, fact)
         case f.TurnStarted():
             return _turn_started(state, fact)
         case f.TurnEnded():
             return _turn_ended(state, fact)
+        case f.ToolUsed():
+            return phase_fold.tool_used(state, fact)
+        case _:
+            assert_never(fact)
+
+
+def _after_step_fact(state: RunState, fact: f.AnyStepFact) -> RunState:
+    match fact:
         case f.OutcomeParsed():
             return _outcome_parsed(state, fact)
         case f.EdgeTaken():
             return _edge_taken(state, fact)
         case f.StepEntered():
             return _step_entered(state, fact)
+        case f.CheckEnded():
+            return replace(state, next=fact.next, seconds=state.seconds + fact.seconds)
+        case f.CommandEnded():
+            seconds = state.seconds + fact.seconds
+            return replace(state, next=fact.next, seconds=seconds, tree=fact.tree)
+        case f.HookEnded():
+            return phase_fold.hook_ended(state, fact)
+        case tf.ClaimMade():
+            return _claim_made(state, fact)
+        case f.OutcomeInvalid():
+            return replace(state, attempts=fact.attempt, claim=None, left=())
+        case f.CommandIntended() | f.ProgressStalled():
+            return state
+        case _:
+            assert_never(fact)
+
+
+def _after_person_fact(state: RunState, fact: f.AnyPersonFact, at: str) -> RunState:
+    match fact:
         case f.QuestionOpened():
             return _question_opened(state, fact, at)
         case f.QuestionClosed():
             return _question_closed(state, fact)
         case f.EffectEnded():
             return _effect_ended(state, fact)
-        case f.ToolUsed():
-            return phase_fold.tool_used(state, fact)
         case f.MessageReceived():
             return phase_fold.message_received(state, fact)
         case f.SteerIntended():
             return _steer_intended(state, fact)
-        case f.HookEnded():
-            return phase_fold.hook_ended(state, fact)
-        case f.CheckEnded():
-            return replace(state, next=None, seconds=state.seconds + fact.seconds)
-        case f.CommandEnded():
-            seconds = state.seconds + fact.seconds
-            return replace(state, next=None, seconds=seconds, tree=fact.tree)
-        case tf.ClaimMade():
-            return _claim_made(state, fact)
+        case f.AsideNoted():
+            return state
+        case _:
+            assert_never(fact)
+
+
+def _after_run_fact(state: RunState, fact: f.AnyRunFact, at: str) -> RunState:
+    match fact:
         case tf.TreeSeen():
             return _tree_seen(state, fact)
-        case f.OutcomeInvalid():
-            return replace(state, attempts=fact.attempt, claim=None, left=())
         case f.StopIntended():
             return replace(state, stop=fact)
         case f.RunPaused():  # replaces the wait for the agent's limit: resuming tries at once
@@ -91,11 +126,12 @@ def _after(state: RunState, fact: f.AnyFact, at: str) -> RunState:
             return replace(state, parked_until=fact.until, parks=state.parks + 1)
         case f.RunEnded():
             return _run_ended(state, fact, at)
+        case f.LimitHit():
+            return state
         case f.RunStarted():
             raise AssertionError("a run starts once")
-    if isinstance(fact, NOTICES):
-        return state
-    assert_never(fact)
+        case _:
+            assert_never(fact)
 
 
 def _started(fact: f.RunStarted, at: str) -> RunState:
@@ -118,7 +154,7 @@ def _step_entered(state: RunState, fact: f.StepEntered) -> RunState:
     return replace(
         state,
         begun=True,
-        next=None,
+        next=fact.next,
         step=fact.step,
         visits={**state.visits, fact.step: fact.visit},
         step_count=fact.step_count,
@@ -274,7 +310,7 @@ def _edge_taken(state: RunState, fact: f.EdgeTaken) -> RunState:
         standings = standings.plus(left, fact.visit)
     after = replace(
         state,
-        next=None,
+        next=fact.next,
         claim=None,
         tree=None,
         standings=standings,

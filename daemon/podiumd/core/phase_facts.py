@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from podiumd.core.fact import Fact
+from podiumd.core.fact import PersonFact, StepFact, TurnFact
 
 
-class MessageReceived(Fact, frozen=True, kw_only=True, tag="message.received"):
+class MessageReceived(PersonFact, frozen=True, kw_only=True, tag="message.received"):
     """A person's words in a conversation: the next prompt of its phase. ``by`` names who spoke.
 
     The answer to a question of the conversation is such words too, under the question's id.
@@ -21,7 +21,7 @@ class MessageReceived(Fact, frozen=True, kw_only=True, tag="message.received"):
     by: str = "person"
 
 
-class ToolUsed(Fact, frozen=True, kw_only=True, tag="tool.used"):
+class ToolUsed(TurnFact, frozen=True, kw_only=True, tag="tool.used"):
     """The agent has called one of Podium's own tools. ``message`` is what it was told of that.
 
     ``call_id`` names the call within its turn: the same call is never recorded twice. ``args``
@@ -36,7 +36,7 @@ class ToolUsed(Fact, frozen=True, kw_only=True, tag="tool.used"):
     message: str
 
 
-class HookEnded(Fact, frozen=True, kw_only=True, tag="hook.ended"):
+class HookEnded(StepFact, frozen=True, kw_only=True, tag="hook.ended"):
     """A hook at the end of a conversation's turn has been run.
 
     ``refused``: its word is no, for ``reason``. Any other failure of it decides nothing.

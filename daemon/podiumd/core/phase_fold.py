@@ -67,7 +67,7 @@ def hook_ended(state: RunState, fact: f.HookEnded) -> RunState:
     """Go on after a hook; what it refuses counts no more, as an attempt of the agent's."""
     return replace(
         state,
-        next=None,
+        next=fact.next,
         seconds=state.seconds + fact.seconds,
         attempts=state.attempts + fact.refused,
         left=() if fact.refused else state.left,

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from podiumd.core.fact import Fact
+from podiumd.core.fact import RunFact, StepFact
 
 
 class TreeMark(msgspec.Struct, frozen=True):
@@ -38,7 +38,7 @@ class TreeLook(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problem: str = ""
 
 
-class TreeSeen(Fact, frozen=True, kw_only=True, tag="tree.seen"):
+class TreeSeen(RunFact, frozen=True, kw_only=True, tag="tree.seen"):
     """The working tree was looked at: before the run's first step, because of a claim, or where
     the run ends."""
 
@@ -46,7 +46,7 @@ class TreeSeen(Fact, frozen=True, kw_only=True, tag="tree.seen"):
     look: TreeLook
 
 
-class ClaimMade(Fact, frozen=True, kw_only=True, tag="claim.made"):
+class ClaimMade(StepFact, frozen=True, kw_only=True, tag="claim.made"):
     """A step ended with an outcome that says something of the working tree. It leads nowhere
     before that was looked at."""
 
