@@ -33,7 +33,7 @@ BROKEN = {
         "core/fold.py",
         "sends=state.sends + 1",
         "sendz=state.sends + 1",
-        "fact: f.TurnIntended) -> RunState:\n    return replace(",
+        "    turn = phase_fold.begun(state, fact)\n    return replace(",
         'Unexpected keyword argument "sendz" for "replace" of "RunState"',
     ),
     "a_field_of_another_type": Broken(

@@ -32,27 +32,22 @@ def evolve(state: RunState | None, fact: f.AnyFact, at: str) -> RunState:
     if state is None:
         assert isinstance(fact, f.RunStarted), "a run's first fact is run.started"
         return _started(fact, at)
-    after = _after(state, fact, at)
+    match fact:  # what comes most often is looked for first, here and below
+        case lf.LoopFact():
+            after = _loop(state, fact)
+        case f.TurnFact():
+            after = _after_turn_fact(state, fact)
+        case f.StepFact():
+            after = _after_step_fact(state, fact)
+        case f.PersonFact():
+            after = _after_person_fact(state, fact, at)
+        case f.RunFact():
+            after = _after_run_fact(state, fact, at)
+        case _:
+            assert_never(fact)
     if fact.next is None or after.next is fact.next:
         return after
     return replace(after, next=fact.next)
-
-
-def _after(state: RunState, fact: f.AnyFact, at: str) -> RunState:
-    """Apply a fact; its ``next`` may be left to ``evolve``. What comes most often is first."""
-    match fact:
-        case lf.LoopFact():
-            return _loop(state, fact)
-        case f.TurnFact():
-            return _after_turn_fact(state, fact)
-        case f.StepFact():
-            return _after_step_fact(state, fact)
-        case f.PersonFact():
-            return _after_person_fact(state, fact, at)
-        case f.RunFact():
-            return _after_run_fact(state, fact, at)
-        case _:
-            assert_never(fact)
 
 
 def _after_turn_fact(state: RunState, fact: f.AnyTurnFact) -> RunState:
@@ -170,8 +165,13 @@ def _step_entered(state: RunState, fact: f.StepEntered) -> RunState:
 
 
 def _turn_intended(state: RunState, fact: f.TurnIntended) -> RunState:
+    turn = phase_fold.begun(state, fact)
     return replace(
-        phase_fold.turn_intended(state, fact),
+        state,
+        turn=turn,
+        prompt=phase_fold.subject(state, turn),
+        attempts=0 if fact.purpose in ("opening", "say") else state.attempts,
+        left=(),
         begun=True,
         next=None,
         sends=state.sends + 1,
@@ -191,10 +191,14 @@ def _turn_started(state: RunState, fact: f.TurnStarted) -> RunState:
 
 
 def _turn_ended(state: RunState, fact: f.TurnEnded) -> RunState:
+    turn = state.turn
+    assert turn is not None
     cut_off = fact.report.kind in CUT_OFF and not state.stopping
     return replace(
-        phase_fold.turn_ended(state, fact),
+        state,
         turn=None,
+        left=phase_fold.left_by(turn),
+        exchanges=phase_fold.exchanges(state, turn, fact.text),
         last_turn=fact,
         tree=fact.tree,
         seconds=state.seconds + fact.seconds,

@@ -22,30 +22,31 @@ def asked_for(intent: f.TurnIntended) -> str:
     return intent.prompt.partition(f"{NOW}\n\n")[2] if intent.anew else intent.prompt
 
 
-def turn_intended(state: RunState, intent: f.TurnIntended) -> RunState:
-    """Set what a new turn is about; one that goes on with another keeps what that was about."""
+def begun(state: RunState, intent: f.TurnIntended) -> ActiveTurn:
+    """Begin a turn; one that goes on with another has the calls of that before its own."""
     words = tuple(s.text for s in state.steers if s.uuid in intent.carried)
-    goes_on = intent.purpose in _GOES_ON
-    still = goes_on or intent.purpose == "again"
-    return replace(
-        state,
-        turn=ActiveTurn(intent=intent, before=state.left if goes_on else (), words=words),
-        prompt="\n\n".join([state.prompt, *words]) if still else asked_for(intent),
-        attempts=0 if intent.purpose in ("opening", "say") else state.attempts,
-        left=(),
-    )
+    before = state.left if intent.purpose in _GOES_ON else ()
+    return ActiveTurn(intent=intent, before=before, words=words)
 
 
-def turn_ended(state: RunState, fact: f.TurnEnded) -> RunState:
-    """Keep what a turn leaves: its exchange, and those of its calls that count when it is over."""
-    turn = state.turn
-    assert turn is not None
-    exchanges = state.exchanges
-    if state.in_talk:
-        exchange = Exchange(_shortened("\n\n".join(turn.words)), _shortened(fact.text))
-        exchanges = (*exchanges, exchange)[-EXCHANGES:]
-    left = tuple(used for used in (turn.transition, turn.asked) if used is not None)
-    return replace(state, exchanges=exchanges, left=left)
+def subject(state: RunState, turn: ActiveTurn) -> str:
+    """Return what a new turn is about; one that goes on with another keeps what that was about."""
+    if turn.intent.purpose in _GOES_ON or turn.intent.purpose == "again":
+        return "\n\n".join([state.prompt, *turn.words])
+    return asked_for(turn.intent)
+
+
+def left_by(turn: ActiveTurn) -> tuple[f.ToolUsed, ...]:
+    """Return those of a turn's calls that count when it is over."""
+    return tuple(used for used in (turn.transition, turn.asked) if used is not None)
+
+
+def exchanges(state: RunState, turn: ActiveTurn, text: str) -> tuple[Exchange, ...]:
+    """Add what a turn of a conversation was told, and answered."""
+    if not state.in_talk:
+        return state.exchanges
+    exchange = Exchange(_shortened("\n\n".join(turn.words)), _shortened(text))
+    return (*state.exchanges, exchange)[-EXCHANGES:]
 
 
 def message_received(state: RunState, fact: f.MessageReceived) -> RunState:
