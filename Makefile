@@ -42,12 +42,13 @@ test-pure: $(VENV)/.dev
 	@# A file of its own: one run would else count what another beside it has covered.
 	data=$$(mktemp -d) && trap 'rm -rf "$$data"' EXIT && COVERAGE_FILE=$$data/coverage \
 		$(PY) -m pytest -n $(JOBS) --hypothesis-profile few -m "not long" tests/core tests/formats \
-		tests/wire --cov=podiumd.core --cov=podiumd.formats --cov=podiumd.wire --cov-branch --cov-fail-under=100
+		tests/wire --cov=podiumd.core --cov=podiumd.formats --cov=podiumd.wire --cov-branch \
+		--cov-fail-under=100
 
 .PHONY: test-rest
 test-rest: $(VENV)/.dev claude
 	$(PY) -m pytest $(SHARED) --hypothesis-profile few -m "not long" \
-		--ignore=tests/core --ignore=tests/formats $(ELSEWHERE)
+		--ignore=tests/core --ignore=tests/formats --ignore=tests/wire $(ELSEWHERE)
 
 # 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
 # service's whole life, every door with every key and name, load, random lives of session files,
@@ -128,6 +129,11 @@ record: $(VENV)/.dev ## write tests/recorded anew: what methods answer, events t
 .PHONY: run-life
 run-life: $(VENV)/.dev ## draw ARCHITECTURE.md's picture of a run's life anew from the decider's table
 	@$(PY) -m tests.house.run_life
+
+.PHONY: wire
+wire: $(VENV)/.dev ## write client/podium/protocol.py anew: the types of what the daemon sends
+	$(PY) -m podiumd schema --python > client/podium/protocol.py.new
+	mv client/podium/protocol.py.new client/podium/protocol.py
 
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments

@@ -68,6 +68,16 @@ DAEMON = (
         "commands_doctor:doctor",
         (option("--all", "what is well, too", dest="whole"), CONFIG, JSON),
     ),
+    Command(
+        ("schema",),
+        "the protocol of the socket, for programs",
+        "Every method, notification and event with its types, as an OpenRPC document; with "
+        "--typescript as declarations of types. Works without a running daemon; one that runs "
+        "answers rpc.discover with the document.",
+        "podium schema --typescript",
+        "commands_schema:schema",
+        (option("--typescript", "declarations of types in TypeScript"),),
+    ),
 )
 
 SERVICE = (

@@ -1,7 +1,7 @@
 """``podiumd``: the daemon in the foreground, its configuration shown, its surroundings examined.
 
-``podiumd config show|path`` and ``podiumd doctor`` are what ``podium config`` and ``podium doctor``
-run; they need no running daemon.
+``podiumd config show|path``, ``podiumd doctor`` and ``podiumd schema`` are what the commands of
+``podium`` of these names run; they need no running daemon.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from podiumd.service import command
 
             return command.main(options, os.environ, sys.platform)
+        if options.command == "schema":
+            from podiumd.wire.forms import printed
+
+            return _emit(printed(options.form).rstrip("\n"))
         loaded = load(os.environ, sys.platform, Path.home(), options.config)
         if options.command == "config":
             if options.action == "show":
@@ -80,6 +84,10 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     doctor.add_argument("--all", action="store_true", help="what is well, too")
     doctor.add_argument("--agents", action="store_true", help="only whether any agent can work")
+    schema = commands.add_parser("schema", help="print the protocol of the socket")
+    schema.set_defaults(command="schema", form="openrpc")
+    for form in ("typescript", "python"):
+        schema.add_argument(f"--{form}", dest="form", action="store_const", const=form)
     service = commands.add_parser("service", help="run as a service of your session")
     service.set_defaults(command="service")
     add_service_arguments(service)

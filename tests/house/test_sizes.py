@@ -15,7 +15,7 @@ FUNCTION_LINES = 80
 MARGIN = re.compile(r"^(?:@|(?:async )?def |class )", re.MULTILINE)
 
 # Name -> why it may be longer. An entry that is no longer needed fails too.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES = {"client/podium/protocol.py": "generated: nobody reads it from end to end"}
 LONG_FUNCTIONS: dict[str, str] = {}
 
 

@@ -112,6 +112,7 @@ def looking(runs: Mapping[str, str], question: str) -> Lines:
         ("config", "path"),
         ("config", "show", "--running"),
         ("service", "status"),
+        ("schema", "--typescript"),
         ("completion", "bash"),
         ("completion", "zsh"),
         ("completion", "fish"),

@@ -23,7 +23,7 @@ from podiumd.rpc.params import check_agent_text
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import Refused
 from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
-from podiumd.wire.fields import Done, Nothing
+from podiumd.wire.fields import Done, JsonObject, Nothing
 
 _EVENTS_A_PAGE: Final = 5000
 _MESSAGES: Final = sessions.NEW_MESSAGES.name
@@ -284,8 +284,14 @@ async def _prune(context: Ctx, params: daemon.Prune) -> daemon.Pruned:
     )
 
 
-async def _usage(context: Ctx, params: Nothing) -> daemon.Usage:
+async def _usage(context: Ctx, params: Nothing) -> daemon.StorageUsage:
     return await context.service.storage.usage()
+
+
+async def _discover(context: Ctx, params: Nothing) -> JsonObject:
+    from podiumd.wire.document import document  # rarely asked for, and made then
+
+    return document()
 
 
 METHODS: Final[tuple[Method[RequestContext], ...]] = (
@@ -311,6 +317,7 @@ METHODS: Final[tuple[Method[RequestContext], ...]] = (
     bind(recipes.REHEARSE, _recipes_rehearse),
     bind(recipes.SIMULATE, _recipes_simulate),
     bind(recipes.TRUST, _recipes_trust),
+    bind(daemon.DISCOVER, _discover),
     bind(runs.CANCEL, _runs_cancel),
     bind(runs.DIFF, _runs_diff),
     bind(runs.EVENTS, _runs_events),

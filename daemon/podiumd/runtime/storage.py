@@ -28,7 +28,7 @@ from podiumd.runtime.storage_places import COPIES, usage
 from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession
 from podiumd.store.errors import StoreError
 from podiumd.tools.failpoints import failpoint
-from podiumd.wire.daemon import Pruned, PrunedPart, Usage
+from podiumd.wire.daemon import Pruned, PrunedPart, StorageUsage
 
 AT_ONCE = 200
 """Rows looked at or deleted in one transaction."""
@@ -77,7 +77,7 @@ class Storage:
             "locks": (self._old_locks, self._remove_locks),
         }
 
-    async def usage(self) -> Usage:
+    async def usage(self) -> StorageUsage:
         """What each part of STATE takes, and what of ``facts.db`` is not in use."""
         context = self._context
         parts = await trio.to_thread.run_sync(
@@ -88,7 +88,7 @@ class Storage:
             abandon_on_cancel=True,
         )
         pages, size = await context.store.unused()
-        return Usage(state=str(context.state), parts=tuple(parts), unused=pages * size)
+        return StorageUsage(state=str(context.state), parts=tuple(parts), unused=pages * size)
 
     async def tidy(self) -> None:
         """Remove what is older, or more, than ``[retention]`` keeps."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from podiumd.wire.fields import Done, Json, Nothing, Params, Result
+from podiumd.wire.fields import Done, Json, JsonObject, Nothing, Params, Result
 from podiumd.wire.gateway import GatewayStatus
 from podiumd.wire.method import Method
 from podiumd.wire.runs import Talk
@@ -180,7 +180,7 @@ class StoragePart(Result, frozen=True, kw_only=True):
     bound: str
 
 
-class Usage(Result, frozen=True, kw_only=True):
+class StorageUsage(Result, frozen=True, kw_only=True):
     """What STATE takes; ``unused`` are bytes of ``facts.db``."""
 
     state: str
@@ -221,5 +221,6 @@ STATUS = Method[Nothing, DaemonStatus]("daemon.status", "What the daemon is and 
 TOOL_MESSAGE = Method[ToolMessage, ToolReply](
     "mcp.message", "A message to the tools of a turn.", pace="waiting"
 )
+DISCOVER = Method[Nothing, JsonObject]("rpc.discover", "This protocol as an OpenRPC document.")
 PRUNE = Method[Prune, Pruned]("storage.prune", "Remove what retention says may go.", pace="waiting")
-USAGE = Method[Nothing, Usage]("storage.usage", "What STATE takes, by part.", pace="waiting")
+USAGE = Method[Nothing, StorageUsage]("storage.usage", "What STATE takes, by part.", pace="waiting")

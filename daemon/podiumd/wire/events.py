@@ -37,7 +37,7 @@ class Event(Result, frozen=True, kw_only=True):
     data: Json
 
 
-class Output(Result, frozen=True, kw_only=True):
+class TurnOutput(Result, frozen=True, kw_only=True):
     """The data of ``turn.output``: a piece of what an agent says. ``at`` are the characters of its
     kind before it in its ``part``."""
 

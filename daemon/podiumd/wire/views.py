@@ -18,6 +18,7 @@ from podiumd.core.naming import run_name
 from podiumd.core.recipe import Recipe
 from podiumd.core.speaking import Speaking
 from podiumd.core.state import RunState
+from podiumd.wire.event_data import FOR_RECOVERY, LOOK_FOR_RECOVERY
 from podiumd.wire.events import Snapshot
 from podiumd.wire.questions import Choice, Question
 from podiumd.wire.runs import Run, RunStatus, Talk, Turn, TurnFile, Visit
@@ -155,19 +156,19 @@ def turn_files(files: tuple[tuple[str, str], ...]) -> tuple[TurnFile, ...]:
 
 
 def event_data(fact: f.AnyFact) -> Json:
-    """The public ``data`` of a fact's event. What is only for recovery stays out of it.
+    """The public ``data`` of a fact's event, as ``wire.event_data`` declares it.
 
     ``run.ended`` gets the ``run`` from whoever knows it.
     """
     data: Json = msgspec.to_builtins(asdict(fact))
-    for internal in ("next", "mono", "about"):
+    for internal in FOR_RECOVERY:
         data.pop(internal, None)
     if isinstance(fact, f.QuestionOpened):
         data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
     elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
         data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
-        data["look"].pop("tips", None)
-        data["look"].pop("ignored", None)
+        for internal in LOOK_FOR_RECOVERY:
+            data["look"].pop(internal, None)
     elif isinstance(fact, lf.ReplyReceived):
         data["actions"] = [action.name for action in fact.actions]  # the text has them whole
         speaking = Speaking()
