@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Any
 
 from podium import text
 from podium.commands_daemon import DAEMON
 from podium.connection import call
 from podium.errors import OK, USAGE, Failure, Refusal
 
-Json = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
 
 
 def config(action: str, running: bool, config: str | None, json: bool) -> int:
@@ -35,7 +36,7 @@ def config(action: str, running: bool, config: str | None, json: bool) -> int:
 
 def _reload(json: bool) -> int:
     try:
-        answer: Json = call("daemon.reload")
+        answer: protocol.Reloaded = call("daemon.reload")
     except Refusal as refusal:
         raise Failure(refusal.message) from refusal
     if json:
@@ -51,18 +52,18 @@ def _reload(json: bool) -> int:
     return OK
 
 
-def _restart(answer: Json) -> str:
+def _restart(answer: protocol.Reloaded | protocol.Configuration) -> str:
     return f"Restart with '{text.fold(answer.get('restart') or 'podium down && podium up')}'."
 
 
-def _waits(one: Json) -> str:
+def _waits(one: protocol.PendingSetting) -> str:
     running, file = (text.fold(_toml(one.get(name))) for name in ("running", "file"))
     key = text.fold(one.get("key"))
     return f"{key} waits for a restart: it is {running}, and is to be {file}."
 
 
 def _running(json: bool) -> int:
-    answer: Json = call("daemon.configuration")
+    answer: protocol.Configuration = call("daemon.configuration")
     if json:
         text.emit_json(answer)
         return OK

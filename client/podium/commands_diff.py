@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from podium import text
 from podium.connection import call
 from podium.diff_words import counts, named, notes
 from podium.latest import run_meant
 
-Json = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
-SECTIONS = (("committed", "In its commits"), ("uncommitted", "Not committed"))
 
 
 def diff(run_id: str | None, stat: bool, json: bool) -> int:
     """``podium diff``."""
     run_id = run_meant(run_id)
-    told: Json = call("runs.diff", {"run_id": run_id, "patch": not stat})
+    told: protocol.Diff = call("runs.diff", {"run_id": run_id, "patch": not stat})
     if json:
         text.emit_json(told)
     elif stat or text.is_terminal(sys.stdout):
         text.emit("".join(f"{line}\n" for line in _lines(told, stat)))
     else:
         # For a pipe, a file, 'git apply': the patch alone, as it is.
-        whole = "".join(str((told.get(name) or {}).get("patch") or "") for name, _ in SECTIONS)
+        parts = [part for part, _ in _parts(told)]
+        whole = "".join(part.get("patch") or "" for part in parts)
         sys.stdout.buffer.write(whole.encode("utf-8", "replace"))
         sys.stdout.flush()
-        if any((told.get(name) or {}).get("cut") for name, _ in SECTIONS):
+        if any(part.get("cut") for part in parts):
             text.tell("podium: the patch is cut: it is too long.")
     return 0
 
 
-def _lines(told: Json, stat: bool) -> list[str]:
+def _parts(told: protocol.Diff) -> list[tuple[protocol.DiffPart, str]]:
+    """Return what is in the run's commits and what is not, each with its heading."""
+    parts = ((told.get("committed"), "In its commits"), (told.get("uncommitted"), "Not committed"))
+    return list(parts)
+
+
+def _lines(told: protocol.Diff, stat: bool) -> list[str]:
     style = text.Style(sys.stdout)
     lines = [
         f"{style('yellow', str(one.get('commit'))[:12])} {text.fold(one.get('subject'))}"
@@ -43,16 +51,15 @@ def _lines(told: Json, stat: bool) -> list[str]:
     if told.get("more_commits"):
         lines.append(style("dim", f"and {told['more_commits']} earlier"))
     lines += [style("yellow", f"⚠ {note}") for note in notes(told)]
-    for name, heading in SECTIONS:
-        part = told.get(name) or {}
+    for part, heading in _parts(told):
         if part.get("files"):
             lines += ["", style("bold", f"{heading}:"), *_files(part, style)]
-    for name, _heading in SECTIONS if not stat else ():
-        lines += _patch(told.get(name) or {}, style)
+    for part, _heading in _parts(told) if not stat else ():
+        lines += _patch(part, style)
     return lines or ["The run has changed nothing."]
 
 
-def _files(part: Json, style: text.Style) -> list[str]:
+def _files(part: protocol.DiffPart, style: text.Style) -> list[str]:
     rows = [(*counts(file), named(file)) for file in part["files"]]
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [
@@ -63,7 +70,7 @@ def _files(part: Json, style: text.Style) -> list[str]:
     return [*lines, *([f"  and {text.counted(more, 'more file')}"] if more else [])]
 
 
-def _patch(part: Json, style: text.Style) -> list[str]:
+def _patch(part: protocol.DiffPart, style: text.Style) -> list[str]:
     patch = str(part.get("patch") or "")
     if not patch:
         return []

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from podium import protocol
+
     Json = dict[str, Any]
 
 # Black on white out of the fixed part of the palette: a theme cannot change these two.
@@ -77,7 +79,7 @@ def _write(picture: Any, encoded: str, file: str) -> bool:
     return True
 
 
-def _tell(told: Json, saved: str | None) -> None:
+def _tell(told: protocol.Pairing, saved: str | None) -> None:
     style = text.Style(sys.stdout)
     device = text.fold(told.get("device"))
     said = [
@@ -163,7 +165,7 @@ def _argument(name: str) -> str:
 
 def devices(json: bool) -> int:
     """``podium devices``."""
-    answer: list[Json] = call("gateway.devices")
+    answer: list[protocol.Device] = call("gateway.devices")
     if json:
         text.emit_json(answer)
     elif not answer:
@@ -174,7 +176,7 @@ def devices(json: bool) -> int:
     return OK
 
 
-def _row(device: Json) -> tuple[str, ...]:
+def _row(device: protocol.Device) -> tuple[str, ...]:
     seen = "connected" if device.get("connected") else text.ago(device.get("last_seen"))
     return text.ago(device.get("paired_at")), seen, str(device.get("name") or "")
 

@@ -13,6 +13,13 @@ from podium.connection import call
 from podium.drawing import amount, mark
 from podium.errors import ERROR, OK, USAGE, Failure
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 DRAWN_BY_DOT = (".svg", ".png", ".pdf")
@@ -25,8 +32,8 @@ REPLY_END = "---"
 
 def check(file: str, cwd: str | None, json: bool) -> int:
     """``podium recipe check``: every finding with its place; exit 1 where one is an error."""
-    answer: Json = call("recipes.check", _what_to_check(file, cwd))
-    findings: list[Json] = answer.get("findings") or []
+    answer: protocol.CheckReport = call("recipes.check", _what_to_check(file, cwd))
+    findings: list[protocol.Finding] = answer.get("findings") or []
     if json:
         text.emit_json(answer)
     else:
@@ -46,7 +53,7 @@ def _what_to_check(file: str, cwd: str | None) -> Json:
     return {"id": file, "working_directory": directory(cwd)}
 
 
-def _finding(finding: Json, file: str, style: text.Style) -> str:
+def _finding(finding: protocol.Finding, file: str, style: text.Style) -> str:
     level = str(finding.get("level") or "error")
     where = f"{text.fold(finding.get('file') or file)}:{finding.get('line') or 1}"
     step = f" ({text.fold(finding['step'])})" if finding.get("step") else ""
@@ -55,7 +62,9 @@ def _finding(finding: Json, file: str, style: text.Style) -> str:
     return f"{where}: {coloured} {text.fold(finding.get('code'))}: {said}{step}"
 
 
-def _verdict(answer: Json, findings: list[Json], style: text.Style) -> str:
+def _verdict(
+    answer: protocol.CheckReport, findings: list[protocol.Finding], style: text.Style
+) -> str:
     """One line on the whole: how many findings, or what the recipe may cost at worst."""
     warnings = sum(finding.get("level") == "warning" for finding in findings)
     errors = len(findings) - warnings
@@ -63,7 +72,7 @@ def _verdict(answer: Json, findings: list[Json], style: text.Style) -> str:
     counts += [text.counted(warnings, "warning")] if warnings else []
     if not answer.get("ok"):
         return style("red", f"✗ {', '.join(counts) or 'not accepted'}")
-    worst: Json = answer.get("worst_case") or {}
+    worst: Mapping[str, Any] = answer.get("worst_case") or {}
     costs = [
         f"no bound on {noun}s" if worst.get(key) is None else amount(worst[key], noun)
         for key, noun in (("turns", "turn"), ("minutes", "minute"))
@@ -86,7 +95,7 @@ def graph(name: str, format: str | None, output: str | None, cwd: str | None, js
         "format": format or ("dot" if picture else "mermaid"),
         "working_directory": directory(cwd),
     }
-    answer: Json = call("recipes.graph", params)
+    answer: protocol.Drawing = call("recipes.graph", params)
     said = str(answer["text"])
     if output is None and json:
         text.emit_json(answer)
@@ -171,19 +180,19 @@ def sim(
     )
 
 
-def _walk(answer: Json, style: text.Style, json: bool) -> int:
+def _walk(answer: protocol.Trace, style: text.Style, json: bool) -> int:
     if json:
         text.emit_json(answer)
         return OK
-    trace: list[Json] = answer["trace"]
+    trace: list[protocol.Hop] = answer["trace"]
     rows = [[text.fold(hop.get("step")), text.fold(hop.get("outcome"))] for hop in trace]
     widths = [max((text.cells(row[column]) for row in rows), default=0) for column in (0, 1)]
     for row, hop in zip(rows, trace, strict=True):
         step, outcome = map(text.padded, row, widths)
         target = f" → {text.fold(hop['to'])}" if hop.get("to") else ""
         text.emit(f"{step}  {outcome}{target}".rstrip() + "\n")
-    if answer.get("exit"):
-        text.emit(_end(answer["exit"], style) + "\n")
+    if end := answer.get("exit"):
+        text.emit(_end(end, style) + "\n")
     else:
         text.emit("… the outcomes end here, the recipe does not\n")
     if answer.get("unused"):
@@ -191,16 +200,16 @@ def _walk(answer: Json, style: text.Style, json: bool) -> int:
     return OK
 
 
-def _end(end: Json, style: text.Style) -> str:
+def _end(end: protocol.Exit, style: text.Style) -> str:
     sign, colour = mark(end.get("class"))
     return style(colour, f"{sign} {text.fold(end.get('message'))} ({text.fold(end.get('reason'))})")
 
 
-def _paths(answer: Json, style: text.Style, json: bool) -> int:
+def _paths(answer: protocol.Paths, style: text.Style, json: bool) -> int:
     if json:
         text.emit_json(answer)
         return OK
-    by_end: dict[str, list[Json]] = {}
+    by_end: dict[str, list[protocol.SimplePath]] = {}
     for path in answer["paths"]:
         end = path.get("exit")
         title = "⟲ begins again (@restart)"
@@ -219,7 +228,7 @@ def _paths(answer: Json, style: text.Style, json: bool) -> int:
     return OK
 
 
-def _path(trace: list[Json]) -> str:
+def _path(trace: list[protocol.Hop]) -> str:
     hops = [f"{text.fold(hop.get('step'))} ─{text.fold(hop.get('outcome'))}→" for hop in trace]
     return " ".join(hops).removesuffix("→") + "→"
 

@@ -12,6 +12,11 @@ from podium.commands_start import at_terminal
 from podium.connection import call
 from podium.errors import ERROR, OK, USAGE, Failure
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 PREVIEW = 100
@@ -25,7 +30,7 @@ def trust(place: str | None, cwd: str | None, yes: bool, revoke: bool, json: boo
     directory = os.path.abspath(place or cwd or os.getcwd())
     if revoke:
         return _agree(directory, {}, "No recipe of the project is trusted any more.", json)
-    listed: list[Json] = call("recipes.list", {"working_directory": directory})
+    listed: list[protocol.RecipeRow] = call("recipes.list", {"working_directory": directory})
     if not listed:
         raise Failure("Recipes are off: 'podium orchestration on' switches them on.")
     own = [one for one in listed if one.get("source") == "project"]
@@ -62,14 +67,14 @@ def _agree(directory: str, digests: dict[str, str], words: str, json: bool) -> i
     return OK
 
 
-def _whole(listed: Json, directory: str) -> Json:
+def _whole(listed: protocol.RecipeRow, directory: str) -> protocol.KnownRecipe:
     """All of a recipe, as the daemon read it for the digest that comes with it."""
     name = f"project.{listed['id']}"
-    recipe: Json = call("recipes.get", {"id": name, "working_directory": directory})
+    recipe: protocol.KnownRecipe = call("recipes.get", {"id": name, "working_directory": directory})
     return recipe
 
 
-def _tell_broken(own: list[Json], directory: str) -> None:
+def _tell_broken(own: list[protocol.RecipeRow], directory: str) -> None:
     for one in own:
         if not one.get("ok", True):
             name = text.fold(one.get("id"))
@@ -90,7 +95,7 @@ def _confirmed(count: int) -> bool:
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
-def _review(recipe: Json) -> list[str]:
+def _review(recipe: protocol.KnownRecipe) -> list[str]:
     """What a recipe would do, whole where it is a command: nothing may hide at the end of one."""
     style = text.Style(sys.stdout)
     state = " (changed since it was trusted)" if recipe.get("changed") else ""
@@ -108,13 +113,13 @@ def _review(recipe: Json) -> list[str]:
     return [*lines, ""]
 
 
-def _acts(body: Json) -> list[tuple[str, str]]:
+def _acts(body: protocol.Step) -> list[tuple[str, str]]:
     """What a step does: each act, and its whole command."""
     acts: list[tuple[str, str]] = []
     if body.get("run"):
         acts.append(("runs", _command(body["run"])))
-    if body.get("shell"):
-        acts.append(("runs in a shell", _line(body["shell"])))
+    if shell := body.get("shell"):
+        acts.append(("runs in a shell", _line(shell)))
     if body.get("recipe"):
         acts.append(("runs the recipe", text.fold(body["recipe"])))
     for key in ("prompt", "system", "opening"):

@@ -13,12 +13,17 @@ from podium.commands_start import utf8_text
 from podium.connection import call
 from podium.errors import ERROR, OK, USAGE, Failure, stopped
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 
 def list_recipes(cwd: str | None, json: bool) -> int:
     """``podium recipe list``."""
-    answer: list[Json] = call("recipes.list", {"working_directory": directory(cwd)})
+    answer: list[protocol.RecipeRow] = call("recipes.list", {"working_directory": directory(cwd)})
     if json:
         text.emit_json(answer)
     elif not answer:
@@ -30,7 +35,7 @@ def list_recipes(cwd: str | None, json: bool) -> int:
     return OK
 
 
-def _row(recipe: Json) -> tuple[str, ...]:
+def _row(recipe: protocol.RecipeRow) -> tuple[str, ...]:
     marks = [str(recipe.get("source"))]
     marks += ["broken"] if _broken(recipe) else []
     marks += _trust(recipe)
@@ -44,21 +49,21 @@ def _row(recipe: Json) -> tuple[str, ...]:
     )
 
 
-def _why_broken(recipe: Json) -> str:
+def _why_broken(recipe: protocol.RecipeRow) -> str:
     return f"'podium recipe check {recipe.get('id')}' says why" if _broken(recipe) else ""
 
 
-def _trust(recipe: Json) -> list[str]:
+def _trust(recipe: protocol.RecipeRow) -> list[str]:
     if recipe.get("trusted", True):
         return []
     return ["changed, untrusted" if recipe.get("changed") else "untrusted"]
 
 
-def _broken(recipe: Json) -> bool:
+def _broken(recipe: protocol.RecipeRow) -> bool:
     return not recipe.get("ok", True)
 
 
-def _explain(answer: list[Json], cwd: str | None) -> None:
+def _explain(answer: list[protocol.RecipeRow], cwd: str | None) -> None:
     """What the marks in the list mean for a person, on standard error."""
     broken = next((text.fold(one.get("id")) for one in answer if _broken(one)), None)
     if broken is not None:
@@ -80,7 +85,9 @@ def _how_to_trust(cwd: str | None) -> str:
 
 def show(name: str, cwd: str | None, json: bool) -> int:
     """``podium recipe show``: drawn, a box for each step."""
-    recipe: Json = call("recipes.get", {"id": name, "working_directory": directory(cwd)})
+    recipe: protocol.KnownRecipe = call(
+        "recipes.get", {"id": name, "working_directory": directory(cwd)}
+    )
     if json:
         text.emit_json(recipe)
         return OK

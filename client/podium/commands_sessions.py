@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from podium import protocol
+
     Json = dict[str, Any]
 
 LISTED = 20
@@ -69,9 +71,9 @@ def whole_number(option: str, given: str | None, default: int, least: int) -> in
     return int(given)
 
 
-def _listed(limit: int, directory: str | None) -> tuple[list[Json], int]:
+def _listed(limit: int, directory: str | None) -> tuple[list[protocol.Session], int]:
     """The newest ``limit`` rows, and how many there are in all."""
-    rows: dict[str, Json] = {}
+    rows: dict[str, protocol.Session] = {}
     params: Json = {} if directory is None else {"working_directory": directory}
     while True:
         asked = min(limit - len(rows), MOST_AT_ONCE)
@@ -85,7 +87,7 @@ def _listed(limit: int, directory: str | None) -> tuple[list[Json], int]:
         params["before"] = answer["sessions"][-1]["last_modified"]
 
 
-def _table(rows: list[Json], width: int) -> str:
+def _table(rows: list[protocol.Session], width: int) -> str:
     states = [text.fold(_state(row), STATE_CELLS) for row in rows]
     columns: list[list[str]] = [
         ["SESSION", *distinct(str(row["session_id"]) for row in rows)],
@@ -105,9 +107,9 @@ def _table(rows: list[Json], width: int) -> str:
     return text.table(headings, lines, width)
 
 
-def _state(row: Json) -> str:
+def _state(row: protocol.Session) -> str:
     """What is going on with a session: who holds it, what runs in it, whether it is gone."""
-    holder, recipe = row.get("holder") or {}, row.get("active_recipe") or {}
+    holder, recipe = row.get("holder"), row.get("active_recipe")
     told = ["gone"] if row.get("gone") else []
     if recipe:
         told.append(recipe_words(recipe))
@@ -116,7 +118,7 @@ def _state(row: Json) -> str:
     return ", ".join(told)
 
 
-def recipe_words(recipe: Json) -> str:
+def recipe_words(recipe: protocol.ActiveRecipe) -> str:
     """Where a recipe is: ``fix-it: review 4/12``."""
     most = recipe.get("max_total_steps")
     count = f"{recipe.get('step_count')}" + (f"/{most}" if most else "")

@@ -13,6 +13,11 @@ from podium.feed import guarded
 from podium.session_feed import SessionFeed, last_messages
 from podium.views import holder_words, home_relative
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 SHOWN = 20
@@ -55,19 +60,19 @@ def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
     return guarded(following, f": 'podium show {session_id} --follow' follows it again.")
 
 
-def _row(connection: Connection, named: str) -> Json:
+def _row(connection: Connection, named: str) -> protocol.Session:
     """The session.
 
     Raises:
         Failure: there is none; of one that a run has and that has no transcript it says so.
     """
     try:
-        row: Json = connection.call("sessions.get", {"session_id": named})
+        row: protocol.Session = connection.call("sessions.get", {"session_id": named})
         return row
     except Refusal as refusal:
         if refusal.code != NOT_FOUND:
             raise
-        runs: list[Json] = connection.call("runs.list", {"limit": 1000})
+        runs: list[protocol.Run] = connection.call("runs.list", {"limit": 1000})
         run = next((one for one in runs if str(one.get("session_id")).startswith(named)), None)
         if run is None:
             raise
@@ -87,7 +92,7 @@ def _words(messages: list[Json]) -> None:
     text.emit(conversation.told(messages, text.Style(sys.stdout), text.columns()))
 
 
-def _header(row: Json, page: Json, named: str) -> str:
+def _header(row: protocol.Session, page: Json, named: str) -> str:
     """What the session is, and how many of its messages come before those that follow."""
     style = text.Style(sys.stdout)
     lines = [style("bold", text.fold(row.get("name") or "A session without a name"))]
@@ -106,10 +111,13 @@ def _header(row: Json, page: Json, named: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _facts(row: Json) -> list[tuple[str, str]]:
-    holder, recipe = row.get("holder") or {}, row.get("active_recipe") or {}
+def _facts(row: protocol.Session) -> list[tuple[str, str]]:
+    holder, recipe = row.get("holder"), row.get("active_recipe")
     held = f"{holder_words(holder)}, {text.ago(holder.get('since'))}" if holder else ""
-    running = f"{recipe_words(recipe)} ('podium attach {text.short(recipe.get('run_id'))}')"
+    running = ""
+    if recipe:
+        attach = f"'podium attach {text.short(recipe.get('run_id'))}'"
+        running = f"{recipe_words(recipe)} ({attach})"
     forget = f"'podium sessions --forget {row['session_id']}' takes it off the list"
     return [
         ("session", str(row["session_id"])),
@@ -117,6 +125,6 @@ def _facts(row: Json) -> list[tuple[str, str]]:
         ("directory", home_relative(row.get("working_directory"))),
         ("messages", f"{row.get('message_count')}, {text.ago(row.get('last_modified'))}"),
         ("held by", held),
-        ("recipe", running if recipe else ""),
+        ("recipe", running),
         ("gone", f"its transcript was deleted; {forget}" if row.get("gone") else ""),
     ]

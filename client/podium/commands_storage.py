@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podium import text
 from podium.commands_worktree import size
 from podium.connection import Connection, call
 from podium.views import home_relative
 
-Json = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
 
 WORDS = {
     "runs": "old runs",
@@ -25,7 +26,7 @@ WORDS = {
 
 def storage(json: bool) -> int:
     """``podium status --storage``."""
-    told: Json = call("storage.usage")
+    told: protocol.StorageUsage = call("storage.usage")
     if json:
         text.emit_json(told)
         return 0
@@ -45,9 +46,9 @@ def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> in
     """``podium prune``."""
     asked = {"dry_run": dry_run, "vacuum": vacuum, "what": what or []}
     connection = Connection()
-    told: Json = connection.call("storage.prune", asked, seconds=None)
+    told: protocol.Pruned = connection.call("storage.prune", asked, seconds=None)
     connection.close()
-    worktrees: list[Json] = call("worktrees.list")
+    worktrees: list[protocol.WorktreeRow] = call("worktrees.list")
     if json:
         text.emit_json({**told, "worktrees": worktrees})
         return 0
@@ -65,7 +66,7 @@ def prune(dry_run: bool, vacuum: bool, what: list[str] | None, json: bool) -> in
     return 0
 
 
-def _tell_worktrees(worktrees: list[Json]) -> None:
+def _tell_worktrees(worktrees: list[protocol.WorktreeRow]) -> None:
     """Those are people's work: they go by their own command alone."""
     text.say("\nWorktrees stay until you say so ('podium worktree remove RUN'):")
     rows = [

@@ -10,6 +10,11 @@ from podium import text
 from podium.connection import Connection, call
 from podium.errors import INTERRUPTED, OK, USAGE, Failure
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 MOST_PIPED = 11 * 1024 * 1024
@@ -107,7 +112,7 @@ def listen(
     if not said:
         text.tell("podium: nobody spoke.")
         return OK
-    command: Json | None = answer.get("command")
+    command: protocol.SpokenCommand | None = answer.get("command")
     if command is not None:
         # The daemon has carried it out: it is no text for anybody else.
         text.tell(f"podium: {text.fold(command.get('read_back') or command.get('command'))}")
@@ -195,7 +200,7 @@ STATES = {
 
 def status(json: bool) -> int:
     """``podium voice status``."""
-    answer: Json = call("voice.status")
+    answer: protocol.SpeechStatus = call("voice.status")
     if json:
         text.emit_json(answer)
         return OK
@@ -211,7 +216,7 @@ def status(json: bool) -> int:
 
 def models(json: bool) -> int:
     """``podium voice models``."""
-    answer: list[Json] = call("voice.models")
+    answer: list[protocol.SpeechModel] = call("voice.models")
     if json:
         text.emit_json(answer)
         return OK
@@ -222,7 +227,7 @@ def models(json: bool) -> int:
     return OK
 
 
-def _model(row: Json) -> tuple[str, ...]:
+def _model(row: protocol.SpeechModel) -> tuple[str, ...]:
     size = row.get("megabytes")
     name = f"{row.get('name')}{' *' if row.get('configured') else ''}"
     return (
@@ -239,7 +244,7 @@ def install(model: str | None, json: bool) -> int:
     from podium.listening import following
 
     if model is None:
-        listed: list[Json] = call("voice.models")
+        listed: list[protocol.SpeechModel] = call("voice.models")
         chosen = [str(row.get("name")) for row in listed if row.get("configured")]
         if not chosen:
             words = "No model of 'podium voice models' is set: name one, or set voice.model."
@@ -269,7 +274,7 @@ def vocabulary(session: str | None, cwd: str | None, json: bool) -> int:
     request: Json = {"session_id": session} if session else {}
     if cwd is not None or not session:
         request["working_directory"] = os.path.abspath(cwd or os.getcwd())
-    answer: Json = call("voice.vocabulary", request)
+    answer: protocol.Terms = call("voice.vocabulary", request)
     if json:
         text.emit_json(answer)
         return OK

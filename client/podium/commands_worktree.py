@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podium import text
 from podium.connection import call
 from podium.diff_words import some
 from podium.views import home_relative
 
-Json = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from podium import protocol
+
 
 HEADINGS = ("RUN", "RECIPE", "STATUS", "AGE", "SIZE", "UNCOMMITTED", "BRANCH")
 UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -17,7 +18,7 @@ UNITS = ("B", "KB", "MB", "GB", "TB")
 
 def listing(json: bool) -> int:
     """``podium worktree list``."""
-    rows: list[Json] = call("worktrees.list")
+    rows: list[protocol.WorktreeRow] = call("worktrees.list")
     if json:
         text.emit_json(rows)
         return 0
@@ -38,7 +39,7 @@ def listing(json: bool) -> int:
     return 0
 
 
-def _row(row: Json) -> tuple[str, ...]:
+def _row(row: protocol.WorktreeRow) -> tuple[str, ...]:
     return (
         text.short(row.get("run_id")),
         text.fold(row.get("recipe")),
@@ -50,7 +51,7 @@ def _row(row: Json) -> tuple[str, ...]:
     )
 
 
-def _state(row: Json) -> str:
+def _state(row: protocol.WorktreeRow) -> str:
     """Whether the work has come where it belongs, or whether it is still being done."""
     if row.get("status") != "ended":
         return text.fold(row.get("status"))
@@ -62,7 +63,7 @@ def _state(row: Json) -> str:
     return f"{text.counted(commits, 'commit')} to merge" if commits else "ended"
 
 
-def _files(row: Json) -> str:
+def _files(row: protocol.WorktreeRow) -> str:
     if row.get("problem"):
         return "?"
     files = len(row.get("uncommitted") or []) + int(row.get("more") or 0)
@@ -81,7 +82,7 @@ def size(count: object) -> str:
 
 def merge(run_id: str, json: bool) -> int:
     """``podium worktree merge``."""
-    told: Json = call("worktrees.merge", {"run_id": run_id})
+    told: protocol.Merged = call("worktrees.merge", {"run_id": run_id})
     if json:
         text.emit_json(told)
         return 0
@@ -92,15 +93,16 @@ def merge(run_id: str, json: bool) -> int:
         commit = text.fold(told.get("commit"))[:12]
         place = text.fold(home_relative(told.get("repository")))
         text.say(f"Merged {branch} into {into} of {place}: {commit}.")
-    if (told.get("left") or {}).get("paths"):
-        text.say(f"Not committed, and so not merged: {some(told['left'])}.")
+    left = told.get("left")
+    if left and left.get("paths"):
+        text.say(f"Not committed, and so not merged: {some(left)}.")
     text.say(f"The worktree stays: 'podium worktree remove {text.fold(run_id)}' removes it.")
     return 0
 
 
 def remove(run_id: str, force: bool, json: bool) -> int:
     """``podium worktree remove``."""
-    told: Json = call("worktrees.remove", {"run_id": run_id, "force": force})
+    told: protocol.Removed = call("worktrees.remove", {"run_id": run_id, "force": force})
     if json:
         text.emit_json(told)
         return 0

@@ -8,7 +8,10 @@ from podium import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
+    from podium import protocol
 
     Json = dict[str, Any]
 
@@ -18,7 +21,7 @@ NAMED = 5
 _CHANGES = {"added": "new", "deleted": "deleted", "type": "another kind", "conflict": "conflict"}
 
 
-def named(file: Json) -> str:
+def named(file: protocol.DiffFile) -> str:
     """A file, with what was done to it where that is more than changing it."""
     path, change = text.fold(file.get("path")), str(file.get("change"))
     if file.get("before"):
@@ -30,14 +33,14 @@ def named(file: Json) -> str:
     return f"{path} ({more})" if more else path
 
 
-def counts(file: Json) -> tuple[str, str]:
+def counts(file: protocol.DiffFile) -> tuple[str, str]:
     """The lines that came and went; a file that is no text has none."""
     if file.get("added") is None:
         return "binary", ""
     return f"+{file['added']}", f"-{file['deleted']}"
 
 
-def notes(diff: Json) -> list[str]:
+def notes(diff: Mapping[str, Any]) -> list[str]:
     """What whoever reads a run's changes has to know of them."""
     said = []
     if diff.get("rewritten"):
@@ -60,7 +63,7 @@ def left_words(run: Json) -> str:
     return f"Left uncommitted: {some(left)} (podium diff {text.short(run.get('run_id'))})"
 
 
-def some(left: Json) -> str:
+def some(left: Mapping[str, Any]) -> str:
     """The first files of a list, and how many there are beside them."""
     paths = [text.fold(path) for path in left.get("paths") or []]
     more = len(paths[NAMED:]) + int(left.get("more") or 0)

@@ -6,6 +6,13 @@ from typing import Any
 
 from podium import flow, text
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from podium import protocol
+
+
 Json = dict[str, Any]
 
 WIDEST = 84
@@ -19,7 +26,7 @@ _LIMITS = (
 _MARKS = {"completed": ("✓", "green"), "error": ("✗", "red"), "checks-failed": ("✗", "red")}
 
 
-def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
+def drawn(recipe: protocol.KnownRecipe, style: text.Style, columns: int = 0) -> str:
     """All of a recipe. ``columns`` is the terminal's width, 0 where there is none."""
     width = max(NARROWEST, min(columns or WIDEST, WIDEST))
     lines = [f"{style('bold', text.fold(recipe.get('label')))} ({text.fold(recipe.get('id'))})"]
@@ -28,7 +35,7 @@ def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
     lines += [*_params(recipe), *_context(recipe)]
     bounds = _bounds(recipe)
     lines += ["", *bounds] if bounds else []
-    steps: Json = recipe.get("steps") or {}
+    steps: dict[str, protocol.Step] = recipe.get("steps") or {}
     for name, step in steps.items():
         lines += ["", *_box(name, step, recipe, style, width)]
         needed = {
@@ -38,7 +45,7 @@ def drawn(recipe: Json, style: text.Style, columns: int = 0) -> str:
     return "".join(f"{part}\n" for line in lines for part in flow.wrapped(line, columns))
 
 
-def ways_of(recipe: Json, name: str) -> list[Json]:
+def ways_of(recipe: protocol.KnownRecipe, name: str) -> list[Any]:
     """Where the outcomes of a step lead; an older daemon tells only what the file says."""
     told = (recipe.get("ways") or {}).get(name)
     if told is not None:
@@ -58,7 +65,7 @@ def amount(number: float, noun: str) -> str:
     return f"{whole} {noun}" if number == 1 else f"{whole} {noun}s"
 
 
-def _params(recipe: Json) -> list[str]:
+def _params(recipe: protocol.KnownRecipe) -> list[str]:
     lines = []
     for name, param in (recipe.get("params") or {}).items():
         default = param.get("default")
@@ -68,7 +75,7 @@ def _params(recipe: Json) -> list[str]:
     return ["", "Parameters", *lines] if lines else []
 
 
-def _context(recipe: Json) -> list[str]:
+def _context(recipe: protocol.KnownRecipe) -> list[str]:
     """What conversations save, with what is said of it."""
     lines = []
     for key, declared in (recipe.get("context") or {}).items():
@@ -78,9 +85,9 @@ def _context(recipe: Json) -> list[str]:
     return ["", "Saved on the way", *lines] if lines else []
 
 
-def _bounds(recipe: Json) -> list[str]:
+def _bounds(recipe: protocol.KnownRecipe) -> list[str]:
     """The limits, and what they let it cost."""
-    limits: Json = recipe.get("limits") or {}
+    limits: Mapping[str, Any] = recipe.get("limits") or {}
     said = [
         f"{amount(limits[key], noun)} {more}"
         for key, noun, more in _LIMITS
@@ -97,7 +104,7 @@ def _bounds(recipe: Json) -> list[str]:
     lines = [f"At most: {', '.join(said)}"] if said else []
     if limits.get("on_limit") == "ask":
         lines.append("At a limit a person is asked for more, once")
-    worst: Json = recipe.get("worst_case") or {}
+    worst: Mapping[str, Any] = recipe.get("worst_case") or {}
     costs = [
         amount(worst[key], noun)
         for key, noun in (("turns", "turn"), ("minutes", "minute"))
@@ -106,7 +113,9 @@ def _bounds(recipe: Json) -> list[str]:
     return lines + ([f"At worst: {', '.join(costs)}"] if costs else [])
 
 
-def _box(name: str, step: Json, recipe: Json, style: text.Style, width: int) -> list[str]:
+def _box(
+    name: str, step: protocol.Step, recipe: protocol.KnownRecipe, style: text.Style, width: int
+) -> list[str]:
     inside = width - 4
     title = text.fold(name, inside // 2)
     about = text.fold(", ".join(_about(name, step, recipe)), inside - text.cells(title) - 4)
@@ -118,7 +127,7 @@ def _box(name: str, step: Json, recipe: Json, style: text.Style, width: int) -> 
     return [*lines, f"╰┬{'─' * (width - 3)}╯"]
 
 
-def _about(name: str, step: Json, recipe: Json) -> list[str]:
+def _about(name: str, step: protocol.Step, recipe: protocol.KnownRecipe) -> list[str]:
     """What kind of step it is, and what is not as usual."""
     marks = ["start"] if name == recipe.get("initial") else []
     marks.append(str(step.get("kind") or "turn"))
@@ -134,7 +143,7 @@ def _about(name: str, step: Json, recipe: Json) -> list[str]:
     return marks + [word for word in ("auto", "commits", "irreversible") if step.get(word)]
 
 
-def _content(step: Json) -> list[tuple[str, str]]:
+def _content(step: protocol.Step) -> list[tuple[str, str]]:
     """What happens in a step, in order: a sign and words."""
     command = " ".join(map(str, step.get("run") or [])) or step.get("shell")
     called = f"recipe {step['recipe']}" if step.get("recipe") else ""
@@ -151,7 +160,7 @@ def _content(step: Json) -> list[tuple[str, str]]:
     return [(sign, str(words)) for sign, words in content if words]
 
 
-def _hook(hook: Json) -> str:
+def _hook(hook: protocol.Hook) -> str:
     match = f" {hook['match']}" if hook.get("match") else ""
     return f"{hook.get('event')}{match}: {' '.join(map(str, hook.get('run') or []))}"
 

@@ -13,8 +13,10 @@ from podium.connection import call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from podium import protocol
 
     Json = dict[str, Any]
 
@@ -44,7 +46,7 @@ def status(storage: bool = False, json: bool = False) -> int:
     return 0
 
 
-def _voice(voice: Json) -> str:
+def _voice(voice: Mapping[str, Any]) -> str:
     """Whether speech can be read, by which model; and what says how to have it where it cannot."""
     state, model = str(voice.get("state") or ""), str(voice.get("model") or "")
     if state in ("not-installed", "no-model"):
@@ -52,13 +54,11 @@ def _voice(voice: Json) -> str:
     return f"{state} ({model})" if model else state
 
 
-def _status_lines(answer: Json) -> list[tuple[str, str]]:
+def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
     started = text.epoch(answer.get("started_at"))
-    gateway = answer.get("gateway") or {}
-    voice = answer.get("voice") or {}
-    orchestration = answer.get("orchestration") or {}
-    taken_up = answer.get("taken_up")
-    taken = len(taken_up) if isinstance(taken_up, list) else taken_up or 0
+    gateway = answer.get("gateway", {})
+    orchestration = answer.get("orchestration", {})
+    taken = answer.get("taken_up") or 0
     reach = "off"
     if gateway.get("problem"):
         reach = f"not running: {gateway['problem']}"
@@ -76,22 +76,25 @@ def _status_lines(answer: Json) -> list[tuple[str, str]]:
         ("active runs", str(answer.get("runs_active", ""))),
         ("active prompts", str(answer.get("prompts_active", ""))),
         ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
-        ("voice", _voice(voice)),
+        ("voice", _voice(answer.get("voice", {}))),
         (
             "recipes",
             "on" if orchestration.get("enabled", True) else "off ('podium orchestration on')",
         ),
         ("turns taken up", str(taken) if taken else ""),
-        ("configuration", _configuration(answer.get("configuration") or {})),
+        (
+            "configuration",
+            _configuration(answer.get("configuration", {})),
+        ),
     ]
 
 
-def _how(answer: Json) -> str:
+def _how(answer: protocol.DaemonStatus) -> str:
     service = answer.get("service")
     return f"running as a service ({service})" if service else "running"
 
 
-def _configuration(state: Json) -> str:
+def _configuration(state: Mapping[str, Any]) -> str:
     """Nothing as long as the file is what the daemon does."""
     if state.get("problem"):
         return f"the file is not in force: {state['problem']}"
@@ -269,7 +272,7 @@ def _asked(question: Json) -> list[str]:
 
 def locks(json: bool) -> int:
     """``podium locks``: who holds which session and working tree."""
-    answer: list[Json] = call("sessions.locks")
+    answer: list[protocol.Lock] = call("sessions.locks")
     if json:
         text.emit_json(answer)
     elif not answer:
@@ -281,7 +284,7 @@ def locks(json: bool) -> int:
     return 0
 
 
-def _lock_row(lock: Json) -> tuple[str, ...]:
+def _lock_row(lock: protocol.Lock) -> tuple[str, ...]:
     holder = lock.get("holder") or {}
     session = lock.get("session_id")
     return (
@@ -292,7 +295,7 @@ def _lock_row(lock: Json) -> tuple[str, ...]:
     )
 
 
-def holder_words(holder: Json) -> str:
+def holder_words(holder: protocol.LockHolder) -> str:
     """Who holds something: ``run 1a2b3c4d``, ``foreign process 4711``."""
     if holder.get("kind") == "foreign":
         return f"foreign process {holder.get('pid', '?')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def a_recipe(**more: Json | list[Json]) -> Json:
     }
 
 
-def lines(recipe: Json, columns: int = 0) -> list[str]:
+def lines(recipe: Any, columns: int = 0) -> list[str]:
     return drawn(recipe, PLAIN, columns).splitlines()
 
 
@@ -137,7 +138,7 @@ def test_boxes_are_closed_whatever_is_in_them(columns: int) -> None:
 
 
 def test_colours_are_for_ends_and_titles() -> None:
-    recipe = a_recipe(
+    recipe: Any = a_recipe(
         work=[
             out("done", "changes-committed", "completed"),
             out("other", "stuck", "blocked", implied=True),
@@ -151,7 +152,7 @@ def test_colours_are_for_ends_and_titles() -> None:
 
 
 def test_a_daemon_that_tells_no_ways_is_read_by_the_edges() -> None:
-    recipe = a_recipe()
+    recipe: Any = a_recipe()
     recipe["steps"]["work"]["on"] = {"done": {"exit": "changes-committed"}}
 
     assert ways_of(recipe, "work") == [{"outcome": "done", "exit": "changes-committed"}]

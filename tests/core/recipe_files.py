@@ -7,11 +7,11 @@ the message``, and nothing else may be found.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from podiumd.core.check import CheckResult, check_text
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.recipe import Recipe
 from podiumd.core.recipe_load import load_recipe
 
@@ -23,32 +23,19 @@ WARNINGS = {"idle-limit", "no-success-exit", "unused-param", "ungated-irreversib
 _MARK = re.compile(r"# <- (?P<code>[a-z-]+): (?P<words>.*?)(?=\s*# <- |$)")
 
 
-class Agent(NamedTuple):
-    """What an agent of the tests can do."""
-
-    approvals: bool = True
-    resume: bool = True
-    fork: bool = True
-    cost: bool = True
-    read_only_tools: bool = True
-    tools: bool = True
-    hooks: bool = True
-    permission_modes: Collection[str] = ("default", "plan")
-
-
 #: ``claude`` can do all, ``plain`` nothing but answer.
 AGENTS = {
-    "claude": Agent(),
-    "plain": Agent(
-        approvals=False,
-        resume=False,
-        fork=False,
-        cost=False,
-        read_only_tools=False,
-        tools=False,
-        hooks=False,
-        permission_modes=(),
+    "claude": Capabilities(
+        approvals=True,
+        resume=True,
+        fork=True,
+        cost=True,
+        read_only_tools=True,
+        tools=True,
+        hooks=True,
+        permission_modes=("default", "plan"),
     ),
+    "plain": Capabilities(),
 }
 
 

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import trio
 
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.report import TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
-    Capabilities,
     Decision,
     HookRaised,
     Output,

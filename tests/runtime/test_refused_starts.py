@@ -191,7 +191,7 @@ def provide(machine: Machine, path: Path) -> list[str]:
             shutil.copy(file, machine.recipes)
     machine.drivers["plain"] = plain = FakeDriver()
     for name, driver in (("claude", machine.agent), ("plain", plain)):
-        driver.capabilities = AGENTS[name]  # type: ignore[assignment]
+        driver.capabilities = AGENTS[name]
     named = re.search(r'^id = "([a-z-]+)"', path.read_text(), re.MULTILINE)
     return [*([named[1]] if named else []), path.stem]
 

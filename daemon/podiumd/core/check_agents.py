@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+
+import msgspec
 
 from podiumd.core.findings import Notes, nearest
 from podiumd.core.recipe import Recipe, Step
 
 
-class Capabilities(Protocol):
-    """What an agent can do, as its driver says."""
+class Capabilities(msgspec.Struct, frozen=True):
+    """What an agent can do; a recipe's demands are checked against it before a run starts.
 
-    @property
-    def approvals(self) -> bool:
-        """It asks before it uses a tool that is not allowed."""
-        ...
+    ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
+    takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
+    ``system_text``: its system text may be another in each turn.
+    """
 
-    @property
-    def resume(self) -> bool:
-        """It can go on with an earlier conversation."""
-        ...
-
-    @property
-    def fork(self) -> bool:
-        """It can go on with a copy of an earlier conversation."""
-        ...
-
-    @property
-    def cost(self) -> bool:
-        """It says what a turn has cost."""
-        ...
-
-    @property
-    def read_only_tools(self) -> bool:
-        """The tools that exist in a step can be limited."""
-        ...
-
-    @property
-    def tools(self) -> bool:
-        """It takes the tools that Podium serves."""
-        ...
-
-    @property
-    def hooks(self) -> bool:
-        """It asks before it uses a tool, and tells after."""
-        ...
-
-    @property
-    def permission_modes(self) -> Collection[str]:
-        """The words that it takes for ``permission_mode``."""
-        ...
+    structured_output: bool = False
+    approvals: bool = False
+    interrupt: bool = False
+    steer: bool = False
+    resume: bool = False
+    fork: bool = False
+    cost: bool = False
+    read_only_tools: bool = False
+    survives_daemon: bool = False
+    tools: bool = False
+    hooks: bool = False
+    system_text: bool = False
+    permission_modes: tuple[str, ...] = ()
 
 
 def check_agents(

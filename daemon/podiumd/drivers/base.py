@@ -14,34 +14,12 @@ from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.loop_commands import LoopCommand
 from podiumd.core.loop_facts import Words
 from podiumd.core.loop_state import LoopState
 from podiumd.core.phase_tools import ToolSpec
 from podiumd.core.report import TurnReport
-
-
-class Capabilities(msgspec.Struct, frozen=True):
-    """What an agent can do; a recipe's demands are checked against it before a run starts.
-
-    ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
-    takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
-    ``system_text``: its system text may be another in each turn.
-    """
-
-    structured_output: bool = False
-    approvals: bool = False
-    interrupt: bool = False
-    steer: bool = False
-    resume: bool = False
-    fork: bool = False
-    cost: bool = False
-    read_only_tools: bool = False
-    survives_daemon: bool = False
-    tools: bool = False
-    hooks: bool = False
-    system_text: bool = False
-    permission_modes: tuple[str, ...] = ()
 
 
 class HookPoint(msgspec.Struct, frozen=True):

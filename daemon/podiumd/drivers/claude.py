@@ -14,9 +14,10 @@ from pathlib import Path
 import trio
 from msgspec.structs import replace
 
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.report import TurnReport
 from podiumd.drivers.agent_process import AgentProcess, spawn
-from podiumd.drivers.base import Capabilities, PendingTurn, Settled, Turn, TurnRequest
+from podiumd.drivers.base import PendingTurn, Settled, Turn, TurnRequest
 from podiumd.drivers.claude_args import claude_arguments, claude_environment
 from podiumd.drivers.claude_dialect import ClaudeDialect
 from podiumd.drivers.claude_files import find_transcript, look_back, size_of

@@ -12,8 +12,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.report import TurnReport
-from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.base import PendingTurn, Settled, TurnRequest
 from podiumd.drivers.inside import played
 from podiumd.drivers.journal import Journal, Plays, read_journal
 from podiumd.drivers.script import Script, parse_script

@@ -34,11 +34,12 @@ from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.routes.agui import AguiRoute
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.metrics import MetricsRoute
-from podiumd.gateway.routes.prompt import PromptRoute, Tokens
+from podiumd.gateway.routes.prompt import PromptRoute
 from podiumd.gateway.routes.table import Handler, Routes
 from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import Recordings, TranscriptionRoute
 from podiumd.gateway.server import GatewayOptions, serve_gateway
+from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import Traffic
 from podiumd.manager import restart_command
 from podiumd.metrics import Meters

@@ -17,9 +17,10 @@ import msgspec
 import trio
 
 from podiumd.config import NativeSettings
+from podiumd.core.check_agents import Capabilities
 from podiumd.core.loop_state import LoopState
 from podiumd.core.report import TurnReport
-from podiumd.drivers.base import Capabilities, PendingTurn, Settled, TurnRequest
+from podiumd.drivers.base import PendingTurn, Settled, TurnRequest
 from podiumd.drivers.inside import played
 from podiumd.drivers.native.assembling import Workshop, assemble
 from podiumd.drivers.native.endpoint import problem

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from podiumd.gateway.agui.incoming import Props, RunInput
 from podiumd.gateway.agui.interrupts import DECLINES, Reply, reply_to
 from podiumd.gateway.agui.threads import Thread, Threads, token_of
-from podiumd.gateway.routes.prompt import Tokens
 from podiumd.gateway.routes.prompt_form import texts_left
+from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
 from podiumd.runtime.service import Service

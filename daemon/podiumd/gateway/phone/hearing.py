@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from podiumd.core.spoken import Asked
 from podiumd.gateway.phone import outgoing, outgoing_tools
@@ -20,14 +20,6 @@ from podiumd.wire.voice import SpokenCommand as Command
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.hub import Hub
-
-
-class Tokens(Protocol):
-    """The client tokens that were used; the store of facts has them."""
-
-    async def token(self, method: str, token: str) -> object | None:
-        """What a token came to that was used with a method of the protocol."""
-        ...
 
 
 class Hearing:

@@ -18,11 +18,12 @@ from podiumd.gateway.phone.aloud import Aloud
 from podiumd.gateway.phone.board import Board
 from podiumd.gateway.phone.channels import Channels
 from podiumd.gateway.phone.connection import Phone
-from podiumd.gateway.phone.hearing import Hearing, Tokens
+from podiumd.gateway.phone.hearing import Hearing
 from podiumd.gateway.phone.lists import MOST_ROWS, SessionLists
 from podiumd.gateway.phone.news import News, guarded
 from podiumd.gateway.phone.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
+from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
 from podiumd.runtime.errors import PodiumError

@@ -23,8 +23,8 @@ from podiumd.gateway.agui.translate import Translator
 from podiumd.gateway.devices import Settings
 from podiumd.gateway.form import media_type
 from podiumd.gateway.http import STREAMED, ClientGone, Problem, Request, Streamed
-from podiumd.gateway.routes.prompt import Tokens
 from podiumd.gateway.sse import EventStream, open_events
+from podiumd.gateway.tokens import Tokens
 from podiumd.logs import log
 from podiumd.runtime.errors import Overloaded
 from podiumd.runtime.feeds import Feed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import partial
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -26,6 +26,7 @@ from podiumd.gateway.routes.body import decoded, made_out
 from podiumd.gateway.routes.prompt_form import Spoken, fields_of, texts_left
 from podiumd.gateway.routes.table import json_response
 from podiumd.gateway.routes.voice import Recordings
+from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.service import Service
@@ -71,28 +72,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     delivery: Delivery | Literal["started"]
     uuid: str | UnsetType = UNSET
     heard: str | UnsetType = UNSET
-
-
-class Used(Protocol):
-    """What a token came to."""
-
-    @property
-    def run_id(self) -> str:
-        """The run that it has started, or sent words into."""
-        ...
-
-    @property
-    def params_digest(self) -> str:
-        """The digest of the parameters that came with it."""
-        ...
-
-
-class Tokens(Protocol):
-    """The client tokens that were used; the store of facts has them."""
-
-    async def token(self, method: str, token: str) -> Used | None:
-        """What a token came to that was used with a method of the protocol."""
-        ...
 
 
 class PromptRoute:
