@@ -11,8 +11,10 @@ from podium.latest import run_meant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from podium import protocol
+    from collections.abc import Mapping
+    from typing import Any
 
+    from podium import protocol
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -36,10 +38,10 @@ def diff(run_id: str | None, stat: bool, json: bool) -> int:
     return 0
 
 
-def _parts(told: protocol.Diff) -> list[tuple[protocol.DiffPart, str]]:
+def _parts(told: Mapping[str, Any]) -> list[tuple[protocol.DiffPart, str]]:
     """Return what is in the run's commits and what is not, each with its heading."""
     parts = ((told.get("committed"), "In its commits"), (told.get("uncommitted"), "Not committed"))
-    return list(parts)
+    return [(part, heading) for part, heading in parts if part]
 
 
 def _lines(told: protocol.Diff, stat: bool) -> list[str]:

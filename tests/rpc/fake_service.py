@@ -82,6 +82,61 @@ class FakeStorage:
         return {"dry_run": dry_run, "parts": [], "vacuumed": None}
 
 
+class FakeRecipes:
+    """Recipes of which a test says what there are."""
+
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    async def list(self, working_directory: str | None) -> list[Json]:
+        self._service.note("recipes_list", working_directory)
+        return self._service.result  # type: ignore[no-any-return]
+
+    async def get(self, recipe_id: str, working_directory: str | None) -> Json:
+        self._service.note("recipes_get", recipe_id)
+        return {"id": recipe_id}
+
+    async def outcome(
+        self, recipe_id: str, step: str, text: str, working_directory: str | None
+    ) -> Json:
+        self._service.note("recipes_outcome", text)
+        return {"ok": True}
+
+    async def check(
+        self,
+        path: str | None,
+        text: str | None,
+        recipe_id: str | None,
+        working_directory: str | None,
+    ) -> Json:
+        self._service.note("recipes_check", (path, text, recipe_id, working_directory))
+        return {"ok": True}
+
+    async def simulate(
+        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
+    ) -> Json:
+        self._service.note("recipes_simulate", (recipe_id, outcomes, working_directory))
+        return {"trace": []}
+
+    async def paths(self, recipe_id: str, working_directory: str | None) -> Json:
+        self._service.note("recipes_paths", (recipe_id, working_directory))
+        return {"paths": []}
+
+    async def graph(self, recipe_id: str, format: str, working_directory: str | None) -> Json:
+        self._service.note("recipes_graph", (recipe_id, format, working_directory))
+        return {"text": format}
+
+    async def rehearse(
+        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
+    ) -> Json:
+        self._service.note("recipes_rehearse", (recipe_id, step, replies, working_directory))
+        return {"replies": []}
+
+    async def trust(self, working_directory: str, digests: Mapping[str, str] | None) -> Json:
+        self._service.note("recipes_trust", (working_directory, digests))
+        return self._service.result
+
+
 class FakeService:
     """Runs are named; every command is written down in ``calls``."""
 
@@ -89,6 +144,7 @@ class FakeService:
         self.calls: list[tuple[str, Any]] = []
         self.worktrees = FakeWorktrees(self.calls)
         self.storage = FakeStorage(self.calls)
+        self.recipes = self.recipe_tools = FakeRecipes(self)
         self.runs: dict[str, Json] = {"run-1": {"run_id": "run-1", "status": "running"}}
         self.events: list[Event] = []
         self.grown = trio.lowlevel.ParkingLot()
@@ -124,13 +180,13 @@ class FakeService:
             self.publish("step.entered", odd=object())
         self.grown.unpark_all()
 
-    def _note(self, name: str, detail: Any = None) -> None:
+    def note(self, name: str, detail: Any = None) -> None:
         self.calls.append((name, detail))
         if self.failure is not None:
             raise self.failure
 
     def _run(self, name: str, run_id: str) -> Json:
-        self._note(name, run_id)
+        self.note(name, run_id)
         if run_id not in self.runs:
             raise NotFound("run", run_id)
         return self.runs[run_id]
@@ -147,63 +203,11 @@ class FakeService:
         )
 
     async def configure(self, orchestration_enabled: bool | None) -> Json:
-        self._note("configure", orchestration_enabled)
+        self.note("configure", orchestration_enabled)
         return {"orchestration": {"enabled": orchestration_enabled is not False}}
 
-    async def recipes_list(self, working_directory: str | None) -> list[Json]:
-        self._note("recipes_list", working_directory)
-        return self.result  # type: ignore[no-any-return]
-
-    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> Json:
-        self._note("recipes_get", recipe_id)
-        return {"id": recipe_id}
-
-    async def recipes_outcome(
-        self, recipe_id: str, step: str, text: str, working_directory: str | None
-    ) -> Json:
-        self._note("recipes_outcome", text)
-        return {"ok": True}
-
-    async def recipes_check(
-        self,
-        path: str | None,
-        text: str | None,
-        recipe_id: str | None,
-        working_directory: str | None,
-    ) -> Json:
-        self._note("recipes_check", (path, text, recipe_id, working_directory))
-        return {"ok": True}
-
-    async def recipes_simulate(
-        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
-    ) -> Json:
-        self._note("recipes_simulate", (recipe_id, outcomes, working_directory))
-        return {"trace": []}
-
-    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Json:
-        self._note("recipes_paths", (recipe_id, working_directory))
-        return {"paths": []}
-
-    async def recipes_graph(
-        self, recipe_id: str, format: str, working_directory: str | None
-    ) -> Json:
-        self._note("recipes_graph", (recipe_id, format, working_directory))
-        return {"text": format}
-
-    async def recipes_rehearse(
-        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
-    ) -> Json:
-        self._note("recipes_rehearse", (recipe_id, step, replies, working_directory))
-        return {"replies": []}
-
-    async def recipes_trust(
-        self, working_directory: str, digests: Mapping[str, str] | None
-    ) -> list[Json]:
-        self._note("recipes_trust", (working_directory, digests))
-        return self.result  # type: ignore[no-any-return]
-
     async def start_run(self, request: StartRun) -> Json:
-        self._note("start_run", request)
+        self.note("start_run", request)
         return {"run_id": "run-2"}
 
     async def get_run(self, run_id: str, *, settled: bool = False) -> Json:
@@ -218,7 +222,7 @@ class FakeService:
     async def list_runs(
         self, active: bool | None, limit: int, before: str | None = None
     ) -> list[Json]:
-        self._note("list_runs", (active, limit, before))
+        self.note("list_runs", (active, limit, before))
         return list(self.runs.values())[:limit]
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
@@ -268,11 +272,11 @@ class FakeService:
         return [OpenQuestion(asked, ("s", "s"))]
 
     async def questions(self) -> list[Json]:
-        self._note("questions")
+        self.note("questions")
         return []
 
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Json:
-        self._note("answer", (question_id, answer, note, by))
+        self.note("answer", (question_id, answer, note, by))
         if question_id == "answered":
             raise AlreadyEnded("It was answered before.", id=question_id, by="phone")
         if answer not in ("yes", "no"):
@@ -280,7 +284,7 @@ class FakeService:
         return {"question_id": question_id, "answer": answer}
 
     async def prompt(self, request: SendPrompt) -> Json:
-        self._note("prompt", request)
+        self.note("prompt", request)
         if request.session_id == "held":
             holder = {"kind": "run", "id": "run-1", "since": "2026-01-01T00:00:00.000Z"}
             raise Busy("The session is in use.", session_id="held", holder=holder)
@@ -291,27 +295,27 @@ class FakeService:
         return await self.prompt(request)
 
     async def interrupt_session(self, session_id: str) -> None:
-        self._note("interrupt_session", session_id)
+        self.note("interrupt_session", session_id)
 
     async def sessions_list(
         self, working_directory: str | None, limit: int, before: str | None
     ) -> Json:
-        self._note("sessions_list", (working_directory, limit, before))
+        self.note("sessions_list", (working_directory, limit, before))
         return {"sessions": [], "total": 0}
 
     async def sessions_get(self, session_id: str) -> Json:
-        self._note("sessions_get", session_id)
+        self.note("sessions_get", session_id)
         return {"session_id": session_id}
 
     async def sessions_messages(self, session_id: str, after_seq: int | None, limit: int) -> Json:
-        self._note("sessions_messages", (session_id, after_seq, limit))
+        self.note("sessions_messages", (session_id, after_seq, limit))
         return {"messages": [], "next_seq": after_seq or 0}
 
     @asynccontextmanager
     async def follow_session(
         self, session_id: str, after_seq: int | None, limit: int
     ) -> AsyncIterator[Feed]:
-        self._note("follow_session", (session_id, after_seq, limit))
+        self.note("follow_session", (session_id, after_seq, limit))
         start = after_seq or 0
         async with self._feed(start, lambda event: event["seq"] > start) as feed:
             feed.about = session_id
@@ -319,14 +323,14 @@ class FakeService:
             yield feed
 
     async def sessions_forget(self, session_id: str) -> None:
-        self._note("sessions_forget", session_id)
+        self.note("sessions_forget", session_id)
 
     async def sessions_compact(self, session_id: str) -> None:
-        self._note("sessions_compact", session_id)
+        self.note("sessions_compact", session_id)
         await self.gate.wait()
 
     async def locks(self) -> list[Json]:
-        self._note("locks")
+        self.note("locks")
         return []
 
     def subscribe(
@@ -339,4 +343,4 @@ class FakeService:
         )
 
     async def stop_turns(self) -> None:
-        self._note("stop_turns")
+        self.note("stop_turns")

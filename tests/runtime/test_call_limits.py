@@ -94,7 +94,7 @@ async def test_a_walk_without_an_agent_asks_at_a_limit_inside_a_call(machine: Ma
     async with running(machine) as daemon:
 
         async def end(*outcomes: str) -> Json:
-            answer = await daemon.service.recipes_simulate(recipe, outcomes, None)
+            answer = await daemon.service.recipe_tools.simulate(recipe, outcomes, None)
             ending: Json = plain(answer.exit)
             return ending
 

@@ -155,13 +155,13 @@ async def test_a_recipe_that_the_projects_own_one_calls_must_be_trusted_too(
     recipe = calling(machine)
     (machine.recipes / "calling.toml").rename(project_recipes(machine) / "calling.toml")
     async with running(machine) as daemon:
-        shown = await daemon.service.recipes_get(recipe, str(machine.project))
+        shown = await daemon.service.recipes.get(recipe, str(machine.project))
         assert shown.worst_case is not None and shown.worst_case.turns == 36
         own = {"calling": shown.digest}
-        await daemon.service.recipes_trust(str(machine.project), own)
+        await daemon.service.recipes.trust(str(machine.project), own)
         said = await refused(daemon, recipe)
         assert "'inner' comes with the project" in said and "it is not trusted" in said
-        await daemon.service.recipes_trust(str(machine.project), None)
+        await daemon.service.recipes.trust(str(machine.project), None)
         _, turn = await daemon.begun(recipe)
         assert turn.prompt.startswith("Do evil to the shop.")
 
@@ -207,9 +207,9 @@ async def test_a_call_that_cannot_be_made_refuses_the_start_and_says_why(
         assert (finding["step"], finding["file"]) == ("work", str(machine.recipes / "calling.toml"))
         assert words in finding["message"] and finding["line"] in (9, 10, 11, 12)
         with pytest.raises(RecipeRefused) as raised:
-            await daemon.service.recipes_simulate(recipe, [], None)
+            await daemon.service.recipe_tools.simulate(recipe, [], None)
         assert raised.value.data["findings"] == [finding]
-        shown = await daemon.service.recipes_get(recipe, str(machine.project))
+        shown = await daemon.service.recipes.get(recipe, str(machine.project))
         assert shown.worst_case is None and shown.ways["work"][0].to == "ship"
 
 

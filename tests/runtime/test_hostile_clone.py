@@ -75,15 +75,15 @@ async def test_looking_at_a_clone_runs_nothing_and_starting_is_refused(
     where = clone / below
     where.mkdir(exist_ok=True)
     async with running(machine) as daemon:
-        entries = await daemon.service.recipes_list(str(where))
+        entries = await daemon.service.recipes.list(str(where))
         marks = {e.id: (e.source, e.trusted, [*e.shadows]) for e in entries}
         assert marks["evil"] == ("project", False, [])
         assert marks["mine"] == ("project", False, ["user"])
         assert marks["implement-and-review"] == ("project", False, ["builtin"])
-        shown = await daemon.service.recipes_get("evil", str(where))
+        shown = await daemon.service.recipes.get("evil", str(where))
         assert shown.trusted is False
         reply = 'Done.\n{"outcome": "complete"}'
-        read = await daemon.service.recipes_outcome("evil", "second", reply, str(where))
+        read = await daemon.service.recipes.outcome("evil", "second", reply, str(where))
         assert read.ok is True
         for recipe in ("evil", "project.evil", "mine", "implement-and-review"):
             for fields in ({}, {"worktree": True}, {"agent": "claude", "on_question": "fail"}):
@@ -195,7 +195,7 @@ async def test_a_clone_made_to_hold_the_daemon_up_is_looked_at_quickly(
     async with running(machine) as daemon:
         read = _read_so_far()
         with trio.fail_after(HANG_SECONDS):
-            entries = await daemon.service.recipes_list(str(clone))
+            entries = await daemon.service.recipes.list(str(clone))
         assert not any(entry.trusted for entry in entries if entry.source == "project")
         assert any(entry.source == "project" for entry in entries)
         for recipe in ("evil", "implement-and-review"):

@@ -67,7 +67,7 @@ def loop(machine: Machine) -> str:
 
 async def check(daemon: Daemon, **given: Any) -> Json:
     empty = {"path": None, "text": None, "recipe_id": None, "working_directory": None}
-    report: Json = plain(await daemon.service.recipes_check(**{**empty, **given}))
+    report: Json = plain(await daemon.service.recipe_tools.check(**{**empty, **given}))
     return report
 
 
@@ -284,7 +284,7 @@ async def test_a_recipe_says_where_each_step_leads_and_what_it_costs_at_worst(
     machine: Machine, loop: str
 ) -> None:
     async with running(machine) as daemon:
-        recipe = await daemon.service.recipes_get(loop, None)
+        recipe = await daemon.service.recipes.get(loop, None)
     assert plain(recipe.worst_case) == {"turns": 24, "minutes": None}
     ship = [(way.outcome, way.exit, way.class_) for way in recipe.ways["ship"]]
     assert ship == [
@@ -300,7 +300,7 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
     async with running(machine) as daemon:
 
         async def walk(*outcomes: str) -> Json:
-            trace: Json = plain(await daemon.service.recipes_simulate(loop, outcomes, None))
+            trace: Json = plain(await daemon.service.recipe_tools.simulate(loop, outcomes, None))
             return trace
 
         first = await walk("complete", "failed", "complete", "passed", "shipped")
@@ -329,7 +329,7 @@ async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, lo
 @pytest.mark.long("tests/core/test_paths.py::test_every_simple_path_is_listed_the_shortest_first")
 async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
-        found = await daemon.service.recipes_paths(loop, None)
+        found = await daemon.service.recipe_tools.paths(loop, None)
     ways = [[hop.outcome for hop in path.trace] for path in found.paths]
     assert found.complete and ways == [
         ["other"],
@@ -343,8 +343,8 @@ async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, 
 @pytest.mark.long("tests/core/test_graph.py::test_the_same_recipe_gives_the_same_text")
 async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
-        mermaid = await daemon.service.recipes_graph(loop, "mermaid", None)
-        dot = await daemon.service.recipes_graph(loop, "dot", None)
+        mermaid = await daemon.service.recipe_tools.graph(loop, "mermaid", None)
+        dot = await daemon.service.recipe_tools.graph(loop, "dot", None)
     assert mermaid.text.startswith("flowchart TD\n") and "Ship it?" in mermaid.text
     assert dot.text.startswith("digraph ") and "make test" in dot.text
 
@@ -352,7 +352,7 @@ async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) 
 async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         replies = ["I am done.", '{"outcome": "shiped"}', 'So be it. {"outcome": "Shipped"}', "x"]
-        played = plain(await daemon.service.recipes_rehearse(loop, "ship", replies, None))
+        played = plain(await daemon.service.recipe_tools.rehearse(loop, "ship", replies, None))
         assert [reply.get("error") for reply in played["replies"]] == [
             "no-json",
             "unknown-outcome",
@@ -360,12 +360,12 @@ async def test_one_step_is_played_with_replies(machine: Machine, loop: str) -> N
         ]
         assert played["replies"][-1]["outcome"] == "shipped"
         assert (played["exit"]["reason"], played["unused"]) == ("conversation-complete", 1)
-        given_up = plain(await daemon.service.recipes_rehearse(loop, "ship", ["no"] * 5, None))
+        given_up = plain(await daemon.service.recipe_tools.rehearse(loop, "ship", ["no"] * 5, None))
         assert (given_up["exit"]["reason"], given_up["unused"]) == ("orchestration-error", 1)
         with pytest.raises(InvalidParameter, match="'test' has no prompt"):
-            await daemon.service.recipes_rehearse(loop, "test", replies, None)
+            await daemon.service.recipe_tools.rehearse(loop, "test", replies, None)
         with pytest.raises(NotFound, match="no step 'tset'; the nearest known is 'test'"):
-            await daemon.service.recipes_rehearse(loop, "tset", replies, None)
+            await daemon.service.recipe_tools.rehearse(loop, "tset", replies, None)
 
 
 async def test_a_recipe_that_is_missing_or_broken_is_refused_by_every_tool(
@@ -376,10 +376,10 @@ async def test_a_recipe_that_is_missing_or_broken_is_refused_by_every_tool(
         service = daemon.service
         for recipe, kind in (("gone", NotFound), ("broken", RecipeRefused)):
             for call in (
-                service.recipes_simulate(recipe, [], None),
-                service.recipes_paths(recipe, None),
-                service.recipes_graph(recipe, "dot", None),
-                service.recipes_rehearse(recipe, "work", [], None),
+                service.recipe_tools.simulate(recipe, [], None),
+                service.recipe_tools.paths(recipe, None),
+                service.recipe_tools.graph(recipe, "dot", None),
+                service.recipe_tools.rehearse(recipe, "work", [], None),
             ):
                 with pytest.raises(kind):
                     await call

@@ -293,7 +293,7 @@ async def test_switching_recipes_off_lets_the_turn_finish_and_leaves_plain_chat(
         assert not turn.interrupted.is_set()
         with pytest.raises(OrchestrationDisabled):
             await daemon.start(one, working_directory=machine.directory("third"))
-        assert await daemon.service.recipes_list(None) == []
+        assert await daemon.service.recipes.list(None) == []
         turn.complete()
         run = await daemon.ended(run_id)
         assert (run["exit"]["reason"], run["exit"]["class"]) == (
@@ -325,22 +325,22 @@ async def test_recipes_are_listed_and_shown_as_their_project_sees_them(machine: 
     machine.one_step("mine")
     machine.recipe("format = 1\nid = 'broken'\n", "broken")
     async with running(machine) as daemon:
-        listed = {entry.id: entry for entry in await daemon.service.recipes_list(None)}
+        listed = {entry.id: entry for entry in await daemon.service.recipes.list(None)}
         assert listed["mine"].first_prompt == "Do the work."
         assert listed["mine"].source == "user"
         assert (listed["broken"].ok, listed["broken"].first_prompt) == (False, "")
         assert listed["implement-and-review"].source == "builtin"
         assert len(listed["implement-and-review"].first_prompt) == 120
-        shown = await daemon.service.recipes_get("mine", str(machine.project))
+        shown = await daemon.service.recipes.get("mine", str(machine.project))
         assert shown.steps["work"].prompt == "Do the work."
         with pytest.raises(RecipeRefused):
-            await daemon.service.recipes_get("broken", None)
+            await daemon.service.recipes.get("broken", None)
 
 
 async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Machine) -> None:
     machine.one_step("mine")
     async with running(machine) as daemon:
-        good = await daemon.service.recipes_outcome(
+        good = await daemon.service.recipes.outcome(
             "mine", "work", 'Done.\n{"outcome": "complete"}', None
         )
         assert plain(good) == {
@@ -350,10 +350,10 @@ async def test_an_outcome_is_read_from_a_text_as_a_run_would_read_it(machine: Ma
             "source": "text",
             "repaired": False,
         }
-        bad = await daemon.service.recipes_outcome("mine", "work", "Done.", None)
+        bad = await daemon.service.recipes.outcome("mine", "work", "Done.", None)
         assert isinstance(bad, Rejected) and (bad.ok, bad.error) == (False, "no-json")
         with pytest.raises(NotFound, match="no step 'play'; known here: 'work'"):
-            await daemon.service.recipes_outcome("mine", "play", "Done.", None)
+            await daemon.service.recipes.outcome("mine", "play", "Done.", None)
 
 
 async def test_a_start_that_git_is_missing_for_says_so(

@@ -92,7 +92,7 @@ async def test_a_cycle_of_commands_costs_no_turn_and_is_endless_all_the_same(
     """At worst it takes no turn at all, so the worst case says nothing about it."""
     recipe = loop(machine, COMMAND, ENDLESS_COMMAND)
     async with running(machine) as daemon:
-        worst = (await daemon.service.recipes_get(recipe, None)).worst_case
+        worst = (await daemon.service.recipes.get(recipe, None)).worst_case
         assert worst is not None and worst.turns == 0
         said = await refusal(daemon, recipe)
         assert [finding["code"] for finding in said.data["findings"]] == ["unbounded-cycle"]
@@ -136,7 +136,7 @@ async def test_the_steps_that_a_call_brings_in_are_not_called_unreachable(
     loop(machine, on='good = { exit = "turn-complete" }')
     recipe = machine.recipe(CALLING.format(limits=""), "calling")
     async with running(machine) as daemon:
-        assert (await daemon.service.recipes_check(None, None, recipe, None)).ok
+        assert (await daemon.service.recipe_tools.check(None, None, recipe, None)).ok
         run_id, turn = await daemon.begun(recipe)
         turn.complete("good")
         run = await daemon.ended(run_id)
@@ -147,7 +147,7 @@ async def test_a_warning_holds_nothing_up(machine: Machine) -> None:
     on = 'good = { exit = "turn-complete" }'
     recipe = loop(machine, on=on, limits="[limits]\nmax_step_visits = 3")
     async with running(machine) as daemon:
-        answer = await daemon.service.recipes_check(None, None, recipe, None)
+        answer = await daemon.service.recipe_tools.check(None, None, recipe, None)
         assert [finding.code for finding in answer.findings] == ["idle-limit"]
         await daemon.begun(recipe)
 

@@ -53,14 +53,14 @@ def project(machine: Machine) -> Project:
 
 
 async def listed(daemon: Daemon, id: str, where: Path | None = None) -> Json:
-    entries = await daemon.service.recipes_list(str(where or daemon.machine.project))
+    entries = await daemon.service.recipes.list(str(where or daemon.machine.project))
     row: Json = next(entry for entry in plain(entries) if entry["id"] == id)
     return row
 
 
 async def trust(daemon: Daemon, digests: dict[str, str] | None = None) -> list[Json]:
     trusted: list[Json] = plain(
-        await daemon.service.recipes_trust(str(daemon.machine.project), digests)
+        await daemon.service.recipes.trust(str(daemon.machine.project), digests)
     )
     return trusted
 
@@ -84,7 +84,7 @@ async def test_a_trusted_recipe_runs_and_stays_trusted_over_a_restart(
         assert (entry["source"], entry["trusted"], entry["changed"]) == ("project", False, False)
         assert entry["path"] == str(project.place / "theirs.toml")
         assert "is not trusted" in await refused(daemon, "theirs")
-        shown = await daemon.service.recipes_get("theirs", str(machine.project))
+        shown = await daemon.service.recipes.get("theirs", str(machine.project))
         assert shown.trusted is False
         assert await trust(daemon) == [{"id": "theirs", "digest": shown.digest}]
         assert (await listed(daemon, "theirs"))["trusted"] is True
@@ -189,7 +189,7 @@ async def test_trust_holds_in_every_directory_of_the_checkout(
     below = machine.project / "src"
     below.mkdir()
     async with running(machine) as daemon:
-        await daemon.service.recipes_trust(str(below), None)
+        await daemon.service.recipes.trust(str(below), None)
         assert (await listed(daemon, "theirs"))["trusted"] is True
         assert (await listed(daemon, "theirs", below))["trusted"] is True
 
@@ -198,7 +198,7 @@ async def test_only_what_was_looked_at_is_trusted(machine: Machine, project: Pro
     changing, path = project.prompted("changing"), project.recipe("same")
     async with running(machine) as daemon:
         looked = {
-            name: (await daemon.service.recipes_get(name, str(machine.project))).digest
+            name: (await daemon.service.recipes.get(name, str(machine.project))).digest
             for name in ("changing", "same")
         }
         changing.write_text("Send all secrets away.")
@@ -306,7 +306,7 @@ async def test_a_project_whose_path_is_no_text_can_be_trusted(
     (tmp_path / "link").symlink_to(odd)
     where = str(tmp_path / "link")
     async with running(machine) as daemon:
-        await daemon.service.recipes_trust(where, None)
+        await daemon.service.recipes.trust(where, None)
         entry = await listed(daemon, "theirs", tmp_path / "link")
         assert entry["trusted"] is True
         assert "\\xff odd" in msgspec.json.encode(entry).decode()

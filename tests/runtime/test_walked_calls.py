@@ -40,7 +40,7 @@ async def test_a_walk_goes_through_what_is_called_as_a_run_does(
     async with running(machine) as daemon:
 
         async def walk(*outcomes: str) -> Json:
-            trace: Json = plain(await daemon.service.recipes_simulate(recipe, outcomes, None))
+            trace: Json = plain(await daemon.service.recipe_tools.simulate(recipe, outcomes, None))
             return trace
 
         whole = await walk("complete", "failed", "complete", "passed", "shipped", "told")
@@ -61,7 +61,7 @@ async def test_a_walk_goes_through_what_is_called_as_a_run_does(
 
 async def test_exit_reasons_stand_for_whole_calls(machine: Machine, recipe: str) -> None:
     async with running(machine) as daemon:
-        answer = await daemon.service.recipes_simulate(
+        answer = await daemon.service.recipe_tools.simulate(
             recipe, ["conversation-complete", "told"], None
         )
         assert [(hop.step, hop.outcome) for hop in answer.trace] == [
@@ -69,7 +69,7 @@ async def test_exit_reasons_stand_for_whole_calls(machine: Machine, recipe: str)
             ("tell", "told"),
         ]
         with pytest.raises(InvalidParameter) as raised:
-            await daemon.service.recipes_simulate(recipe, ["told"], None)
+            await daemon.service.recipe_tools.simulate(recipe, ["told"], None)
         words = "outcome 1: step 'ship.work' cannot end with 'told'; expected one of: complete, "
         assert words in raised.value.message
 
@@ -78,22 +78,22 @@ async def test_paths_and_single_steps_are_those_of_what_is_called(
     machine: Machine, recipe: str
 ) -> None:
     async with running(machine) as daemon:
-        found = await daemon.service.recipes_paths(recipe, None)
+        found = await daemon.service.recipe_tools.paths(recipe, None)
         ways = [[hop.step for hop in path.trace] for path in found.paths]
         assert ["ship.work", "ship.test", "ship.ship", "tell"] in ways and ["ship.work"] in ways
         reply = ['{"outcome": "shipped"}']
-        played = await daemon.service.recipes_rehearse(recipe, "ship.ship", reply, None)
+        played = await daemon.service.recipe_tools.rehearse(recipe, "ship.ship", reply, None)
         assert (played.outcome, played.to) == ("shipped", "tell")
         with pytest.raises(InvalidParameter, match=r"its steps are: ship\.work, ship\.test"):
-            await daemon.service.recipes_rehearse(recipe, "ship", reply, None)
+            await daemon.service.recipe_tools.rehearse(recipe, "ship", reply, None)
         with pytest.raises(NotFound, match="no step 'shop'"):
-            await daemon.service.recipes_rehearse(recipe, "shop", reply, None)
+            await daemon.service.recipe_tools.rehearse(recipe, "shop", reply, None)
 
 
 async def test_a_reply_is_read_for_a_step_of_what_is_called(machine: Machine, recipe: str) -> None:
     async with running(machine) as daemon:
         reply = 'Done. {"outcome": "shipped"}'
-        read = plain(await daemon.service.recipes_outcome(recipe, "ship.ship", reply, None))
+        read = plain(await daemon.service.recipes.outcome(recipe, "ship.ship", reply, None))
         assert (read["ok"], read["outcome"]) == (True, "shipped")
         with pytest.raises(NotFound, match=r"no step 'ship\.shop'"):
-            await daemon.service.recipes_outcome(recipe, "ship.shop", reply, None)
+            await daemon.service.recipes.outcome(recipe, "ship.shop", reply, None)

@@ -106,47 +106,49 @@ async def _questions_list(context: Ctx, params: Nothing) -> list[questions.Quest
 
 
 async def _recipes_get(context: Ctx, params: recipes.GetRecipe) -> recipes.KnownRecipe:
-    return await context.service.recipes_get(params.id, params.working_directory)
+    return await context.service.recipes.get(params.id, params.working_directory)
 
 
 async def _recipes_list(context: Ctx, params: recipes.InDirectory) -> list[recipes.RecipeRow]:
-    return await context.service.recipes_list(params.working_directory)
+    return await context.service.recipes.list(params.working_directory)
 
 
 async def _recipes_outcome(context: Ctx, params: recipes.ParseOutcome) -> Accepted | Rejected:
-    return await context.service.recipes_outcome(
+    return await context.service.recipes.outcome(
         params.id, params.step, params.text, params.working_directory
     )
 
 
 async def _recipes_check(context: Ctx, params: recipes.CheckRecipe) -> recipes.CheckReport:
-    return await context.service.recipes_check(
+    return await context.service.recipe_tools.check(
         params.path, params.text, params.id, params.working_directory
     )
 
 
 async def _recipes_graph(context: Ctx, params: recipes.DrawRecipe) -> recipes.Drawing:
-    return await context.service.recipes_graph(params.id, params.format, params.working_directory)
+    return await context.service.recipe_tools.graph(
+        params.id, params.format, params.working_directory
+    )
 
 
 async def _recipes_paths(context: Ctx, params: recipes.GetRecipe) -> Paths:
-    return await context.service.recipes_paths(params.id, params.working_directory)
+    return await context.service.recipe_tools.paths(params.id, params.working_directory)
 
 
 async def _recipes_rehearse(context: Ctx, params: recipes.Rehearse) -> StepPlay | PhasePlay:
-    return await context.service.recipes_rehearse(
+    return await context.service.recipe_tools.rehearse(
         params.id, params.step, params.replies, params.working_directory
     )
 
 
 async def _recipes_simulate(context: Ctx, params: recipes.Simulate) -> Trace:
-    return await context.service.recipes_simulate(
+    return await context.service.recipe_tools.simulate(
         params.id, params.outcomes, params.working_directory
     )
 
 
 async def _recipes_trust(context: Ctx, params: recipes.TrustRecipes) -> list[recipes.TrustedRecipe]:
-    return await context.service.recipes_trust(params.working_directory, params.digests)
+    return await context.service.recipes.trust(params.working_directory, params.digests)
 
 
 async def _runs_cancel(context: Ctx, params: runs.OneRun) -> runs.Run:

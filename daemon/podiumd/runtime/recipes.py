@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -27,9 +27,11 @@ PREVIEW_CHARACTERS = 120
 class Recipes:
     """The recipes as each working directory sees them."""
 
-    def __init__(self, context: Context, catalogue: Catalogue) -> None:
+    def __init__(self, context: Context, catalogue: Catalogue, enabled: Callable[[], bool]) -> None:
+        """``enabled`` tells whether recipes are switched on: else none is listed."""
         self._context = context
         self._catalogue = catalogue
+        self._enabled = enabled
 
     async def get(self, recipe_id: str, working_directory: str | None) -> KnownRecipe:
         entry = await recipe_entry(self._catalogue, recipe_id, working_directory)
@@ -74,6 +76,8 @@ class Recipes:
         return [TrustedRecipe(id=id_, digest=digest) for id_, digest in sorted(agreed.items())]
 
     async def list(self, working_directory: str | None) -> list[RecipeRow]:
+        if not self._enabled():
+            return []
         where = None if working_directory is None else directory(working_directory)
         entries = await trio.to_thread.run_sync(self._catalogue.list, where)
         return [

@@ -5,19 +5,14 @@ Refusals are ``podiumd.runtime.errors.PodiumError``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import trio
 from msgspec.structs import replace
 
 from podiumd.core import commands as c
-from podiumd.core.paths import Paths
-from podiumd.core.rehearse import Accepted, Rejected, StepPlay
-from podiumd.core.rehearse_talk import PhasePlay
-from podiumd.core.simulate import Trace
 from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
 from podiumd.runtime.catalogue import Catalogue
@@ -58,7 +53,6 @@ from podiumd.store.errors import StoreError
 from podiumd.wire import views
 from podiumd.wire.daemon import Activity, Configured, Orchestration
 from podiumd.wire.questions import Question
-from podiumd.wire.recipes import CheckReport, Drawing, KnownRecipe, RecipeRow, TrustedRecipe
 from podiumd.wire.runs import Diff, Run, Steered, Turn, WholeRun
 from podiumd.wire.sessions import Lock, MessagesPage, Session, SessionsPage, Went
 
@@ -91,8 +85,8 @@ class Service:
         self._context = context
         self._desk = desk
         self._runs = runs
-        self._recipes = Recipes(context, catalogue)
-        self._recipe_tools = RecipeTools(context, catalogue, default_agent)
+        self.recipes = Recipes(context, catalogue, lambda: self._enabled)
+        self.recipe_tools = RecipeTools(context, catalogue, default_agent)
         self._enabled = orchestration_enabled
         self._tokens = Tokens(context)
         self._sessions = sessions = Sessions(context, transcripts)
@@ -146,51 +140,6 @@ class Service:
 
     async def stop_turns(self) -> None:
         await self._runs.stop_turns()
-
-    # -- recipes -----------------------------------------------------------------------------
-
-    async def recipes_list(self, working_directory: str | None) -> list[RecipeRow]:
-        return await self._recipes.list(working_directory) if self._enabled else []
-
-    async def recipes_get(self, recipe_id: str, working_directory: str | None) -> KnownRecipe:
-        return await self._recipes.get(recipe_id, working_directory)
-
-    async def recipes_outcome(
-        self, recipe_id: str, step: str, text: str, working_directory: str | None
-    ) -> Accepted | Rejected:
-        return await self._recipes.outcome(recipe_id, step, text, working_directory)
-
-    async def recipes_trust(
-        self, working_directory: str, digests: Mapping[str, str] | None
-    ) -> list[TrustedRecipe]:
-        return await self._recipes.trust(working_directory, digests)
-
-    async def recipes_check(
-        self,
-        path: str | None,
-        text: str | None,
-        recipe_id: str | None,
-        working_directory: str | None,
-    ) -> CheckReport:
-        return await self._recipe_tools.check(path, text, recipe_id, working_directory)
-
-    async def recipes_simulate(
-        self, recipe_id: str, outcomes: Sequence[str], working_directory: str | None
-    ) -> Trace:
-        return await self._recipe_tools.simulate(recipe_id, outcomes, working_directory)
-
-    async def recipes_paths(self, recipe_id: str, working_directory: str | None) -> Paths:
-        return await self._recipe_tools.paths(recipe_id, working_directory)
-
-    async def recipes_graph(
-        self, recipe_id: str, format: Literal["mermaid", "dot"], working_directory: str | None
-    ) -> Drawing:
-        return await self._recipe_tools.graph(recipe_id, format, working_directory)
-
-    async def recipes_rehearse(
-        self, recipe_id: str, step: str, replies: Sequence[str], working_directory: str | None
-    ) -> StepPlay | PhasePlay:
-        return await self._recipe_tools.rehearse(recipe_id, step, replies, working_directory)
 
     # -- runs --------------------------------------------------------------------------------
 

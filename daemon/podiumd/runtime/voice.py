@@ -118,12 +118,12 @@ class Voice:
 
     async def _recipes(self, directory: str, running: str) -> list[tuple[str, list[str]]]:
         """Recipes and their steps, the one that runs first."""
-        listed = [row.id for row in await self._service.recipes_list(directory) if row.ok]
+        listed = [row.id for row in await self._service.recipes.list(directory) if row.ok]
         listed.sort(key=lambda name: name != running)
         found: list[tuple[str, list[str]]] = []
         for name in listed[:MOST_RECIPES]:
             with suppress(PodiumError):  # one that has just been changed is left out
-                recipe = await self._service.recipes_get(name, directory)
+                recipe = await self._service.recipes.get(name, directory)
                 found.append((name, list(recipe.steps)))
         return found
 

@@ -72,7 +72,7 @@ async def test_a_fault_is_logged_with_an_id_that_the_phone_is_told(
     async def refuse(*_: object) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(office.hub.service, "recipes_list", refuse)
+    monkeypatch.setattr(office.hub.service.recipes, "list", refuse)
     line.say("get_available_recipes")
     said = (await line.hears("error"))["message"]
     (entry,) = [each for each in caplog.records if each.msg == "%s" and each.exc_info]

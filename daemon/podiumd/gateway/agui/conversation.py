@@ -281,7 +281,7 @@ class Conversation:
         message is for its first phase."""
         props, message = asked.props, asked.message
         params = dict(props.params)
-        open_texts = texts_left(await self._service.recipes_get(str(props.recipe), where), params)
+        open_texts = texts_left(await self._service.recipes.get(str(props.recipe), where), params)
         placed = message is not None and len(open_texts) == 1
         if message is not None and placed:
             params[open_texts[0]] = message.text

@@ -24,7 +24,7 @@ STEER_SECONDS = 1.0
 
 
 async def get_available_recipes(phone: Phone, message: requests.GetAvailableRecipes) -> None:
-    listed = await phone.hub.service.recipes_list(message.working_directory)
+    listed = await phone.hub.service.recipes.list(message.working_directory)
     phone.send(outgoing_recipes.available_recipes(listed, phone.budget))
 
 
@@ -115,7 +115,7 @@ async def steer(phone: Phone, message: requests.Steer) -> None:
 
 async def set_orchestration(phone: Phone, message: requests.SetOrchestration) -> None:
     await phone.hub.service.configure(message.enabled)
-    listed = await phone.hub.service.recipes_list(None)
+    listed = await phone.hub.service.recipes.list(None)
     phone.hub.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
 
 

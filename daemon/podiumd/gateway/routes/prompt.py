@@ -188,7 +188,7 @@ class PromptRoute:
 
     async def _place_of_text(self, body: Body, where: str) -> str:
         """The one parameter of the recipe that the text is for."""
-        recipe = await self._service.recipes_get(str(body.recipe), where)
+        recipe = await self._service.recipes.get(str(body.recipe), where)
         texts = texts_left(recipe, body.params)
         if len(texts) == 1:
             return texts[0]
