@@ -219,4 +219,4 @@ def test_a_scripts_lines_are_its_turns_and_where_they_end_a_person_is_needed(
     assert design.said == ["A rota."]
     assert "I see." in done.stdout
     assert done.returncode == 4
-    assert f"podium chat --session {SESSION_ID}" in done.stderr
+    assert f"podium chat --session {SESSION_ID[:8]}" in done.stderr
