@@ -14,13 +14,14 @@ import pytest
 from podiumd.core import facts as f
 from podiumd.wire import declared, views
 from podiumd.wire.document import document
-from podiumd.wire.event_data import DATA
+from podiumd.wire.event_data import types_of_data
 from podiumd.wire.fields import JsonObject, Params, Result
 from podiumd.wire.forms import Form, printed
 from podiumd.wire.schema import REF, Schemas
 from tests.core.builders import Play, a_recipe, a_step, leave
 
 RECORDED = Path(__file__).parents[1] / "recorded"
+DATA = types_of_data()
 SCHEMAS: JsonObject = document()["components"]["schemas"]
 
 

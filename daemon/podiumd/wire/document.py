@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podiumd import __version__
 from podiumd.wire.declared import METHODS, NOTIFICATIONS
-from podiumd.wire.event_data import DATA
+from podiumd.wire.event_data import types_of_data
 from podiumd.wire.events import Event
 from podiumd.wire.fields import JsonObject
 from podiumd.wire.method import Method, Notification
@@ -28,7 +28,7 @@ def document() -> JsonObject:
     schemas.of(Message)
     methods = [_method(schemas, one) for one in METHODS]
     notifications = [_notification(schemas, one) for one in NOTIFICATIONS]
-    events = {name: schemas.of(kind) for name, kind in DATA.items()}
+    events = {name: schemas.of(kind) for name, kind in types_of_data().items()}
     schemas.of(Event)
     return {
         "openrpc": OPENRPC,

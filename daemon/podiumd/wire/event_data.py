@@ -6,6 +6,7 @@ words that they would else have to find out.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
@@ -69,10 +70,9 @@ def _data_of(kind: type[Fact]) -> type[msgspec.Struct]:
     )
 
 
-def _all() -> dict[str, type[msgspec.Struct]]:
+@cache
+def types_of_data() -> dict[str, type[msgspec.Struct]]:
+    """Return the type of the data of each event, by the event's own type. They are made when they
+    are asked for: a daemon that only sends events does without."""
     found = {str(kind.__struct_config__.tag): _data_of(kind) for kind in get_args(f.AnyFact)}
     return {**found, "turn.output": TurnOutput, "snapshot": Snapshot}
-
-
-DATA: Final = _all()
-"""The type of the data of each event, by the event's own type."""
