@@ -139,6 +139,7 @@ class Service:
                     await self._submit(actor, c.Cancel, reason="orchestration-disabled")
 
     async def stop_turns(self) -> None:
+        """Interrupt every running turn and wait until its agent is gone (``podium down``)."""
         await self._runs.stop_turns()
 
     # -- runs --------------------------------------------------------------------------------
@@ -191,6 +192,7 @@ class Service:
         return found
 
     async def run_diff(self, run_id: str, patch: bool) -> Diff:
+        """Return what a run has changed since it began; with ``patch`` line by line."""
         return await run_diff(await self._runs.state(run_id), patch)
 
     async def list_runs(
@@ -199,17 +201,24 @@ class Service:
         return await self._runs.listed(active, limit, before)
 
     async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
+        """Return a page of stored events and the next ``after_seq``."""
         return await self._following.page(run_id, after_seq, limit)
 
     async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
+        """Return a page of a run's events, with the ``turn.output`` in between, as far as they are
+        kept; the number of the last of them comes third."""
         return await self._following.told(run_id, after_seq, limit)
 
     def follow_run(
         self, run_id: str, after_seq: int, told: int | None = None
     ) -> AbstractAsyncContextManager[RunFeed]:
+        """Follow every event of a run after ``after_seq``, stored ones first, then live, without
+        hole or repeat; ``turn.output`` after number ``told``, or from now on. Entering raises
+        ``NotFound``."""
         return self._following.run(run_id, after_seq, told)
 
     async def run_gone(self, run_id: str) -> None:
+        """Return once the run is over and holds nothing any more."""
         actor = self._runs.get(run_id)
         if actor is not None:
             await actor.done.wait()
@@ -232,6 +241,8 @@ class Service:
         return views.run_view(await actor.stopped())
 
     async def steer(self, run_id: str, text: str, seconds: float | None = None) -> Steered:
+        """Hand words to a run. Where the agent has not said within ``seconds`` that it has them,
+        they are queued too: they are stored."""
         actor = await self._live(run_id)
         try:
             state = await steer(actor, text, seconds=seconds)
@@ -249,6 +260,7 @@ class Service:
         ]
 
     def open_questions(self) -> list[OpenQuestion]:
+        """Return what is asked just now, with its risks; the oldest first."""
         return open_questions(self._runs.live)
 
     async def answer(self, question_id: str, answer: str, note: str | None, by: str) -> Question:
@@ -294,6 +306,8 @@ class Service:
         return sent
 
     async def ended_turn(self, run_id: str, words: str | None = None) -> Turn:
+        """Return the turn of a plain prompt, once it is over; of a run with conversations the one
+        that had these ``words`` (their uuid). Raises ``NotFound``."""
         if words is not None:
             return await self._prompting.answered(run_id, words)
         actor = self._runs.get(run_id)
@@ -307,6 +321,7 @@ class Service:
         return await self._session_list.page(working_directory, limit, before)
 
     def sessions_changed(self) -> AbstractContextManager[Listener]:
+        """Listen to which sessions change from now on."""
         return self._session_list.listen()
 
     async def sessions_get(self, session_id: str) -> Session:
@@ -320,6 +335,8 @@ class Service:
     def follow_session(
         self, session_id: str, after_seq: int | None, limit: int
     ) -> AbstractAsyncContextManager[MessageFeed]:
+        """Return a page of messages, and follow every message after it. Entering raises
+        ``NotFound``."""
         return self._session_list.follow(session_id, after_seq, limit)
 
     async def sessions_forget(self, session_id: str) -> None:
@@ -351,9 +368,12 @@ class Service:
     def subscribe(
         self, types: frozenset[str] | None, after: int | None
     ) -> AbstractAsyncContextManager[GlobalFeed]:
+        """Follow every event of the daemon after global position ``after`` (``None``: from now)."""
         return self._following.all(types, after)
 
     async def ended_recipes(self, after: int, until: int, limit: int) -> list[Event]:
+        """Return the newest ``run.ended`` events of recipes with ``after < pos <= until``, the
+        oldest of them first."""
         return await self._following.ended_recipes(after, until, limit)
 
     # -- helpers -----------------------------------------------------------------------------
