@@ -75,4 +75,5 @@ def types_of_data() -> dict[str, type[msgspec.Struct]]:
     """Return the type of the data of each event, by the event's own type. They are made when they
     are asked for: a daemon that only sends events does without."""
     found = {str(kind.__struct_config__.tag): _data_of(kind) for kind in get_args(f.AnyFact)}
-    return dict(sorted({**found, "turn.output": TurnOutput, "snapshot": Snapshot}.items()))
+    found |= {"turn.output": TurnOutput, "snapshot": Snapshot}
+    return dict(sorted(found.items()))
