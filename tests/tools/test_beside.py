@@ -6,16 +6,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from podiumd.core.loop_facts import FileChange
+from podiumd.tools import at_work as at_work_module
 from podiumd.tools import beside, git
 from podiumd.tools.at_work import AtWork, Reach
 from podiumd.tools.beside import Confined
@@ -23,7 +24,8 @@ from podiumd.tools.commit import CommitOrder, Committed, commit_changes
 from podiumd.tools.confined_filters import ConfinedFilters
 from podiumd.tools.git import GitError
 from podiumd.tools.originals import Originals
-from podiumd.tools.shell import run_arguments
+from podiumd.tools.sandbox import Enclosure
+from podiumd.tools.shell import ShellResult, run_arguments
 from podiumd.tools.worktree_merge import merge, prepare
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
@@ -269,33 +271,25 @@ async def test_git_is_not_led_to_another_repository(inside: Inside) -> None:
         assert done.state == "failed" and "not the one which was there before" in done.detail
 
 
-def test_a_command_begins_once_no_git_writes_unconfined_where_it_can(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    work, waits, begun = AtWork(), threading.Event(), threading.Event()
-    real = work._changed.wait_for
-
-    def wait_for(over: Callable[[], bool]) -> bool:
-        waits.set()
-        return real(over)
-
+async def test_a_command_begins_once_no_git_writes_unconfined_where_it_can() -> None:
+    work, begun = AtWork(), trio.Event()
     reach, other = Reach("bwrap", "/tree", ("/repository",)), Reach("bwrap", "/other")
 
-    def begin() -> None:
+    async def begin() -> None:
         work.begin(reach)
+        await work.let_end(reach)
         begun.set()
 
-    with work.writing(("/repository/refs",)) as found:
-        assert found == ()
-        work.begin(other)  # which has nothing to do with it
-        thread = threading.Thread(target=begin)
-        monkeypatch.setattr(work._changed, "wait_for", wait_for)
-        thread.start()
-        assert waits.wait(HANG_SECONDS)
-        with work.writing(("/repository/logs",)) as beside:
-            assert beside == (reach,)
-        assert not begun.is_set()
-    thread.join(HANG_SECONDS)
+    async with trio.open_nursery() as nursery:
+        with work.writing(("/repository/refs",)) as found:
+            assert found == ()
+            work.begin(other)
+            await work.let_end(other)  # which has nothing to do with it
+            nursery.start_soon(begin)
+            await wait_all_tasks_blocked()
+            with work.writing(("/repository/logs",)) as beside:
+                assert beside == (reach,)
+            assert not begun.is_set()
 
     assert begun.is_set()
     with work.writing(("/",)) as found:
@@ -305,6 +299,58 @@ def test_a_command_begins_once_no_git_writes_unconfined_where_it_can(
         assert found == ()
     with work.writing(("/other/a",), own=other) as found:
         assert found == ()
+
+
+@asynccontextmanager
+async def written(inside: Inside) -> AsyncIterator[None]:
+    """A git of ours writes unconfined in the repository until the block is over."""
+    with at_work_module.AT_WORK.writing((f"{inside.project}/.git",)) as found:
+        assert found == ()
+        yield
+    with at_work_module.AT_WORK.writing((f"{inside.project}/.git",)) as found:
+        assert found == (), "the command that was given up is still at work"
+
+
+def waiting(inside: Inside, enclosure: Enclosure, **more: Any) -> Awaitable[ShellResult]:
+    return run_arguments(
+        ["touch", "begun"],
+        cwd=f"{inside.project}",
+        environment={"PATH": "/usr/bin:/bin"},
+        turn_id=fresh_turn(),
+        enclosure=enclosure,
+        **more,
+    )
+
+
+async def test_commands_that_wait_for_a_git_are_given_up_with_their_callers_and_hold_nobody(
+    inside: Inside,
+) -> None:
+    enclosure, _ = await inside.sandbox.enclose(inside.project, inside.state)
+    elsewhere = inside.home / "elsewhere"
+    elsewhere.mkdir()
+    beside, _ = await inside.sandbox.enclose(elsewhere, inside.home / "other-state")
+    assert enclosure is not None and beside is not None
+
+    async with written(inside), trio.open_nursery() as nursery:
+        for _ in range(9):
+            nursery.start_soon(waiting, inside, enclosure)
+        done = await waiting(inside, beside)
+        nursery.cancel_scope.cancel()
+
+    assert done.exit_status is not None
+    assert not (inside.project / "begun").exists()
+
+
+async def test_a_command_that_waits_for_a_git_ends_at_its_limit(inside: Inside) -> None:
+    enclosure, _ = await inside.sandbox.enclose(inside.project, inside.state)
+    assert enclosure is not None
+
+    async with written(inside):
+        done = await waiting(inside, enclosure, limit_seconds=0.0)
+
+    assert done.exit_status is None and done.timed_out
+    assert "not begun" in done.message
+    assert not (inside.project / "begun").exists()
 
 
 async def test_what_is_exchanged_as_a_git_is_confined_is_not_written(

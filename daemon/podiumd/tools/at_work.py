@@ -45,22 +45,31 @@ class Reach:
 
 
 class AtWork:
-    """Keeps who is at work. Its methods may be called in any thread."""
+    """Keeps who is at work. Commands begin and end in any thread, gits write in trio's."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._over = trio.lowlevel.ParkingLot()
         self._reaches: list[Reach] = []
         self._writing: list[tuple[str, ...]] = []
 
     def begin(self, reach: Reach) -> None:
-        """A command is about to begin. Blocks until no git writes unconfined within its reach."""
-        with self._changed:
+        """Tell that a command is about to begin: a git that begins from now on is confined."""
+        with self._lock:
             self._reaches.append(reach)
-            self._changed.wait_for(lambda: not any(map(reach.touches, self._writing)))
+
+    async def let_end(self, reach: Reach) -> None:
+        """Wait until no git writes unconfined within the reach of a command that is to begin."""
+        while self._is_written(reach):
+            await self._over.park()
+
+    def _is_written(self, reach: Reach) -> bool:
+        with self._lock:
+            return any(map(reach.touches, self._writing))
 
     def end(self, reach: Reach) -> None:
         """A command is over, and what it left is put right."""
-        with self._changed:
+        with self._lock:
             if reach in self._reaches:
                 self._reaches.remove(reach)
 
@@ -70,7 +79,7 @@ class AtWork:
     ) -> Iterator[tuple[Reach, ...]]:
         """Tell who can write these paths, for a git that does, apart from its ``own`` filter; where
         nobody can, none begins to before the block is over."""
-        with self._changed:
+        with self._lock:
             others = (reach for reach in self._reaches if reach is not own)
             found = tuple(reach for reach in others if reach.touches(paths))
             if not found:
@@ -79,12 +88,10 @@ class AtWork:
             yield found
         finally:
             if not found:
-                with self._changed:
+                with self._lock:
                     self._writing.remove(paths)
-                    self._changed.notify_all()
+                self._over.unpark_all()
 
 
 AT_WORK: Final = AtWork()
 """One for the daemon."""
-BEGINNING: Final = trio.CapacityLimiter(8)
-"""For the threads in which a command begins: the git that one waits for needs a thread, too."""

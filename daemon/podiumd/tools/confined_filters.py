@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.tools.at_work import BEGINNING, Reach
+from podiumd.tools.at_work import Reach
 from podiumd.tools.boundary import LEFT
 from podiumd.tools.process import MARKER, sweep
 from podiumd.tools.sandbox import Enclosure
@@ -73,8 +73,9 @@ class ConfinedFilters:
 
         Raises ``OSError``, also where that cannot be put right.
         """
-        await trio.to_thread.run_sync(self._enclosure.prepare, limiter=BEGINNING)
+        await trio.to_thread.run_sync(self._enclosure.prepare)
         try:
+            await self._enclosure.let_end()
             yield
         finally:
             with trio.CancelScope(shield=True):  # bounded: a sweep gives up after some seconds

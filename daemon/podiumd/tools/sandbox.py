@@ -88,7 +88,10 @@ class Enclosure(Protocol):
 
     def prepare(self) -> None:
         """Get ready for a command, and write down what is to be put right after it. Blocks.
-        Raises ``OSError``."""
+        Raises ``OSError``. ``let_end`` comes before the command."""
+
+    async def let_end(self) -> None:
+        """Wait until no git of ours writes unconfined where the command will be able to."""
 
     def tidy(self) -> Tidied:
         """Put right, after a command, what it may not leave. Blocks."""
@@ -136,6 +139,10 @@ class Enclosed(msgspec.Struct, frozen=True, kw_only=True):
             self.placeholders.put(self.boundary.placed)
         if self.reach is not None:  # last: what fails has not begun
             AT_WORK.begin(self.reach)
+
+    async def let_end(self) -> None:
+        if self.reach is not None:
+            await AT_WORK.let_end(self.reach)
 
     def tidy(self) -> Tidied:
         if self.boundary is None or self.look is None:

@@ -9,14 +9,14 @@ in whatever session, is ended with it: all of it carries the turn's marker.
 from __future__ import annotations
 
 import codecs
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 import trio
 
 from podiumd.tools.admission import admitted
-from podiumd.tools.at_work import BEGINNING
 from podiumd.tools.boundary import Tidied
 from podiumd.tools.commands import Ending, run_into
 from podiumd.tools.failpoints import failpoint
@@ -25,6 +25,7 @@ from podiumd.tools.sandbox import Enclosure
 
 HEAD_BYTES, TAIL_BYTES = 8 * 1024, 16 * 1024
 """What is kept of the output of a command; the middle of a longer one is counted and dropped."""
+STILL_WRITTEN: Final = "not begun within {:g} s: git still writes in its repository; try again"
 MOST_OPEN_FILES, MOST_PROCESSES = 8192, 8192
 
 _SECRET_PREFIXES = ("ANTHROPIC_", "OPENAI_", "PODIUM_")
@@ -90,7 +91,8 @@ async def run_arguments(
     ``enclosure`` is the sandbox, ``None`` for none. ``on_output`` is given the output as it comes,
     in pieces, up to what is kept of its head. A command that cannot be run is a result, not an
     exception; when the caller cancels, it and its children are ended first. Raises ``OSError``
-    where there is no room to prepare the sandbox.
+    where there is no room to prepare the sandbox. ``limit_seconds`` bounds the command, and before
+    it the wait for a git of ours that writes where it will be able to.
     """
     whole = ["/bin/sh", "-c", _PRELUDE, "sh", *argv]
     variables = {**environment, MARKER: turn_id}
@@ -101,20 +103,22 @@ async def run_arguments(
     stopped: list[str] = []
     tidied = Tidied()
     if enclosure is not None:
-        await trio.to_thread.run_sync(enclosure.prepare, limiter=BEGINNING)
+        await trio.to_thread.run_sync(enclosure.prepare)
         failpoint("sandbox.after-prepare")
     try:
-        with _Start(output, whole, enclosure) as start:
-            ending = await run_into(
-                start,
-                start.argv,
-                cwd=cwd,
-                environment=variables,
-                limit_seconds=limit_seconds,
-                pass_fds=(*pass_fds, *start.descriptors),
-            )
-        if start.fault:
-            ending, output = Ending(None, message=start.fault), _HeadAndTail(None)
+        ending = None if enclosure is None else await _alone(enclosure, limit_seconds)
+        if ending is None:
+            with _Start(output, whole, enclosure) as start:
+                ending = await run_into(
+                    start,
+                    start.argv,
+                    cwd=cwd,
+                    environment=variables,
+                    limit_seconds=limit_seconds,
+                    pass_fds=(*pass_fds, *start.descriptors),
+                )
+            if start.fault:
+                ending, output = Ending(None, message=start.fault), _HeadAndTail(None)
     finally:
         with trio.CancelScope(shield=True):  # bounded: a sweep gives up after some seconds
             stopped = await sweep(turn_id)
@@ -131,6 +135,16 @@ async def run_arguments(
         stopped=tuple(stopped),
         tidied=tidied,
     )
+
+
+async def _alone(enclosure: Enclosure, limit_seconds: float | None) -> Ending | None:
+    """Wait for a git of ours that writes where the command will be able to; at the limit that is
+    how it ends."""
+    limit = math.inf if limit_seconds is None else limit_seconds
+    with trio.move_on_after(limit):
+        await enclosure.let_end()
+        return None
+    return Ending(None, True, STILL_WRITTEN.format(limit))
 
 
 class _Start:
