@@ -12,7 +12,7 @@ import pytest
 
 from podiumd.core import commands as c
 from podiumd.core.machine import LIVE, NO_RULES, Rule
-from podiumd.core.recipe import Edge, Limits
+from podiumd.core.recipe import Edge, Limits, Recipe, Step
 from podiumd.core.state import Place
 from podiumd.core.tree_facts import TreeLook
 from podiumd.core.workflow import MACHINE
@@ -22,7 +22,7 @@ from tests.core.played_native import played_natively
 from tests.core.played_talk import played_talks
 from tests.core.talks import Talk, a_hook, a_talk
 
-Arrow = tuple[tuple[Place, ...], type[c.Command], Place]
+Arrow = tuple[Place, type[c.Command], Place]
 
 BEFORE, COMMITTED = TreeLook(head="a" * 40), TreeLook(head="b" * 40, commits=1)
 CLAIMING = {"committed": Edge(to="work", claims="commit")}
@@ -30,16 +30,15 @@ ONE_ENTRY = Limits(max_total_steps=1)
 
 
 def arrows() -> list[Arrow]:
-    """Every arrow of the table; the places of one rule count as one."""
-    rules = {id(rule): (command, rule) for (_, command), rule in MACHINE.rules.items()}
-    return [(rule.at, command, to) for command, rule in rules.values() for to in rule.to]
+    """Every arrow of the table, of each place of a rule."""
+    return [(at, command, to) for (at, command), rule in MACHINE.rules.items() for to in rule.to]
 
 
-def committing(claim: str = "complete", **step: Any) -> Play:
-    """A run whose first step has ended with a claim that is to be looked at."""
+def committing(claim: str = "complete", on_question: Any = "ask", **step: Any) -> Play:
+    """A run whose first step is to end with a claim that is to be looked at."""
     on = {claim: Edge(to="work", claims="commit"), "failed": leave("broken", "error")}
     first = step.pop("first", None) or a_step("Commit.", on=on, **step)
-    return Play(a_recipe({"commit": first, "work": a_step()})).go(look=BEFORE)
+    return Play(a_recipe({"commit": first, "work": a_step()}), on_question=on_question).go(look=BEFORE)
 
 
 def lacks_a_value() -> Play:
@@ -165,22 +164,138 @@ def words_for_a_turn_to_a_conversation_that_waits() -> Play:
     return play
 
 
-def damage_that_nobody_attends() -> Play:
-    play = Play(a_recipe(), on_question="fail")
+def a_command_that_was_cut_off_is_accepted() -> Play:
+    step = a_command(on={"passed": to("two")}, irreversible=True)
+    play = at_run(recipe=a_recipe({"one": step, "two": a_step()}))
+    play.do(c.Interrupt)
+    play.do(c.WorkStopped)
+    play.do(c.Resume)
+    play.answer("continue")
+    return play
+
+
+def a_command_declined(*, back: bool) -> Play:
+    on = {"passed": leave("done"), "declined": to("two") if back else leave("odd")}
+    play = Play(a_recipe({"one": a_command(on=on, gate="Shall I?"), "two": a_step()})).go()
+    play.answer("no")
+    return play
+
+
+def chosen(answer: str) -> Play:
+    play = at_gate()
+    play.answer(answer)
+    return play
+
+
+# A run at each place where it can be.
+
+
+def at_worktree(**start: Any) -> Play:
+    return Play(worktree=WORKTREE, **start)
+
+
+def at_enter(**start: Any) -> Play:
+    return Play(a_recipe(), **start)
+
+
+def at_turn(**start: Any) -> Play:
+    return Play(**start)
+
+
+def in_turn(**start: Any) -> Play:
+    return Play(**start).begin()
+
+
+def at_check(**start: Any) -> Play:
+    step = a_step(on={"complete": leave("done")}, checks=(a_check(),))
+    play = Play(a_recipe({"work": step}), **start)
+    play.say("complete")
+    return play
+
+
+def at_command(recipe: Recipe | None = None, **start: Any) -> Play:
+    play = Play(recipe or a_recipe({"make": a_command()}), **start)
+    play.do(c.Proceed)
+    return play
+
+
+def at_run(**start: Any) -> Play:
+    play = at_command(**start)
+    play.do(c.Proceed)
+    return play
+
+
+def at_look(**start: Any) -> Play:
+    play = committing(**start)
+    play.say("complete")
+    return play
+
+
+def at_gate(**start: Any) -> Play:
+    words = ("yes", "no", "later")
+    on = {"yes": to("two"), "later": leave("odd")}
+    gate = Step(kind="gate", ask="Well?", on=on, choices=words, outcomes=words)
+    return Play(a_recipe({"one": gate, "two": a_step()}), **start).go()
+
+
+def at_hook(**start: Any) -> Play:
+    """In a phase that the agent begins by itself: nobody need attend to it."""
+    play = Play(a_recipe({"one": a_talk({"x": to("one")}, auto=True, hooks=(a_hook(),))}), **start)
+    play.begin()
+    play.over(texts=("So.",))
+    return play
+
+
+def at_waiting(**start: Any) -> Play:
+    return Talk(**start)
+
+
+AT: dict[Place, Callable[..., Play]] = {
+    "worktree": at_worktree,
+    "enter": at_enter,
+    "turn": at_turn,
+    "in-turn": in_turn,
+    "check": at_check,
+    "command": at_command,
+    "run": at_run,
+    "look": at_look,
+    "gate": at_gate,
+    "hook": at_hook,
+    "waiting": at_waiting,
+}
+WITHOUT_A_PERSON = tuple(place for place in LIVE if place not in ("gate", "waiting"))
+
+
+def stopped(place: Place, command: Callable[..., c.AnyCommand], **fields: Any) -> Play:
+    play = AT[place]()
+    play.do(command, **fields)
+    return play
+
+
+def damage_that_nobody_attends(place: Place) -> Play:
+    play = AT[place](on_question="fail")
+    assert play.state.place == place
     play.do(c.AskRecovery, about="damage", text="How?")
     return play
 
 
-def stopped(command: type[c.Interrupt | c.Cancel]) -> Play:
-    play = Play()
-    play.do(command)
+def given_up_at_damage(place: Place) -> Play:
+    play = AT[place]()
+    play.do(c.AskRecovery, about="damage", text="How?")
+    [damage] = [one for one in play.state.open_questions if one.about == "damage"]
+    play.do(c.Answer, question_id=damage.question_id, answer="stop")
     return play
 
 
-def a_fault() -> Play:
-    play = Play()
-    play.do(c.Fault, detail="log entry 1")
-    return play
+def wherever_it_is() -> list[Play]:
+    """What may come to a run at any place."""
+    plays = [given_up_at_damage(place) for place in LIVE]
+    plays += [damage_that_nobody_attends(place) for place in WITHOUT_A_PERSON]
+    for place in LIVE:
+        plays += [stopped(place, c.Cancel), stopped(place, c.Interrupt)]
+        plays += [stopped(place, c.Fault, detail="log entry 1")]
+        plays += [stopped(place, c.Proceed, problem="not found")]
+    return plays
 
 
 OTHERS: tuple[Callable[[], Play], ...] = (
@@ -202,24 +317,30 @@ OTHERS: tuple[Callable[[], Play], ...] = (
     lambda: a_conversation_declined(back=False),
     no_dirty_tree,
     words_for_a_turn_to_a_conversation_that_waits,
-    damage_that_nobody_attends,
-    lambda: stopped(c.Interrupt),
-    lambda: stopped(c.Cancel),
-    a_fault,
+    lambda: declined(on={"complete": leave("done"), "declined": to("two")}),
+    lambda: a_command_declined(back=True),
+    lambda: a_command_declined(back=False),
+    a_command_that_was_cut_off_is_accepted,
+    lambda: chosen("yes"),
+    lambda: chosen("later"),
 )
 
 
 def test_each_arrow_of_the_table_is_walked_by_a_play() -> None:
     plays = [*played().values(), *played_natively().values(), *played_talks().values()]
-    plays += [play() for play in OTHERS]
+    plays += [*(play() for play in OTHERS), *wherever_it_is()]
     walked = {step for play in plays for step in play.walked}
 
     missed = [
         (at, command.__name__, to)
         for at, command, to in arrows()
-        if not any((place, command, to) in walked for place in at)
+        if (at, command, to) not in walked
     ]
     assert missed == []
+
+
+def test_a_run_can_be_at_each_place() -> None:
+    assert {place: play().state.place for place, play in AT.items()} == {one: one for one in LIVE}
 
 
 def test_a_place_has_one_rule_for_a_command() -> None:

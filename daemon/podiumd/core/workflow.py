@@ -406,7 +406,7 @@ MACHINE: Final = (
         Rule("turn", _proceed(turns.intend), to=("in-turn", "ended")),
         Rule("command", _proceed(_command), to=("run", "ended")),
         Rule("look", _proceed(_look), to=("enter", "turn", "ended")),
-        Rule(("worktree", "check", "run", "gate", "hook"), _proceed(_by_itself), to=("ended",)),
+        Rule(("worktree", "check", "run", "hook"), _proceed(_by_itself), to=("ended",)),
     )
     .on(c.TurnStartedSeen, Rule("in-turn", _turn_started))
     .on(c.LoopStep, Rule("in-turn", loop.step))
@@ -455,9 +455,27 @@ MACHINE: Final = (
     .on(c.Resume, Rule(LIVE, _resume), Rule("ended", _too_late))
     .on(c.WorkStopped, Rule(LIVE, _work_stopped))
     .on(c.LimitReset, Rule(LIVE, _limit_reset))
-    .on(c.AskRecovery, Rule(LIVE, _ask_recovery, to=("ended",)))
-    .on(c.Interrupt, Rule(LIVE, _interrupt, to=("ended",)), Rule("ended", _too_late))
-    .on(c.Cancel, Rule(LIVE, kernel.cancel, to=("ended",)), Rule("ended", _too_late))
+    .on(
+        c.AskRecovery,
+        Rule(
+            ("worktree", "enter", "turn", "command", "run", "check", "look", "hook"),
+            _ask_recovery,
+            to=("ended",),
+        ),
+        Rule(("in-turn", "gate", "waiting"), _ask_recovery),
+    )
+    .on(
+        c.Interrupt,
+        Rule(("worktree", "turn"), _interrupt, to=("ended",)),
+        Rule(tuple(place for place in LIVE if place not in ("worktree", "turn")), _interrupt),
+        Rule("ended", _too_late),
+    )
+    .on(
+        c.Cancel,
+        Rule((*NEXT, "waiting"), kernel.cancel, to=("ended",)),
+        Rule("in-turn", kernel.cancel),
+        Rule("ended", _too_late),
+    )
     .on(c.Fault, Rule(LIVE, _fault, to=("ended",)))
 )
 """What each command does wherever a run is.
