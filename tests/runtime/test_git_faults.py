@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from trio.testing import MockClock
 
 from podiumd.drivers.base import Settled
 from podiumd.runtime import world
-from podiumd.tools import git
+from podiumd.runtime.runs import _say_looked
+from podiumd.tools import git, honest_index
+from tests.core.builders import Play, a_recipe
 from tests.long import sampled
+from tests.patience import HANG_SECONDS
 from tests.plain import reason
 from tests.runtime.harness import Machine, fields_of, running, virtual
 from tests.runtime.processes import marker_of
@@ -218,3 +222,21 @@ async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
         assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
+
+
+async def test_trees_at_mounts_that_hang_are_waited_for_together_and_keep_no_threads_of_others(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
+) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(honest_index, "_EARLIER", trio.CapacityLimiter(3))
+    monkeypatch.setattr(
+        honest_index, "repository_at", lambda _: goes_on.wait(HANG_SECONDS) and None
+    )
+    began = trio.current_time()
+    try:
+        await _say_looked([Play(a_recipe()).state] * 3)
+
+        assert trio.current_time() - began == world.TREE_SECONDS
+        assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
+    finally:
+        goes_on.set()

@@ -163,9 +163,9 @@ class Runs:
         # The older come first in every queue, and an aside borrows from its run again. Nothing
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
+        await _say_looked(loaded.state for loaded in found)
         for loaded in found:
             self._context.names.take_up(loaded.state)
-            await _say_looked(loaded.state)
             try:
                 await self._take_back(loaded.state)
             except OSError as error:
@@ -300,12 +300,16 @@ class Runs:
         self._desk.forget()
 
 
-async def _say_looked(state: RunState) -> None:
-    """A run that began under a daemon before has its tree looked at as from then on: what forged
-    times would hide since is told all the same."""
-    began = datetime.fromisoformat(state.started_at).timestamp()
+async def _say_looked(states: Iterable[RunState]) -> None:
+    """Have the tree of each run that began under a daemon before looked at as from then on: what
+    forged times would hide since is told all the same. All at once: one that hangs holds no other.
+    """
     with trio.move_on_after(TREE_SECONDS):
-        await looked_before(state.start.working_directory, int(began * 1e9))
+        async with trio.open_nursery() as nursery:
+            for state in states:
+                began = datetime.fromisoformat(state.started_at).timestamp()
+                directory = state.start.working_directory
+                nursery.start_soon(looked_before, directory, int(began * 1e9))
 
 
 def _remove(directories: Iterable[Path]) -> None:

@@ -53,6 +53,8 @@ _FILES: Final = (b"100644", b"100755", b"120000")
 _LINK: Final = b"160000 "
 _LOOK: Final = "status"
 _in_thread: Final = trio.to_thread.run_sync
+_EARLIER: Final = trio.CapacityLimiter(64)
+"""For the threads of ``looked_before``: one that is given up at a mount that hangs keeps its place."""
 _NO_OFFSETS: Final = ("index.recordEndOfIndexEntries=false", "index.recordOffsetTable=false")
 
 
@@ -254,7 +256,7 @@ async def looked_before(path: str, at_ns: int) -> None:
     """Say that a daemon before has looked at the tree around ``path``, at that time of a clock in
     nanoseconds: what has changed since then is not taken for granted either."""
     repository = await _in_thread(
-        lambda: repository_at(os.path.realpath(path)), abandon_on_cancel=True
+        lambda: repository_at(os.path.realpath(path)), abandon_on_cancel=True, limiter=_EARLIER
     )
     if repository is None:
         return
