@@ -246,7 +246,7 @@ async def test_commands_and_hooks_run_in_a_sandbox_that_is_required(tmp_path: Pa
 
 
 @pytest.mark.long(
-    "tests/drivers/native/test_models.py::test_a_long_wait_that_is_asked_for_is_not_sat_out"
+    "tests/drivers/native/test_driver.py::test_a_limit_that_says_when_it_ends_parks_the_run_until_then"
 )
 async def test_a_limit_of_the_provider_parks_the_run_until_it_says(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine

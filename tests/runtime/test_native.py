@@ -83,7 +83,7 @@ async def test_the_session_tells_the_whole_conversation_with_actions_and_results
 
 
 @pytest.mark.long(
-    "tests/core/test_conversation.py::test_earlier_turns_come_first_with_what_was_done"
+    "tests/drivers/native/test_assembling.py::test_the_model_is_told_of_the_earlier_turns_of_its_session"
 )
 async def test_the_next_turn_of_a_session_knows_the_ones_before(machine: NativeMachine) -> None:
     async with running(machine) as daemon:
@@ -385,21 +385,6 @@ async def test_a_program_that_asks_for_input_gets_none(machine: NativeMachine) -
         ended = await run(daemon)
         (done,) = await daemon.events(ended["run_id"], "action.ended")
     assert done["result"]["output"] == "got:\n"
-
-
-@pytest.mark.long("tests/tools/test_shell.py::test_no_key_is_in_a_commands_environment")
-async def test_no_key_of_the_daemon_reaches_a_command(
-    machine: NativeMachine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-1")
-    monkeypatch.setenv("MY_KEY", "secret-2")
-    machine.configure(api_key_env="MY_KEY")
-    machine.replies(act({"action": "run_command", "command": "env"}), "Done.")
-    async with running(machine) as daemon:
-        ended = await run(daemon)
-        (done,) = await daemon.events(ended["run_id"], "action.ended")
-    output = done["result"]["output"]
-    assert "PODIUM_TURN=" in output and "secret" not in output
 
 
 async def test_a_command_may_make_files_whose_names_are_no_text(machine: NativeMachine) -> None:

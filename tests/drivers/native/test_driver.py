@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,23 @@ def test_what_exists_in_a_turn_is_what_the_recipe_says(
 def test_what_only_the_mode_forbids_exists_and_is_refused() -> None:
     rules = Rules("read-only", "all", ())
     assert rules.knows("patch", "write") and not rules.offers("patch", "write")
+
+
+def test_a_limit_that_says_when_it_ends_parks_the_run_until_then() -> None:
+    error = ModelError("rate", "Come back later.", retry_after=3600.0, status=429)
+
+    failed = failed_reply(error)
+
+    assert (failed.kind, failed.api_status) == ("usage_limit", 429)
+    assert failed.resets_at is not None
+    until = datetime.fromisoformat(failed.resets_at) - datetime.now(UTC)
+    assert timedelta(minutes=50) < until <= timedelta(hours=1)
+
+
+def test_a_limit_that_says_no_time_fails_the_turn() -> None:
+    failed = failed_reply(ModelError("rate", "Come back later."))
+
+    assert (failed.kind, failed.resets_at) == ("api_error", None)
 
 
 @pytest.mark.parametrize("kind", ["rate", "network"])
