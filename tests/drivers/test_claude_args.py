@@ -121,3 +121,16 @@ def test_an_agent_that_is_served_waits_for_its_tools_and_no_other_knows_of_it(
     assert claude_environment(plain)["MCP_TIMEOUT"] == "5000"
     assert claude_environment(served)["MCP_TIMEOUT"] == "86400000"
     assert claude_environment(plain)["HOME"] == str(rig.home)
+
+
+def test_an_agent_gets_its_requests_environment_and_nothing_of_the_daemons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_DAEMON", "s3cret")
+    request = Rig(tmp_path).request()
+
+    assert claude_environment(request) == {
+        **request.environment,
+        "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }

@@ -116,7 +116,7 @@ async def test_a_long_prompt_arrives_whole_and_a_longer_one_is_refused(
 
 
 @pytest.mark.long(
-    "tests/tools/test_environment.py::test_claude_gets_the_general_and_its_own_variables_and_the_marker_and_nothing_else"
+    "tests/drivers/test_claude_args.py::test_an_agent_gets_its_requests_environment_and_nothing_of_the_daemons"
 )
 async def test_an_agent_gets_nothing_of_the_daemons_own_environment(
     machine: Machine, repo: GitRepo, model_server: ModelServer
