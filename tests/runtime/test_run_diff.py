@@ -175,7 +175,6 @@ async def test_a_worktree_that_is_gone_leaves_its_commits_to_tell(
         assert names(told.uncommitted) == []
 
 
-@pytest.mark.long("tests/core/test_parting.py::test_why_nobody_could_look_is_told")
 async def test_where_nothing_is_known_it_says_why(
     machine: Machine, recipe: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
