@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 import trio
+from msgspec.structs import replace
 
+from podiumd.core.facts import TreeLook
+from podiumd.core.recipe import Recipe
 from podiumd.runtime import run_tree
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
+from podiumd.runtime.run_diff import run_diff
 from podiumd.tools import git
 from podiumd.wire.runs import DiffPart
+from tests.core.builders import DIRECTORY, Play, a_recipe, a_step
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.plain import plain
@@ -31,6 +36,8 @@ prompt = "Do the work."
 again = { to = "work" }
 complete = { exit = "task-committed" }
 """
+
+RECIPE = a_recipe({"work": a_step()})
 
 
 @pytest.fixture
@@ -195,6 +202,24 @@ async def test_where_nothing_is_known_it_says_why(
         (repository / ".git").rename(repository / "moved")
         with pytest.raises(PodiumError, match="in no git repository any more"):
             await daemon.service.run_diff(run_id, patch=True)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "begun", "found", "words"),
+    [
+        (None, True, None, "A plain prompt notes nothing"),
+        (RECIPE, True, TreeLook(repository=False), f"began outside git, in '{DIRECTORY}'"),
+        (RECIPE, False, None, "has not begun"),
+        (RECIPE, True, None, "is not known"),
+    ],
+)
+async def test_what_cannot_be_told_is_refused_with_the_reason(
+    recipe: Recipe | None, begun: bool, found: TreeLook | None, words: str
+) -> None:
+    state = replace(Play(recipe).state, begun=begun, found=found)
+
+    with pytest.raises(Refused, match=words):
+        await run_diff(state, patch=False)
 
 
 async def test_a_git_that_fails_or_hangs_costs_no_run_its_end(
