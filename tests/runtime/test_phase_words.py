@@ -21,7 +21,7 @@ from tests.runtime.phases import Talk, begun, talk
 BUSY = ("refuse", "queue", "steer", "deliver")
 
 
-@pytest.mark.parametrize("if_busy", sampled(BUSY))
+@pytest.mark.parametrize("if_busy", BUSY)
 async def test_words_while_it_waits_are_the_next_prompt_of_the_phase(
     machine: Machine, if_busy: str
 ) -> None:
@@ -58,7 +58,7 @@ async def test_words_to_a_conversation_that_waits_for_others_are_for_its_first_p
         assert (turn.prompt, turn.request.turn_id) == ("A shop", went["turn_id"])
 
 
-@pytest.mark.parametrize("if_busy", sampled(BUSY))
+@pytest.mark.parametrize("if_busy", BUSY)
 async def test_words_during_a_turn_go_into_it(machine: Machine, if_busy: str) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))

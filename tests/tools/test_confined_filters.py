@@ -102,7 +102,7 @@ async def test_without_a_sandbox_the_file_is_left_out_and_named(turn: Turn, tmp_
     assert turn.git("ls-files", "a.x") == "" and not canary.exists()
 
 
-@pytest.mark.parametrize("boxed", sampled([False, True]))
+@pytest.mark.parametrize("boxed", [False, True])
 async def test_a_filter_of_the_person_runs_as_ever(turn: Turn, home: Path, boxed: bool) -> None:
     seen = home / "seen"
     set_for_person(home, "filter.x.clean", f"touch {seen}; {UPPER}")
@@ -114,7 +114,7 @@ async def test_a_filter_of_the_person_runs_as_ever(turn: Turn, home: Path, boxed
     assert seen.exists()
 
 
-@pytest.mark.parametrize("boxed", sampled([False, True]))
+@pytest.mark.parametrize("boxed", [False, True])
 @pytest.mark.parametrize("named", ["by nobody", "by the person, and failing", "half"])
 async def test_a_file_is_never_committed_without_its_filter(
     turn: Turn, home: Path, boxed: bool, named: str
