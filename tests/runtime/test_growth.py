@@ -66,7 +66,6 @@ def test_a_step_stores_as_much_when_it_is_the_two_hundredth(session: str) -> Non
     assert len(row_of(play.state).summary) < ROW_BYTES
 
 
-@pytest.mark.long("test_a_step_stores_as_much_when_it_is_the_two_hundredth")
 def test_what_is_told_of_a_run_in_lists_and_snapshots_does_not_grow() -> None:
     play = rounds()
     sizes = []

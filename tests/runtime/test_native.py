@@ -170,9 +170,6 @@ async def _questions(daemon: Daemon, run_id: str, count: int) -> None:
     await daemon.until(run_id, lambda state: len(state.questions) == count)
 
 
-@pytest.mark.long(
-    "tests/core/test_kernel.py::test_always_for_commands_like_this_allows_the_rule_that_was_shown_and_no_more"
-)
 async def test_always_for_commands_like_this_is_matched_by_their_words(
     machine: NativeMachine,
 ) -> None:
@@ -189,9 +186,6 @@ async def test_always_for_commands_like_this_is_matched_by_their_words(
     assert asked == ["ls -a", "ls; echo more", "ls > out"]
 
 
-@pytest.mark.long(
-    "tests/core/test_policy.py::test_a_step_that_may_only_read_does_only_that_in_every_mode"
-)
 async def test_what_only_reads_may_not_write_and_says_so(machine: NativeMachine) -> None:
     machine.replies(act(PATCH), "I cannot.")
     async with running(machine) as daemon:
@@ -359,9 +353,6 @@ async def test_a_hook_that_refuses_the_commit_speaks_to_the_model(machine: Nativ
     assert machine.subjects == ["AI: modified calc.py", "Begin"]
 
 
-@pytest.mark.long(
-    "tests/tools/test_commit.py::test_the_users_own_changes_are_neither_committed_nor_touched"
-)
 async def test_what_a_person_has_lying_about_is_no_part_of_the_commit(
     machine: NativeMachine,
 ) -> None:

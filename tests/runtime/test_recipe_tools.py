@@ -340,7 +340,6 @@ async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, 
     assert plain(found)["paths"][1]["exit"]["class"] == "completed"
 
 
-@pytest.mark.long("tests/core/test_graph.py::test_the_same_recipe_gives_the_same_text")
 async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         mermaid = await daemon.service.recipe_tools.graph(loop, "mermaid", None)

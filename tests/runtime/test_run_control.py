@@ -119,9 +119,6 @@ async def test_an_agent_that_does_not_stop_by_itself_is_ended(
         assert turn.report.detail == "torn down"
 
 
-@pytest.mark.long(
-    "tests/core/test_kernel_stops.py::test_a_cancel_between_turns_ends_the_run_at_once"
-)
 async def test_a_run_that_waits_or_is_paused_is_cancelled_at_once(machine: Machine) -> None:
     gated = machine.one_step("gated", step='gate = "Go on?"')
     async with running(machine) as daemon:
