@@ -50,8 +50,8 @@ test-rest: $(VENV)/.dev claude
 	$(PY) -m pytest $(SHARED) --hypothesis-profile few -m "not long" \
 		--ignore=tests/core --ignore=tests/formats --ignore=tests/wire $(ELSEWHERE)
 
-# 'make test' plays the main paths on the real agent; the rest of them takes long, and so do the
-# service's whole life, every door with every key and name, load, random lives of session files,
+# Of the stories with the real agent 'make test' plays one or two of each file of MAIN_PATHS; all
+# others take long, and so do the service's whole life, every door with every key and name, load, random lives of session files,
 # the crash campaign's own tests. Of the other files it leaves out what is marked 'long': what a
 # quicker test shows as well (tests/long.py).
 MAIN_PATHS := recipe_loop outcomes approvals restarts prompts sessions session_follow \

@@ -35,9 +35,6 @@ def clone(machine: Machine, repo: GitRepo) -> Path:
     return cloned
 
 
-@pytest.mark.long(
-    "tests/runtime/test_trust.py::test_a_trusted_recipe_runs_and_stays_trusted_over_a_restart"
-)
 async def test_a_clone_runs_nothing_until_a_person_trusts_it_and_again_once_it_changed(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -45,9 +45,6 @@ async def test_a_recipe_that_completes_says_so_on_the_wire_and_in_the_log(
     ]
 
 
-@pytest.mark.long(
-    "tests/runtime/test_recipes.py::test_a_reply_without_an_outcome_is_asked_for_again_three_times"
-)
 async def test_an_invalid_reply_is_asked_again_in_the_same_session_and_is_no_step(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

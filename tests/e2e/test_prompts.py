@@ -16,9 +16,6 @@ LONG = "Thinking about it. " * 20
 LINE_LIMIT = (1 << 20) - 4096
 
 
-@pytest.mark.long(
-    "tests/e2e/test_sessions.py::test_sessions_of_podium_and_of_a_plain_claude_are_listed_alike"
-)
 async def test_a_prompt_by_the_command_line_prints_the_answer_and_goes_on_in_its_session(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
