@@ -3,7 +3,8 @@ command a process that goes on as a fresh ``python -m podium`` would from here.
 
 Its standard input is a socket. What arrives there is the four descriptors of a process to be: its
 standard streams, and a socket on which its arguments, environment and directory come, and its id
-and its exit code go.
+and its exit code go. Whatever comes on that one is read by the child alone: a request that is wrong
+ends its own process, with the cause on its standard error, and no other.
 """
 
 from __future__ import annotations
@@ -62,11 +63,13 @@ class Parent:
                 os.read(self._ended, 4096)
                 self._reap()
             if self._control.fileno() in ready:
-                _, descriptors, _, _ = socket.recv_fds(self._control, 1, 4)
-                if not descriptors:
+                word, descriptors, _, _ = socket.recv_fds(self._control, 1, 4)
+                if not word:
                     os._exit(0)
-                if self._fork(*descriptors):
+                if len(descriptors) == 4 and self._fork(*descriptors):
                     return
+                for descriptor in descriptors:
+                    os.close(descriptor)
 
     def _reap(self) -> None:
         while self._callers:
@@ -78,34 +81,32 @@ class Parent:
 
     def _fork(self, stdin: int, stdout: int, stderr: int, channel: int) -> bool:
         """Whether this is the child."""
-        caller = socket.socket(fileno=channel)
-        with caller.makefile("rb") as asked:
-            request = json.load(asked)
         pid = os.fork()
         if not pid:
-            self._leave(caller)
-            _become(request, stdin, stdout, stderr)
+            self._leave()
+            _become(socket.socket(fileno=channel), stdin, stdout, stderr)
             return True
-        self._callers[pid] = caller
-        caller.sendall(b"%d\n" % pid)
-        for descriptor in (stdin, stdout, stderr):
-            os.close(descriptor)
+        caller = self._callers[pid] = socket.socket(fileno=os.dup(channel))
+        with suppress(OSError):  # who asked may be gone
+            caller.sendall(b"%d\n" % pid)
         return False
 
-    def _leave(self, caller: socket.socket) -> None:
+    def _leave(self) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for held in (self._control, caller, *self._callers.values()):
+        for held in (self._control, *self._callers.values()):
             held.close()
         os.close(self._ended)
         os.close(self._wakeup)
 
 
-def _become(request: dict[str, Any], *streams: int) -> None:
+def _become(caller: socket.socket, *streams: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    with caller, caller.makefile("rb") as asked:
+        request: dict[str, Any] = json.load(asked)
     if request["terminal"]:  # a session leader that opens one gets it as its controlling one
         os.setsid()
         os.close(os.open(os.ttyname(0), os.O_RDWR))

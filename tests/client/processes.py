@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -51,12 +52,14 @@ def _parent() -> socket.socket:
 
 
 def is_usual(environment: Mapping[str, str]) -> bool:
-    """Whether a fresh interpreter would find nothing there that makes it another one."""
-    return all(
-        USUAL.get(name) == value
-        for name, value in environment.items()
-        if name.startswith(("PYTHON", "LANG", "LC_"))
-    )
+    """Whether a fresh interpreter would find there just what has made of the one that forks what it
+    is: neither more, nor anything else, nor less."""
+    return _of_interpreters(environment) == _of_interpreters(USUAL)
+
+
+def _of_interpreters(environment: Mapping[str, str]) -> dict[str, str]:
+    marks = ("PYTHON", "LANG", "LC_")
+    return {name: value for name, value in environment.items() if name.startswith(marks)}
 
 
 class Process:
@@ -72,19 +75,21 @@ class Process:
         terminal: bool = False,
     ) -> None:
         self.returncode: int | None = None
-        self._channel, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(_parent(), [b"!"], [*streams, theirs.fileno()])
         request = {
             "arguments": arguments,
             "environment": dict(environment),
             "directory": str(directory or Path.cwd()),
             "terminal": terminal,
         }
-        self._channel.sendall(json.dumps(request).encode())
-        self._channel.shutdown(socket.SHUT_WR)
+        words = json.dumps(request).encode()  # before anything is sent: it may be no text
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(_parent(), [b"!"], [*streams, theirs.fileno()])
+        with suppress(BrokenPipeError, ConnectionResetError):  # the next line says what it means
+            self._channel.sendall(words)
+            self._channel.shutdown(socket.SHUT_WR)
         self._told = self._channel.makefile("rb", buffering=0)
-        self.pid = int(self._told.readline())
+        self.pid = int(self._said("No client was forked"))
 
     def poll(self) -> int | None:
         if self.returncode is None and select.select([self._channel], [], [], 0)[0]:
@@ -95,10 +100,17 @@ class Process:
         if self.returncode is None:
             if not select.select([self._channel], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("podium", timeout)
-            self.returncode = int(self._told.readline())
+            self.returncode = int(self._said("How the client ended is not known"))
             self._told.close()
             self._channel.close()
         return self.returncode
+
+    def _said(self, otherwise: str) -> bytes:
+        """The next line of the process that forks. Raises ``RuntimeError`` where it is gone."""
+        with suppress(ConnectionResetError):
+            if line := self._told.readline():
+                return line
+        raise RuntimeError(f"{otherwise}: what forks (tests/client/preloaded.py) hung up")
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.client.fake_daemon import FakeDaemon, environment, start
-from tests.client.processes import Piped
+from tests.client import processes
+from tests.client.fake_daemon import FakeDaemon, environment, podium, start
+from tests.client.processes import USUAL, Piped, is_usual
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,48 @@ def test_its_words_and_its_exit_code_are_the_same(
         anew.stderr,
     )
     assert daemon.calls == asked
+
+
+def test_a_request_that_is_wrong_ends_its_own_process_alone_and_says_why(
+    daemon: FakeDaemon,
+) -> None:
+    words, theirs = os.pipe()
+    ours, channel = socket.socketpair()
+    with open(os.devnull) as nothing, ours, channel:
+        streams = [nothing.fileno(), theirs, theirs]
+        socket.send_fds(processes._parent(), [b"!"], [*streams, channel.fileno()])
+        ours.sendall(b'{"arguments": ')
+        ours.shutdown(socket.SHUT_WR)
+        os.close(theirs)
+        channel.close()
+        with ours.makefile("rb") as told:
+            _, code = told.read().split()
+    with open(words) as said:
+        assert (code, "JSONDecodeError" in said.read()) == (b"1", True)
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        Piped((b"--help",), environment(daemon.path))  # type: ignore[arg-type]
+
+    assert podium(daemon, "--version").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "usual"),
+    [
+        ({"TERM": "xterm", "PODIUM_SOCKET": "/x"}, True),
+        ({"PYTHONUTF8": "1"}, False),
+        ({"LC_ALL": "C"}, False),
+        ({"LANG": "C"}, False),
+        ({"LANG": None}, False),
+        ({"PYTHONPATH": None}, False),
+    ],
+)
+def test_a_fresh_interpreter_is_started_where_it_would_be_another_one(
+    changes: dict[str, str | None], usual: bool
+) -> None:
+    changed = {**USUAL, **changes}
+    variables = {name: value for name, value in changed.items() if value is not None}
+
+    assert is_usual(variables) is usual
 
 
 def test_an_end_by_a_signal_is_told_as_that(daemon: FakeDaemon) -> None:
