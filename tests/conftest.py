@@ -11,7 +11,6 @@ from trio.testing import MockClock
 
 from tests import needs
 from tests.examples import ALL, keep_few_steady
-from tests.rewriting import rewrite_share
 
 settings.load_profile(ALL)  # --hypothesis-profile names the other one
 
@@ -26,10 +25,9 @@ gc.disable()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Get ready what every process would else do for itself."""
+def pytest_collection() -> None:
+    """Have few examples be the same ones, whatever tests are collected."""
     keep_few_steady()
-    rewrite_share(session.config)
 
 
 def pytest_collection_finish() -> None:
