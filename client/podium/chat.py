@@ -16,7 +16,7 @@ from podium.chat_terminal import CtrlC, Terminal
 from podium.chat_view import Out, TurnView
 from podium.commands_start import at_terminal, parse_params, script_path
 from podium.connection import Connection, call
-from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure
+from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
 from podium.screen import Screen
 
 Json = dict[str, Any]
@@ -29,10 +29,14 @@ def chat(
     script: str | None,
     session: str | None,
     recipe: str | None,
+    params: list[str],
     allow_all: bool,
     voice: bool,
 ) -> int:
     """``podium chat``."""
+    if params and recipe is None:
+        raise Failure("-p needs '--recipe RECIPE', whose parameter it is.", USAGE)
+    given = parse_params(params)
     answer = Screen(sys.stdout)
     if voice and not (at_terminal() and answer.style.smart):
         raise Failure("--voice needs a terminal: scripts have 'podium listen'.", USAGE)
@@ -50,7 +54,7 @@ def chat(
         if session is not None:
             out.aside.write(place.history(connection))
         connection.close()
-        code = talk.run(recipe)
+        code = talk.run(recipe, given)
         back = place.come_back()
         out.aside.line(f"Come back with: {back}" if back else "No session was begun.")
         return code
@@ -84,13 +88,14 @@ class Chat:
             "stop": lambda _: self._recipe_goes(self._recipe.stop),
         }
 
-    def run(self, recipe: str | None) -> int:
+    def run(self, recipe: str | None, params: Json) -> int:
         """Talk until the person leaves; the exit code: 0 for a person, for a script that of the
-        last request."""
+        last request, and that of its refusal for a recipe that was not begun."""
         if recipe is not None:
-            begun = self._attempt(lambda: self._leave_if(self._recipe.start(recipe)))
-            if not (begun or self._person or self._unfinished):
-                return self._code  # what a script says was meant for the recipe
+            begun = self._attempt(lambda: self._leave_if(self._recipe.start(recipe, params)))
+            refused = not begun and self._recipe.run_id is None
+            if refused or not (begun or self._person or self._unfinished):
+                return self._code  # what is said next was meant for the recipe
         elif (run_id := self._session.active_run) is not None:
             self._attempt(lambda: self._leave_if(self._recipe.join(run_id)))
         while not self._over and (message := self._next()) is not None:
@@ -317,7 +322,13 @@ class Chat:
         except ValueError:
             self._out.note("/recipe NAME [PARAMETER=VALUE ...]; quote values with blanks", "yellow")
             return
-        self._leave_if(self._recipe.start(recipe, parse_params(params)))
+        given = parse_params(params, "")
+        try:
+            self._leave_if(self._recipe.start(recipe, given))
+        except Refusal as refusal:
+            if missing := refusal.data.get("missing"):
+                refusal.data["fix"] = f"Give it here: /recipe {recipe} {missing}=..."
+            raise
 
     def _recipe_goes(self, go: Callable[[], bool]) -> None:
         if self._recipe.run_id is None:

@@ -214,8 +214,8 @@ def utf8_text(words: str) -> str:
     return said
 
 
-def parse_params(pairs: list[str]) -> Json:
-    """Parameters given as NAME=VALUE; the daemon knows their types.
+def parse_params(pairs: list[str], option: str = "-p ") -> Json:
+    """Parameters given as NAME=VALUE after ``option``; the daemon knows their types.
 
     Raises:
         Failure: one lacks the equals sign or the name, or comes twice.
@@ -224,11 +224,11 @@ def parse_params(pairs: list[str]) -> Json:
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals):
-            raise Failure(f"'-p {pair}' is no parameter: write -p NAME=VALUE.", USAGE)
+            raise Failure(f"'{option}{pair}' is no parameter: write {option}NAME=VALUE.", USAGE)
         plain = name.translate({ord(one): "x" for one in "_.-"})
         if not (plain.isascii() and plain.isalnum()):
             words = "its name is letters, digits, '-', '_' and '.'"
-            raise Failure(f"'-p {pair}' is no parameter: {words}.", USAGE)
+            raise Failure(f"'{option}{pair}' is no parameter: {words}.", USAGE)
         if name in params:
             raise Failure(f"Parameter '{name}' is given twice: give it once.", USAGE)
         params[name] = value

@@ -88,6 +88,13 @@ MODEL = option("--model", "the agent's own word for a model (default: as configu
 SCRIPT = option(
     "--script", "the file of turns that '--agent scripted' plays", "FILE", values="files"
 )
+PARAMS = Argument(
+    ("-p", "--param"),
+    "a parameter of the recipe; may be repeated",
+    "params",
+    "NAME=VALUE",
+    repeat=True,
+)
 DETACH = option("--detach", "start it, print the run's id and do not follow")
 RUN = positional("RUN", "run_id", "a run's id, or its beginning", values="runs")
 RUN_OR_LATEST = positional(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.commands_table import CWD, MODEL, SCRIPT, SESSION, Command, option
+from podium.commands_table import CWD, MODEL, PARAMS, SCRIPT, SESSION, Command, option
 
 CHAT = (
     Command(
@@ -33,6 +33,7 @@ CHAT = (
                 "RECIPE",
                 values="recipes",
             ),
+            PARAMS,
             option("--allow-all", "the native agent may do everything unasked"),
             option("--voice", "speak instead of typing"),
         ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.client import stories
 from tests.client.chats import COME_BACK, Chatty, answering, at_terminal, turn
 from tests.client.conversations import HELD_BY_RUN, RECIPE, row
@@ -12,6 +14,7 @@ from tests.client.fake_daemon import (
     RUN_ID,
     SESSION_ID,
     FakeDaemon,
+    Handler,
     Refused,
     podium,
 )
@@ -132,7 +135,7 @@ def test_a_recipe_can_be_started_in_the_middle_of_a_conversation(
         for wrong, said in (
             ("/recipe", "/recipe NAME [PARAMETER=VALUE ...]"),
             ("/recipe fix-it 'half", "quote values with blanks"),
-            ("/recipe fix-it issue", "'-p issue' is no parameter"),
+            ("/recipe fix-it issue", "'issue' is no parameter: write NAME=VALUE."),
             ("\x15/recipe fix-it issue='the tests' n=1", "The recipe is paused"),
             ("/recipe fix-it", "A recipe is at work already"),
         ):
@@ -230,17 +233,66 @@ def test_a_script_whose_recipe_cannot_be_started_says_nothing_to_anybody_else(
     assert chatty.prompts == []
 
 
-def test_a_recipe_that_cannot_be_started_is_told_and_the_chat_goes_on(
+def tree_held(params: stories.Json) -> stories.Json:
+    raise Refused(-32001, "The working tree is held by run 1a2b3c4d.")
+
+
+MISSING = {"parameter": "params", "missing": "what", "fix": "Give it with -p what=..."}
+
+
+def no_parameter(params: stories.Json) -> stories.Json:
+    raise Refused(-32602, "Invalid params: parameter 'what' has no value.", MISSING)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said", "code"),
+    [
+        (no_recipe, NO_RECIPE, 1),
+        (tree_held, "The working tree is held by run 1a2b3c4d.", 5),
+        (no_parameter, "Give it with -p what=...", 2),
+    ],
+)
+def test_a_recipe_that_cannot_be_started_ends_the_chat_that_was_for_it(
+    daemon: FakeDaemon, tmp_path: Path, refusal: Handler, said: str, code: int
+) -> None:
+    chatty = Chatty(daemon)
+    daemon.answers["runs.start"] = refusal
+    with at_terminal(daemon, tmp_path, "--recipe", "fixit") as terminal:
+        terminal.expect(said)
+        terminal.expect("No session was begun.")
+
+        assert terminal.end() == code
+    assert chatty.prompts == []
+
+
+def test_a_recipe_gets_the_parameters_that_the_chat_is_begun_with(daemon: FakeDaemon) -> None:
+    recipe_chat(daemon, ended(3))
+    given = ("-p", "what=a test of slug", "--param", "n=1")
+
+    done = podium(daemon, "chat", "--recipe", "fix-it", *given, stdin=b"")
+
+    assert done.returncode == 0
+    assert daemon.params_of("runs.start")[0]["params"] == {"what": "a test of slug", "n": "1"}
+
+
+def test_a_parameter_is_that_of_a_recipe(daemon: FakeDaemon) -> None:
+    done = podium(daemon, "chat", "-p", "what=this", stdin=b"go\n")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "-p needs '--recipe RECIPE', whose parameter it is." in done.stderr
+    assert daemon.params_of("sessions.prompt") == []
+
+
+def test_what_a_recipe_lacks_in_the_middle_of_a_chat_is_told_in_the_words_of_the_chat(
     daemon: FakeDaemon, tmp_path: Path
 ) -> None:
-    chatty = Chatty(daemon, turn("Fine."))
-    daemon.answers["runs.start"] = no_recipe
-    with at_terminal(daemon, tmp_path, "--recipe", "fixit") as terminal:
-        terminal.expect(NO_RECIPE)
-        terminal.say("go")
-        terminal.expect("Fine.")
+    Chatty(daemon)
+    daemon.answers["runs.start"] = no_parameter
+    with at_terminal(daemon, tmp_path) as terminal:
+        terminal.say("/recipe fix-it")
+        terminal.expect("Give it here: /recipe fix-it what=...")
         terminal.leave()
-    assert chatty.prompts == ["go"]
+    assert "-p what" not in terminal.screen
 
 
 def test_a_script_answers_the_questions_of_a_recipe_and_gets_its_exit_code(
