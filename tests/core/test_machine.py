@@ -38,7 +38,9 @@ def committing(claim: str = "complete", on_question: Any = "ask", **step: Any) -
     """A run whose first step is to end with a claim that is to be looked at."""
     on = {claim: Edge(to="work", claims="commit"), "failed": leave("broken", "error")}
     first = step.pop("first", None) or a_step("Commit.", on=on, **step)
-    return Play(a_recipe({"commit": first, "work": a_step()}), on_question=on_question).go(look=BEFORE)
+    return Play(a_recipe({"commit": first, "work": a_step()}), on_question=on_question).go(
+        look=BEFORE
+    )
 
 
 def lacks_a_value() -> Play:

@@ -54,7 +54,7 @@ _LINK: Final = b"160000 "
 _LOOK: Final = "status"
 _in_thread: Final = trio.to_thread.run_sync
 _EARLIER: Final = trio.CapacityLimiter(64)
-"""For the threads of ``looked_before``: one that is given up at a mount that hangs keeps its place."""
+"""For the threads of ``looked_before``: one that is given up at a hanging mount keeps its place."""
 _NO_OFFSETS: Final = ("index.recordEndOfIndexEntries=false", "index.recordOffsetTable=false")
 
 
