@@ -146,9 +146,10 @@ _LISTED: dict[tuple[str, str], tuple[FileStamp, Listed]] = {}
 async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     """Yield a git that sees every file below its directory as it is. Raises ``GitError``.
 
-    Costs one listing; where files are passed over, or have changed and are said to be as they were,
-    or where trees are told of that are others, also a copy of the index. What a sparse checkout has
-    not checked out stays passed over.
+    An index that has changed is listed, and read where it tells of trees, which takes long where it
+    has very many files; one that has not, and passes nothing over, costs nothing. Where files are
+    passed over, or have changed and are said to be as they were, or where trees are told of that
+    are others, it is copied too. What a sparse checkout has not checked out stays passed over.
     """
     async with honest_look(git, await _in_thread(seen_at, git)) as (seeing, _):
         yield seeing

@@ -24,11 +24,14 @@ _STAT: Final = 40
 _MODE: Final = 24
 _EXTENDED, _STAGE, _LENGTH = 0x4000, 0x3000, 0x0FFF
 _INTENDED: Final = 0x2000
+_DIRECTORY: Final = 0o40000
+"""The mode of a directory that a sparse index has in place of its files."""
 
 
 class _Staged(NamedTuple):
-    """A file in the index. ``in_tree``: git can write it into one, which it cannot where there is a
-    conflict, or no more than the intent to add it."""
+    """A file in the index, or a whole directory, whose path ends with ``/``. ``in_tree``: git can
+    write it into one, which it cannot where there is a conflict, or no more than the intent to add
+    it."""
 
     path: bytes
     mode: int
@@ -57,6 +60,8 @@ def trees_hold(data: bytes, oid_bytes: int) -> bool:
 
     Also ``False`` where that cannot be told from this file alone.
     """
+    if TREES not in data:  # looked for in the whole: the files before it take long
+        return True
     try:
         index = _read(data, oid_bytes)
         said = [body for name, body in index.extensions if name == TREES]
@@ -159,11 +164,19 @@ def _trees(staged: Iterable[_Staged], oid_bytes: int) -> dict[bytes, _Tree]:
     for path, mode, oid, in_tree in staged:
         while not path.startswith(open_ones[-1].path):
             close()
-        below = path.find(b"/", len(open_ones[-1].path))
+        whole = mode == _DIRECTORY
+        last = len(path) - whole  # up to here it names directories that others may share
+        below = path.find(b"/", len(open_ones[-1].path), last)
         while below >= 0:
             open_ones.append(_Directory(path[: below + 1]))
-            below = path.find(b"/", below + 1)
+            below = path.find(b"/", below + 1, last)
         directory = open_ones[-1]
+        if whole:
+            if path in found:
+                raise ValueError("a directory comes twice")
+            found[path] = tree = _Tree(1, oid if in_tree else None)
+            directory.take(path, tree)
+            continue
         directory.files += 1
         directory.whole = directory.whole and in_tree
         directory.lines.append(b"%o %b\0%b" % (mode, path[len(directory.path) :], oid))
