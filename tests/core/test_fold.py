@@ -28,6 +28,7 @@ def test_a_run_begins_with_its_start() -> None:
         f.QuestionClosed(question_id="q", closed="answered"),
         f.EffectEnded(effect="answer:q", state="delivered"),
         f.EffectEnded(effect="commit", state="committed"),
+        f.EffectEnded(effect="of-a-later-release", state="done"),
         lf.LoopEnded(turn_id="t", kind="done"),
     ],
 )

@@ -357,6 +357,13 @@ def test_what_else_is_over_says_nothing_of_a_worktree_that_is_being_made() -> No
     assert play.state.place == "worktree"
 
 
+def test_a_worktree_that_is_over_a_second_time_is_no_news() -> None:
+    play = Play(worktree=WORKTREE)
+
+    assert play.do(c.EffectOver, effect="worktree", state="made") == ["effect.ended"]
+    assert play.do(c.EffectOver, effect="worktree", state="made") == []
+
+
 def test_a_run_begins_once() -> None:
     play = Play()
 

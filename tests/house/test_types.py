@@ -78,7 +78,7 @@ BROKEN = {
     ),
     "a_fact_that_the_log_leaves_out": Broken(
         "runtime/fact_log.py",
-        "    f.RunPaused,\n",
+        "            | f.RunPaused()\n",
         "",
         "assert_never(fact)",
         'Argument 1 to "assert_never" has incompatible type "RunPaused"',

@@ -9,7 +9,7 @@ says so itself, so a run can go on from any fact after a crash.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -32,11 +32,13 @@ from podiumd.core.tree_facts import ClaimMade, TreeLook, TreeMark, TreeSeen
 
 # With the facts themselves, ``facts`` is all.
 __all__ = ["EndKind", "Fact", "HookEnded", "MessageReceived", "Move", "Purpose", "ToolUsed"]
-__all__ += ["PersonFact", "RunFact", "StepFact", "TreeLook", "TreeMark", "TurnFact"]
+__all__ += ["LoopFact", "PersonFact", "RunFact", "StepFact", "TurnFact"]
+__all__ += ["ClaimMade", "TreeLook", "TreeMark", "TreeSeen"]
 
 OnQuestion = Literal["ask", "wait", "fail"]
 QuestionKind = Literal["approval", "gate", "ask", "limit", "recover"]
 StopKind = Literal["pause", "end", "interrupt", "cancel"]
+EffectKind = Literal["answer", "steer", "worktree", "commit"]
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -357,29 +359,10 @@ AnyRunFact = (
 )
 AnyFact = AnyTurnFact | AnyStepFact | AnyPersonFact | AnyRunFact | AnyLoopFact
 
-UNDERNEATH: Final = (
-    RunStarted,
-    TurnIntended,
-    TurnStarted,
-    ToolUsed,
-    HookEnded,
-    ClaimMade,
-    TreeSeen,
-    CheckEnded,
-    CommandIntended,
-    CommandEnded,
-    SteerIntended,
-    AsideNoted,
-    EffectEnded,
-    LoopFact,
-    StopIntended,
-    RunParked,
-)
-"""Facts of how the work goes on underneath: what tells a person a run's course passes them over."""
-
 VERSION = 1
 """The version of every fact kind written by this release; per kind once they differ."""
 
+_EFFECTS: Final[dict[str, EffectKind]] = {kind: kind for kind in get_args(EffectKind)}
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyFact] = msgspec.json.Decoder(AnyFact)
 
@@ -389,6 +372,12 @@ def type_of(fact: Fact) -> str:
     tag = fact.__struct_config__.tag
     assert isinstance(tag, str)
     return tag
+
+
+def effect_of(effect: str) -> tuple[EffectKind, str]:
+    """What kind an effect is, and the id in it, where it has one. Raises ``KeyError``."""
+    kind, _, name = effect.partition(":")
+    return _EFFECTS[kind], name
 
 
 def encode(fact: Fact) -> bytes:

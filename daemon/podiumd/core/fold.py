@@ -345,19 +345,23 @@ def _restarted(state: RunState, fact: f.EdgeTaken) -> RunState:
 
 
 def _effect_ended(state: RunState, fact: f.EffectEnded) -> RunState:
-    what, _, name = fact.effect.partition(":")
-    if what == "commit":
-        return _loop(state, fact)
-    if what == "answer":
-        spare = fact.state == "spare"
-        question = replace(state.questions[name], delivered=not spare, spare=spare)
-        return replace(state, questions=state.questions.plus(name, question))
-    if what == "steer" and fact.state == "lost":
-        words = PendingSteer(uuid=name, text=fact.detail, turn_id=None)
-        return replace(state, steers=(*state.steers, words))
-    if what == "steer":
-        return replace(state, steers=tuple(_steer_after(state.steers, name, fact.state)))
-    return replace(state, begun=True)
+    kind, name = f.effect_of(fact.effect)
+    match kind:
+        case "commit":
+            return _loop(state, fact)
+        case "answer":
+            spare = fact.state == "spare"
+            question = replace(state.questions[name], delivered=not spare, spare=spare)
+            return replace(state, questions=state.questions.plus(name, question))
+        case "steer" if fact.state == "lost":
+            words = PendingSteer(uuid=name, text=fact.detail, turn_id=None)
+            return replace(state, steers=(*state.steers, words))
+        case "steer":
+            return replace(state, steers=tuple(_steer_after(state.steers, name, fact.state)))
+        case "worktree":
+            return replace(state, begun=True)
+        case _:
+            assert_never(kind)
 
 
 def _loop(state: RunState, fact: lf.AnyLoopFact | f.EffectEnded) -> RunState:

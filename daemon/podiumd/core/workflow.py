@@ -230,20 +230,24 @@ def _work_stopped(d: Decision, _command: c.WorkStopped) -> None:
 
 def _effect_over(d: Decision, command: c.EffectOver) -> None:
     """Record what came of an answer, or of a person's words, that was handed to the agent."""
-    what, _, name = command.effect.partition(":")
+    kind, name = f.effect_of(command.effect)
     state = d.state
-    if what == "answer":
-        if name in state.questions and not state.questions[name].delivered:
-            d.emit(f.EffectEnded(effect=command.effect, state=command.state))
-    elif command.state == "lost":
-        if all(s.uuid != name for s in state.steers):  # they wait already
-            lost = f.EffectEnded(effect=command.effect, state="lost", detail=command.detail)
-            d.emit(lost)
-    elif any(
-        s.uuid == name and s.turn_id is not None and (command.state, s.queued) != ("queued", True)
-        for s in state.steers
-    ):
-        d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+    match kind:
+        case "answer":
+            if name in state.questions and not state.questions[name].delivered:
+                d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+        case "steer" if command.state == "lost":
+            if all(s.uuid != name for s in state.steers):  # they wait already
+                lost = f.EffectEnded(effect=command.effect, state="lost", detail=command.detail)
+                d.emit(lost)
+        case "steer":
+            said = (s for s in state.steers if s.uuid == name and s.turn_id is not None)
+            if any((command.state, s.queued) != ("queued", True) for s in said):
+                d.emit(f.EffectEnded(effect=command.effect, state=command.state))
+        case "worktree" | "commit":
+            pass  # made already, or recorded by the turn itself
+        case _:
+            assert_never(kind)
 
 
 def _worktree_over(d: Decision, command: c.EffectOver) -> None:

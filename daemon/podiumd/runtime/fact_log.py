@@ -15,16 +15,6 @@ _ENDINGS: Final[dict[str, tuple[str, Level]]] = {
     "guardrail": ("Recipe stopped by guardrail", "warning"),
     "error": ("Recipe failed", "error"),
 }
-_UNLOGGED: Final = (
-    *f.UNDERNEATH,
-    f.StepEntered,
-    f.TurnEnded,
-    f.MessageReceived,
-    f.QuestionOpened,
-    f.QuestionClosed,
-    f.RunPaused,
-    f.RunResumed,
-)
 
 
 def write(log: LogEvent, state: RunState, fact: f.AnyFact) -> None:
@@ -57,9 +47,34 @@ def _lines(fact: f.AnyFact) -> Lines:
             return _stalled(fact)
         case f.RunEnded():
             return _ended(fact)
-    if isinstance(fact, _UNLOGGED):
-        return []
-    assert_never(fact)
+        case (
+            f.RunStarted()
+            | f.TurnIntended()
+            | f.TurnStarted()
+            | f.ToolUsed()
+            | f.HookEnded()
+            | f.ClaimMade()
+            | f.TreeSeen()
+            | f.CheckEnded()
+            | f.CommandIntended()
+            | f.CommandEnded()
+            | f.SteerIntended()
+            | f.AsideNoted()
+            | f.EffectEnded()
+            | f.LoopFact()
+            | f.StopIntended()
+            | f.RunParked()
+            | f.StepEntered()
+            | f.TurnEnded()
+            | f.MessageReceived()
+            | f.QuestionOpened()
+            | f.QuestionClosed()
+            | f.RunPaused()
+            | f.RunResumed()
+        ):
+            return []
+        case _:
+            assert_never(fact)
 
 
 def _invalid(fact: f.OutcomeInvalid) -> Lines:

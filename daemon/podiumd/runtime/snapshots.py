@@ -21,14 +21,6 @@ TYPE: Final = "snapshot"
 MOST_AT_ONCE: Final = 64
 """Conversations that a new follower is told of: those that were begun last."""
 
-_UNSHOWN: Final = (
-    *f.UNDERNEATH,
-    f.OutcomeParsed,
-    f.OutcomeInvalid,
-    f.LimitHit,
-    f.ProgressStalled,
-)
-
 
 def converses(state: RunState) -> bool:
     """Tell whether a run has phases that are conversations."""
@@ -58,9 +50,31 @@ def _changes(fact: f.AnyFact) -> bool:
             | f.RunEnded()
         ):
             return True
-    if isinstance(fact, _UNSHOWN):
-        return False
-    assert_never(fact)
+        case (
+            f.RunStarted()
+            | f.TurnIntended()
+            | f.TurnStarted()
+            | f.ToolUsed()
+            | f.HookEnded()
+            | f.ClaimMade()
+            | f.TreeSeen()
+            | f.CheckEnded()
+            | f.CommandIntended()
+            | f.CommandEnded()
+            | f.SteerIntended()
+            | f.AsideNoted()
+            | f.EffectEnded()
+            | f.LoopFact()
+            | f.StopIntended()
+            | f.RunParked()
+            | f.OutcomeParsed()
+            | f.OutcomeInvalid()
+            | f.LimitHit()
+            | f.ProgressStalled()
+        ):
+            return False
+        case _:
+            assert_never(fact)
 
 
 def event(state: RunState, at: str) -> Event:
