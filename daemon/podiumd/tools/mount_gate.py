@@ -67,7 +67,8 @@ class Gate:
 
     def admit(self) -> str:
         """Look at what is mounted, once it is, and let the command begin. Blocks until then, or
-        until bubblewrap has ended. Returns why it may not begin; else nothing."""
+        until bubblewrap has ended. Returns why it may not begin; else nothing. ``admission`` does
+        the same for a task: whoever changes one changes both."""
         self.part()
         try:
             while self.hears():
