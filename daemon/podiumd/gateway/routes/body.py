@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec.structs import fields
@@ -43,13 +46,19 @@ def made_out(
             raise InvalidParameter(f"{where}{name}", words)
         if not field.required and (value is None or value == ""):
             continue
-        try:
-            values[field.name] = convert(value, field.type)
+        try:  # null is to leave a field out: that is not told of one that is there
+            values[field.name] = convert(value, field.type if value is None else _there(field.type))
         except ValueError as error:
-            told = str(error).replace(" or null, got ", ", got ")  # a field may be left out as well
-            words = f"'{where}{name}': {told}."
+            words = f"'{where}{name}': {error}."
             raise InvalidParameter(f"{where}{name}", words) from None
     return struct(**values)
+
+
+def _there(kind: Any) -> Any:
+    """The type of a field that is not null."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    return reduce(or_, (one for one in get_args(kind) if one is not NoneType))
 
 
 def _object(raw: bytes) -> dict[str, Any]:
