@@ -102,6 +102,37 @@ async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended_and_told_what_a
     os.close(writers[0])
 
 
+@pytest.mark.parametrize("beginning", [False, True])
+async def test_a_look_that_fails_ends_the_git_in_words(
+    repository: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch, beginning: bool
+) -> None:
+    pipe = repository / "sub/.gitattributes"
+    os.mkfifo(pipe)
+    call = GitCall(f"{repository}")
+    writers = []
+
+    def fail(path: str, command: str) -> str | None:
+        raise ValueError("of whatever kind")
+
+    async def let_time_pass() -> None:
+        writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
+        mock_clock.jump(git_process.LOOK_SECONDS)
+
+    monkeypatch.setattr(git_process, "waits_at", fail)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(let_time_pass)
+        with pytest.raises(GitError, match=r"status.* was ended: .*: of whatever kind"):
+            await (
+                call.beginning(10, "status", "--short")
+                if beginning
+                else call.out("status", "--short")
+            )
+
+    with pytest.raises(BrokenPipeError):  # nobody reads any more
+        os.write(writers[0], b"x")
+    os.close(writers[0])
+
+
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
     """It was looked at whether a git waits at something."""

@@ -118,7 +118,18 @@ def test_all_that_git_keeps_is_looked_through(repo: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "listed", ["../../others/a\n", "# no\n\n{}/a\n", '"{}/\\141"\n', '"{}\\x/../others/a"\n']
+    "listed",
+    [
+        "../../others/a\n",
+        "# no\n\n{}/a\n",
+        '"{}/\\141"\n',
+        '"{}/a"',
+        '"{}/none"x"{}/a"\n',
+        '"\\8"\n"\\400"\n"{}\n{}/a\n',
+        "{}/\udcff\n{}/a\n",
+        "x" * 5000 + "\n{}/a\0\n",
+        "".join(f"{{}}/none/{number}\n" for number in range(150)) + "{}/a",
+    ],
 )
 def test_objects_that_are_elsewhere_are_looked_through_too(repo: Path, listed: str) -> None:
     others = repo / "others"
@@ -127,11 +138,48 @@ def test_objects_that_are_elsewhere_are_looked_through_too(repo: Path, listed: s
     (others / "a/info/alternates").write_text(f"{others}/b\n{others}/a\n")
     (others / "b/00").symlink_to(others / "linked")
     (others / "linked/00").symlink_to(others)
-    (repo / ".git/objects/info/alternates").write_text(listed.format(others))
+    written = os.fsencode(listed.replace("{}", f"{others}"))
+    (repo / ".git/objects/info/alternates").write_bytes(written)
     assert waiting_within([f"{repo}/.git"]) is None
 
     os.mkfifo(others / "linked/11")
     assert waiting_within([f"{repo}/.git"]) == f"{others}/b/00/11"
+
+
+def test_what_leads_nowhere_among_objects_is_passed_over(repo: Path) -> None:
+    """A name that is too long, a loop, what is shut, what git does not read, and no file at all."""
+    objects = repo / ".git/objects"
+    (objects / "aa").symlink_to("b" * 300)
+    (objects / "bb").symlink_to("bb")
+    (objects / "cc").symlink_to(".")
+    (objects / "dd").symlink_to(repo / "shut/below")
+    (objects / "link").symlink_to("/")
+    (repo / "shut/below").mkdir(parents=True)
+    (repo / "shut").chmod(0)
+    (objects / "info/alternates").write_bytes(b'"\\8"\n"\\000"\n\xff\n')
+    try:
+        assert waiting_within([f"{repo}/gone", f"{repo}/.git"]) is None
+        os.mkfifo(objects / "pack/x.idx")
+        assert waiting_within([f"{repo}/gone", f"{repo}/.git"]) == f"{objects}/pack/x.idx"
+    finally:
+        (repo / "shut").chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["MOST_PLACES", "MOST_NAMED"])
+def test_as_many_places_are_looked_at_as_there_may_be(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Those that there are: the repository, two that it names, of three names in all."""
+    for place in ("one", "two"):
+        (repo / place).mkdir()
+    os.mkfifo(repo / "two/pipe")
+    listed = "".join(f"{repo}/{place}\n" for place in ("one", "none", "two"))
+    (repo / ".git/objects/info/alternates").write_text(listed)
+    monkeypatch.setattr(git_waits, name, 3)
+    assert waiting_within([f"{repo}/.git"]) == f"{repo}/two/pipe"
+
+    monkeypatch.setattr(git_waits, name, 2)
+    assert waiting_within([f"{repo}/.git"]) is None
 
 
 def test_what_is_looked_at_is_bounded(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

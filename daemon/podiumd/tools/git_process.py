@@ -56,6 +56,10 @@ SLOW: Final = (
     "git {} in '{}' did not end within {:g} minutes, and was ended: the tree is huge, its disk "
     "slow, or what git reads there has no end. Run it there yourself; try again once it is quick"
 )
+UNSEEN: Final = (
+    "git {} in '{}' did not end within {:g} minutes, and was ended: what it may wait at there "
+    "cannot be looked for: {}"
+)
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 _LIST: Final = "config"
 LISTINGS: Final = Listings()
@@ -380,7 +384,10 @@ async def _overtime(command: Sequence[str], waited: float) -> str:
     asked, path = asked_of(command), command[2]
     await trio.sleep(LOOK_SECONDS - waited)
     look = partial(waits_at, path, asked.partition(" ")[0])
-    found = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+    try:
+        found = await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+    except Exception as error:  # noqa: BLE001 - whatever stands there, a git has its end
+        return UNSEEN.format(asked, path, LOOK_SECONDS / 60, error)
     if found is not None:
         return WAITS.format(found)
     await trio.sleep(LIMIT_SECONDS - LOOK_SECONDS)

@@ -9,7 +9,8 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +21,17 @@ READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", "
 MOST_DIRECTORIES: Final = 100_000
 """Directories that are looked into for what a git waits at that does not end."""
 MOST_PLACES: Final = 100
-"""Where the objects of one repository are, and those that it has of others, that are looked at."""
+"""Where the objects of one repository are, and those that it has of others, that are looked at: of
+those that there are."""
+MOST_NAMED: Final = 10_000
+"""What is said to be such a place, whether it is there or not."""
+_READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|multi-pack-index\.d")
+"""Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
+and be it to the root of all."""
 _MOST_LISTED_BYTES: Final = 1024 * 1024
+_QUOTED: Final = re.compile(
+    rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL
+)
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
                    b"v": b"\v"}  # fmt: skip
@@ -81,12 +91,13 @@ def waiting_within(repositories: Iterable[str]) -> str | None:
     """What a git waits at of what it keeps itself, in directories of repositories: objects above
     all, where nobody else looks, also those that are elsewhere. Blocks; changes no rights."""
     own = list(repositories)
-    looked, left, seen = 0, deque(own), set[str]()
+    looked, named, left, seen = 0, 0, deque(own), set[tuple[int, int]]()
     while left and len(seen) < MOST_PLACES:
         place = left.popleft()
-        if os.path.realpath(place) in seen:
+        this = _directory(place)
+        if this is None or this in seen:
             continue
-        seen.add(os.path.realpath(place))
+        seen.add(this)
         for directory, _, names in walk(place):
             looked += 1
             if looked > MOST_DIRECTORIES:
@@ -96,34 +107,56 @@ def waiting_within(repositories: Iterable[str]) -> str | None:
                 if would_wait(path):
                     return path
                 if place not in own or "/objects" in path:
-                    left.extend(_objects_elsewhere(path))
+                    further = list(islice(_objects_elsewhere(path), MOST_NAMED - named))
+                    named += len(further)
+                    left.extend(further)
     return None
 
 
-def _objects_elsewhere(path: str) -> list[str]:
+def _directory(path: str) -> tuple[int, int] | None:
+    """Which directory that is, by whatever name; ``None`` where there is none or it is shut."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+
+def _objects_elsewhere(path: str) -> Iterator[str]:
     """The directories of objects to which what stands among objects leads git: a link, or a list of
     alternates."""
     if path.endswith("/info/alternates"):
         try:
             listed = read_plain(path, _MOST_LISTED_BYTES, links=True)
         except OSError:
-            return []
+            return
         base = path.removesuffix("/info/alternates")
-        named = [_unquoted(line) for line in listed.split(b"\n") if line[:1] not in (b"", b"#")]
-        return [f"{Path(base, os.fsdecode(name))}" for name in named if b"\0" not in name]
-    return [path] if Path(path).is_dir() else []
+        yield from (f"{Path(base, os.fsdecode(name))}" for name in _named(listed) if name)
+    elif _READ_THERE.fullmatch(path.rpartition("/")[2]) and _directory(path) is not None:
+        yield path
 
 
-def _unquoted(line: bytes) -> bytes:
-    """A path as git lists it, which in quotes may have letters that stand for others."""
-    if not line.startswith(b'"'):
-        return line
-    return _ESCAPED.sub(_meant, line.removeprefix(b'"').removesuffix(b'"'))
+def _named(listed: bytes) -> Iterator[bytes]:
+    """The paths of a list as git reads it: up to a NUL, one a line; in quotes, if nothing in these
+    is wrong, letters may stand for others, and the next path begins one byte behind them."""
+    listed = listed.partition(b"\0")[0]
+    place = 0
+    while place < len(listed):
+        quoted = _QUOTED.match(listed, place)
+        if quoted:
+            place = quoted.end() + 1
+            yield _ESCAPED.sub(_meant, quoted[1]).partition(b"\0")[0]
+            continue
+        end = listed.find(b"\n", place)
+        line = listed[place:end] if end >= 0 else listed[place:]
+        place += len(line) + 1
+        if not line.startswith(b"#"):
+            yield line
 
 
 def _meant(escaped: re.Match[bytes]) -> bytes:
     said = escaped[1]
-    return bytes([int(said, 8) & 0xFF]) if said.isdigit() else _LETTERS.get(said, said)
+    return bytes([int(said, 8)]) if len(said) > 1 else _LETTERS.get(said, said)
 
 
 def _has_git(directory: Path) -> bool:
