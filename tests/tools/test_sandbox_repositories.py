@@ -259,6 +259,35 @@ async def test_a_repository_that_a_command_makes_within_one_runs_nothing(inside:
     assert (await inside.run("true")).tidied == Tidied()
 
 
+async def test_no_heap_of_a_repository_hides_one_that_runs_something(inside: Inside) -> None:
+    """Of the repository that the command works in, ``lfs`` and ``annex`` alone, by those paths."""
+    git, canary = inside.project / ".git", inside.home / "canary"
+    run_git(git, "init", "-q", f"{git}/mine/lfs/x")
+    new = ("objects/x", "lfs/x", "annex/x", "y/lfs/x", "objects/x/.git/objects/z")
+    old = ("y/lfs/x", "y/annex/x", "modules/lfs/x", "objects/lfs/x", "refs/lfs/x")
+    subs = [f"{top}/{sub}" for top, all_of in (("new/.git", new), (".git", old)) for sub in all_of]
+
+    done = await inside.run(
+        f"git init -q new; rm -rf new/.git/hooks; for sub in {' '.join(subs)}; do "
+        f"mkdir -p $sub; git init -q $sub; git -C $sub config core.fsmonitor 'touch {canary}'; "
+        "done; git init -q good; git init -q .git/lfs/mine; "
+        "mkdir led; ln -s ../.git/lfs led/.git"
+    )
+
+    gone = [f"{inside.project}/{one}/.git" for one in subs] + [f"{inside.project}/new/.git"]
+    gone += [f"{inside.project}/led/.git", f"{git}/modules/lfs/x/.git/HEAD"]
+    assert sorted(done.tidied.removed) == sorted(gone) and done.tidied.left == ()
+    places = [path.parent for path in inside.project.rglob("config") if path.is_file()]
+    assert len(places) >= len(gone)
+    for place in places:
+        for there in (place, place.parent):
+            subprocess.run(["git", "-C", f"{there}", "status"], capture_output=True, check=False)
+    assert not canary.exists()
+    for kept in (git / "mine/lfs/x", inside.project / "good", git / "lfs/mine"):
+        assert (kept / ".git/HEAD").exists()
+    assert (await inside.run("true")).tidied == Tidied()
+
+
 HARMLESS = '[branch "main"]\n\tremote = .\n\tmerge = refs/heads/other\n'
 NAMED = (
     '[branch "main"]\n\tremote = ./evil.git\n',
@@ -287,6 +316,20 @@ def test_a_new_repository_leads_no_push_into_another(tmp_path: Path) -> None:
     assert is_plain(path / ".git")
     (path / ".git/remotes/origin").write_text("URL: ./evil.git\n")
     assert not is_plain(path / ".git")
+
+
+def test_a_new_repository_with_worktrees_of_its_own_is_plain(tmp_path: Path) -> None:
+    git = make_repository(tmp_path / "new") / ".git"
+    commit(git.parent, "first")
+    run_git(git.parent, "worktree", "add", "-q", f"{tmp_path}/tree")
+    run_git(git.parent, "repack", "-adq")
+    assert is_plain(git)
+
+    (git / "objects/pack/x").symlink_to("/etc")
+    assert not is_plain(git)
+    (git / "objects/pack/x").unlink()
+    (git / "worktrees/tree/commondir").write_text("../../evil\n")
+    assert not is_plain(git)
 
 
 async def test_what_a_killed_daemon_left_is_made_up_for_by_what_was_written_down(

@@ -23,7 +23,7 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.owner_rights import held, is_gone, is_removed, make_writable, status_of
-from podiumd.tools.repository_links import leads_home, odd_entries
+from podiumd.tools.repository_links import all_within, leads_home, odd_entries
 from podiumd.tools.sandbox_places import (
     MOST_MODULES,
     PLACED,
@@ -136,7 +136,10 @@ def _tidied(boundary: Boundary, look: RepositoryLook) -> Tidied:
     all_gits = [*now.gits, *(path for path in inner if path.name == ".git")]
     heads = [path / "HEAD" for path in laid_out if f"{path}" not in known]
     gits = [path for path in all_gits if f"{path}" not in known and not _is_harmless(path, common)]
-    removed |= {f"{one}": _is_disarmed(one) for one in (*heads, *gits) if not is_gone(f"{one}")}
+    within = [_disarmed_by(one) for git in gits for one in sorted(all_within(f"{git}").inner)[::-1]]
+    removed |= {
+        f"{one}": _is_disarmed(one) for one in (*within, *heads, *gits) if not is_gone(f"{one}")
+    }
     changed = (path for path, mark in boundary.unkept.items() if _mark(Path(path)) != mark)
     left = [f"'{path}' could not be removed" for path, gone in removed.items() if not gone]
     shut = sorted({*map(str, now.shut), *odd.shut} - set(boundary.shut))
@@ -165,6 +168,12 @@ def _is_worktree(path: str, repositories: Set[Path]) -> bool:
 def _is_harmless(git: Path, repositories: list[Path]) -> bool:
     """Whether a new ``.git`` runs nothing, or has the settings of a repository that is kept."""
     return is_plain(git) or is_own_worktree(git, repositories)
+
+
+def _disarmed_by(repository: str) -> Path:
+    """What is to be taken from one in a ``.git`` that goes, whose new name would lead to it."""
+    path = Path(repository)
+    return path if path.name == ".git" else path / "HEAD"
 
 
 def _is_disarmed(path: Path) -> bool:

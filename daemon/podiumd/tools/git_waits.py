@@ -29,9 +29,7 @@ _READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|mu
 """Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
 and be it to the root of all."""
 _MOST_LISTED_BYTES: Final = 1024 * 1024
-_QUOTED: Final = re.compile(
-    rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL
-)
+_QUOTED: Final = re.compile(rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL)
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
                    b"v": b"\v"}  # fmt: skip

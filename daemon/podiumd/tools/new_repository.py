@@ -14,7 +14,7 @@ from pathlib import Path
 
 from podiumd.tools.owner_rights import status_of
 from podiumd.tools.plain_file import read_plain
-from podiumd.tools.repository_links import leads_home, odd_entries
+from podiumd.tools.repository_links import all_within
 
 _LARGEST_CONFIG = 16 * 1024
 _SECTION = re.compile(r'\[(?P<name>[a-z]+)(?: "[\w./-]+")?\]', re.ASCII)
@@ -36,9 +36,7 @@ def is_plain(git: Path) -> bool:
     try:
         if not stat.S_ISDIR(status_of(f"{git}").st_mode):
             return False
-        odd = odd_entries([f"{git}"])  # first: it gives rights back that the rest needs
-        trees = {one for one in odd.inner if Path(one).parent == git / "worktrees"}
-        if odd.entries or odd.shut or odd.inner - trees or not all(map(leads_home, trees)):
+        if any(all_within(f"{git}")):  # first: it gives rights back that the rest needs
             return False
         hooks = git / "hooks"
         named = [path.name for path in hooks.iterdir()] if os.path.lexists(hooks) else []

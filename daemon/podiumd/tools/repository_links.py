@@ -16,8 +16,9 @@ from podiumd.tools.git_waits import would_wait
 from podiumd.tools.owner_rights import entries_of, status_of
 from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
 
-# Large, and written to by content alone: a link there leads nothing of meaning elsewhere.
-_HEAPS = ("objects", "lfs", "annex")
+_HEAPS = frozenset(("lfs", "annex"))
+"""Of a repository itself, large and written to by content alone: a link there leads nothing of
+meaning elsewhere, and there are as many directories as files."""
 _OBJECTS = "objects"
 _LAYOUT = ("HEAD", "objects", "refs")
 _TICK_NS = 2_000_000_000  # what clock and file system may differ by
@@ -37,9 +38,12 @@ class Odd(NamedTuple):
     inner: frozenset[str] = frozenset()
 
 
-def odd_entries(repositories: Iterable[str], since: int | None = None) -> Odd:
+def odd_entries(
+    repositories: Iterable[str], since: int | None = None, heaps: Collection[str] = _HEAPS
+) -> Odd:
     """What is odd in these directories. Blocks. Objects are looked at for what came to them after
-    ``since``, the time of a clock in nanoseconds, alone: there are many."""
+    ``since``, the time of a clock in nanoseconds, alone: there are many. ``heaps`` are not looked
+    into where they lie in a repository itself; by that name anything may lie deeper."""
     found, shut, inner = set[str](), set[str](), set[str]()
     own = frozenset(repositories)
     left = [(path, False) for path in own]
@@ -50,9 +54,10 @@ def odd_entries(repositories: Iterable[str], since: int | None = None) -> Odd:
             inner |= _inner({one.name for one in entries}, directory, own)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if since is not None and entry.name == _OBJECTS and not named:
-                        found |= _among_objects(entry.path, since - _TICK_NS, shut, inner)
-                    elif named or entry.name not in _HEAPS:
+                    if entry.name == _OBJECTS and not named:
+                        if since is not None:
+                            found |= _among_objects(entry.path, since - _TICK_NS, shut, inner)
+                    elif directory not in own or entry.name not in heaps:
                         left.append((entry.path, named or entry.name in _NAMES))
                 elif not entry.is_file(follow_symlinks=False):
                     found.add(entry.path)
@@ -61,6 +66,16 @@ def odd_entries(repositories: Iterable[str], since: int | None = None) -> Odd:
         except OSError:
             shut.add(directory)
     return Odd(frozenset(found), frozenset(shut), frozenset(inner))
+
+
+def all_within(repository: str) -> Odd:
+    """What is odd anywhere in a repository that nobody had before: among its objects too, and in
+    its heaps. What it keeps of worktrees of its own is not, nor what a link leads to. Blocks."""
+    if os.path.islink(repository):  # noqa: PTH114 - one that cannot be looked at is none
+        return Odd()
+    odd = odd_entries([repository], since=0, heaps=())
+    trees = {one for one in odd.inner if Path(one).parent == Path(repository, "worktrees")}
+    return odd._replace(inner=odd.inner - set(filter(leads_home, trees)))
 
 
 def _inner(names: set[str], directory: str, own: Collection[str] = ()) -> set[str]:
