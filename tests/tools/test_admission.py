@@ -91,6 +91,21 @@ async def test_one_that_ends_needs_no_word_of_ours_and_one_that_says_nothing_may
         assert (await admitted(silent.gate)).startswith(UNSEEN[:20]) and silent.is_closed
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(b"[1]", b"{}", b"null", b"1", b'"child-pid"', b"\xff", b"[" * 3000),
+        *(b'{"child-pid": %b}' % pid for pid in (b"null", b"[]", b"true", b"-1", b"1e999", b"0")),
+    ],
+)
+async def test_one_that_tells_of_no_process_may_not_begin(told: bytes) -> None:
+    with Hanging() as hanging:
+        os.write(hanging.kept[0], told)
+        os.close(hanging.kept.pop(0))
+        empty(hanging.kept[0])
+        assert (await admitted(hanging.gate)).startswith(UNSEEN[:20]) and hanging.is_closed
+
+
 def empty(descriptor: int) -> None:
     """Read all that waits in a socket."""
     with socket.socket(fileno=os.dup(descriptor)) as its, suppress(BlockingIOError):

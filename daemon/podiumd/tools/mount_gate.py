@@ -119,9 +119,8 @@ class Gate:
         """Why it may not begin, by what is mounted; else nothing. Blocks for the kernel's tables,
         and uses no descriptor of ours."""
         try:
-            pid = int(json.loads(self._told)["child-pid"])
-            theirs = Mounts(Path(f"/proc/{pid}/mountinfo").read_bytes())
-        except (OSError, ValueError) as error:
+            theirs = Mounts(Path(f"/proc/{_child_of(self._told)}/mountinfo").read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
             return UNSEEN.format(error)
         ours = Mounts(Path("/proc/self/mountinfo").read_bytes())
         wrong = strayed(self._arguments, ours, theirs, _MADE_BELOW)
@@ -138,6 +137,15 @@ class Gate:
             os.close(self._info)
             self._info = -1
         self._socket.close()
+
+
+def _child_of(told: bytes) -> int:
+    """The process that a bubblewrap tells of. Raises ``ValueError`` and ``RecursionError``."""
+    said = json.loads(told)
+    pid = said.get("child-pid") if isinstance(said, dict) else None
+    if type(pid) is not int or pid < 1:
+        raise ValueError("bubblewrap tells of no process of its own")
+    return pid
 
 
 def gated(prefix: Sequence[str], gate: Gate) -> list[str]:
