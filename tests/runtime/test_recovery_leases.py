@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 import trio
@@ -327,3 +328,41 @@ async def test_what_an_agent_hid_while_no_daemon_lived_is_told(
     async with running(machine) as daemon:
         assert await git.dirty(repository) == ["a.txt"]
         turn.complete()
+
+
+async def test_a_tree_whose_git_leads_to_no_possible_name_holds_up_no_start(
+    machine: Machine, gated: str
+) -> None:
+    where = Path(machine.directory("hostile"))
+    async with running(machine) as daemon:
+        run_id = await daemon.start(gated, working_directory=f"{where}")
+        await daemon.question(run_id)
+    (where / ".git").symlink_to("b" * 300)
+    async with running(machine) as daemon:
+        question = await daemon.question(run_id)
+        assert question["run_id"] == run_id
+        started = await daemon.start(gated, working_directory=machine.directory("hostile/below"))
+        await daemon.question(started)
+
+
+async def test_what_fails_at_one_run_as_it_is_taken_up_is_its_fault_alone(
+    machine: Machine, gated: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        hurt = await daemon.start(gated, working_directory=machine.directory("hurt"))
+        well = await daemon.start(gated, working_directory=machine.directory("well"))
+        for run_id in (hurt, well):
+            await daemon.question(run_id)
+
+    async def looked(path: str, at_ns: int) -> None:
+        await trio.lowlevel.checkpoint()
+        if path.endswith("/hurt"):
+            raise OSError(errno.EIO, "the disk is worn")
+
+    monkeypatch.setattr("podiumd.runtime.runs.looked_before", looked)
+    async with running(machine) as daemon:
+        ending = await daemon.ended(hurt)
+        assert ending["exit"]["class"] == "error"
+        await daemon.answer(well, "yes")
+        (await daemon.turn()).complete()
+        assert (await daemon.ended(well))["exit"]["class"] == "completed"

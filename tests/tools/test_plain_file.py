@@ -15,6 +15,7 @@ from podiumd.tools import git
 from podiumd.tools.boundary import Boundary, tidy
 from podiumd.tools.git import GitError
 from podiumd.tools.nested_repositories import RepositoryLook
+from podiumd.tools.pinned_settings import repository_at
 from podiumd.tools.plain_file import read_plain
 from podiumd.tools.sandbox_places import PLACED, is_own_worktree, is_placed, places_for
 from podiumd.tools.worktree_remains import is_unfinished
@@ -168,3 +169,23 @@ async def test_a_link_with_a_nul_in_it_leads_nowhere(project: Path) -> None:
     assert not is_own_worktree(side / ".git", [project / ".git"])
     assert is_unfinished(f"{side}")
     assert not await git.is_worktree(f"{project}", f"{side}")
+
+
+LEADS_NOWHERE: Final = "b" * 300
+"""No file system has such a name: to look at one is an error, not an absence."""
+
+
+async def test_a_link_to_a_name_that_none_can_have_is_no_repository(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "below").mkdir(parents=True)
+    (tree / ".git").symlink_to(LEADS_NOWHERE)
+    for place in (tree, tree / "below"):
+        assert repository_at(f"{place}") is None
+        assert await git.top_level(place) is None
+        places = places_for(place, home=tmp_path / "home", closed=[], environ={})
+        assert isinstance(places, str) and "'.git' is a link there" in places
+    assert not is_unfinished(f"{tmp_path / LEADS_NOWHERE}")
+    (tree / ".git").unlink()
+    (tree / ".git").write_text(f"gitdir: {LEADS_NOWHERE}\n")
+    assert repository_at(f"{tree}") is None
+    assert is_unfinished(f"{tree}")

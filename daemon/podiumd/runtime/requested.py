@@ -23,6 +23,7 @@ from podiumd.runtime.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
 from podiumd.runtime.trust import judged, refusal
 from podiumd.store.facts import Store
+from podiumd.tools.plain_file import is_directory
 
 
 async def recipe_entry(catalogue: Catalogue, recipe_id: str, where: str | None) -> Entry:
@@ -77,7 +78,7 @@ def directory(path: str) -> str:
     """
     if not Path(path).is_absolute():
         raise InvalidParameter("working_directory", f"'{path}' is not an absolute path.")
-    if not Path(path).is_dir():
+    if not is_directory(path):
         raise InvalidParameter("working_directory", f"'{path}' is not a directory.")
     return os.path.realpath(path)
 

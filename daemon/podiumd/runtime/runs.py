@@ -49,6 +49,7 @@ class Runs:
         self._actors: dict[str, RunActor] = {}
         self._effects: dict[str, Effects] = {}
         self._late: set[str] = set()
+        self._faulty: dict[str, str] = {}  # what went wrong as each was taken up
         self._closing = False
         self.taken_up = 0
         self.queue = Queue(context, desk, lambda: (one.state for one in self._actors.values()))
@@ -163,15 +164,9 @@ class Runs:
         # The older come first in every queue, and an aside borrows from its run again. Nothing
         # goes on before each has its own: a prompt in the queue would take what a run still needs.
         found.sort(key=lambda loaded: loaded.state.start.aside_of is not None)
-        await _say_looked(loaded.state for loaded in found)
+        await self._say_looked(loaded.state for loaded in found)
         for loaded in found:
-            self._context.names.take_up(loaded.state)
-            try:
-                await self._take_back(loaded.state)
-            except OSError as error:
-                if not is_full(error):
-                    raise
-                self._late.add(loaded.state.start.run_id)
+            await self._restore(loaded.state)
         in_use = {loaded.state.start.run_id for loaded in found}
         self._nursery.start_soon(clear_earlier, self._context, in_use)
         actors = [self._launch(one.state, one.damaged, recovered=True) for one in found]
@@ -181,6 +176,34 @@ class Runs:
             if actor.state.turn is not None or actor.state.ready:
                 force = actor.state.turn is not None
                 self._context.slots.take(actor.run_id, actor.poke, force=force)
+
+    async def _say_looked(self, states: Iterable[RunState]) -> None:
+        """Have the tree of each run that began under a daemon before looked at as from then on:
+        what forged times would hide since is told all the same. All at once: one that hangs holds
+        no other."""
+        with trio.move_on_after(TREE_SECONDS):
+            async with trio.open_nursery() as nursery:
+                for state in states:
+                    nursery.start_soon(self._looked, state)
+
+    async def _looked(self, state: RunState) -> None:
+        try:
+            began = datetime.fromisoformat(state.started_at).timestamp()
+            await looked_before(state.start.working_directory, int(began * 1e9))
+        except Exception:  # noqa: BLE001 - the edge of a run
+            self._faulty[state.start.run_id] = traceback.format_exc()
+
+    async def _restore(self, state: RunState) -> None:
+        """Take up what a run holds. What goes wrong with that is this run's fault alone: it gets it
+        in its own task, and the daemon starts."""
+        try:
+            self._context.names.take_up(state)
+            await self._take_back(state)
+        except Exception as error:  # noqa: BLE001 - the edge of a run
+            if isinstance(error, OSError) and is_full(error):
+                self._late.add(state.start.run_id)
+            else:
+                self._faulty[state.start.run_id] = traceback.format_exc()
 
     async def _take_back(self, state: RunState) -> None:
         """Take the leases of a run again; one that a living agent holds is adopted.
@@ -231,6 +254,8 @@ class Runs:
     async def _live(self, actor: RunActor, damaged: str, recovered: bool) -> None:
         try:
             settled = None
+            if actor.run_id in self._faulty:
+                return await self._end_faulty(actor, self._faulty.pop(actor.run_id))
             if recovered:
                 await self._take_back_late(actor)
                 settled = await recovery.settle(actor, self._count_taken_up, damaged)
@@ -298,18 +323,6 @@ class Runs:
                     if effects is not None and effects.turn is not None:
                         nursery.start_soon(effects.turn.leave)
         self._desk.forget()
-
-
-async def _say_looked(states: Iterable[RunState]) -> None:
-    """Have the tree of each run that began under a daemon before looked at as from then on: what
-    forged times would hide since is told all the same. All at once: one that hangs holds no other.
-    """
-    with trio.move_on_after(TREE_SECONDS):
-        async with trio.open_nursery() as nursery:
-            for state in states:
-                began = datetime.fromisoformat(state.started_at).timestamp()
-                directory = state.start.working_directory
-                nursery.start_soon(looked_before, directory, int(began * 1e9))
 
 
 def _remove(directories: Iterable[Path]) -> None:

@@ -23,6 +23,7 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.nested_repositories import Repositories, RepositoryLook
 from podiumd.tools.new_repository import is_plain
 from podiumd.tools.owner_rights import held, is_gone, is_removed, make_writable, status_of
+from podiumd.tools.plain_file import is_directory
 from podiumd.tools.repository_links import all_within, leads_home, odd_entries
 from podiumd.tools.sandbox_places import (
     MOST_MODULES,
@@ -297,7 +298,7 @@ def _mark(git: Path) -> str:
     change, which nothing in a sandbox can set."""
     hooks = sorted(_children(git / "hooks"))
     files = [git / name for name in ("commondir", "config", "config.worktree", "hooks")]
-    alone = [] if git.is_dir() and not git.is_symlink() else [git]
+    alone = [] if is_directory(git) and not git.is_symlink() else [git]
     return " ".join(map(_status, (*alone, *files, *hooks)))
 
 

@@ -27,6 +27,7 @@ from podiumd.tools.git_process import Confines
 from podiumd.tools.honest_index import honest_index
 from podiumd.tools.originals import Originals
 from podiumd.tools.passed_over import LISTED, covers, path_passed_over
+from podiumd.tools.plain_file import is_link
 
 MOST_CHANGES = 500
 """Files that one command is said to have changed; it is told that there were more."""
@@ -165,7 +166,7 @@ class TreeWatch:
         was, to have a file outside taken for one of the tree."""
         if directory not in known:
             inside = self._is_inside(_above(directory), known)
-            known[directory] = inside and not (self._root / directory).is_symlink()
+            known[directory] = inside and not is_link(self._root / directory)
         return known[directory]
 
     def _digest(self, name: str) -> Seen:

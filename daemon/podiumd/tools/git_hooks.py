@@ -17,7 +17,7 @@ from podiumd.tools.boundary import LEFT
 from podiumd.tools.git import entries
 from podiumd.tools.git_plumbing import GitCall
 from podiumd.tools.git_process import GitError
-from podiumd.tools.plain_file import read_plain
+from podiumd.tools.plain_file import is_file, read_plain
 from podiumd.tools.sandbox import Enclosure
 from podiumd.tools.shell import run_arguments
 
@@ -109,7 +109,7 @@ def read_message(path: str) -> str:
 
 
 def _runs(hook: Path) -> bool:
-    return hook.is_file() and os.access(hook, os.X_OK)
+    return is_file(hook) and os.access(hook, os.X_OK)
 
 
 async def placed_hooks(git: GitCall, hooks: Hooks) -> Hooks:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from podiumd.tools.git_settings import names_program
-from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
+from podiumd.tools.plain_file import MOST_LINK_BYTES, is_directory, read_plain
 
 MOST_ENTRIES: Final = 1000
 """Of the directory that worktrees share; git itself makes a few dozen."""
@@ -64,13 +64,13 @@ def repository_at(path: str) -> Repository | None:
         link = top / ".git"
         if not os.path.lexists(link):
             continue
-        directory = link if link.is_dir() else _named_by(link)
+        directory = link if is_directory(link) else _named_by(link)
         if directory is None:
             return None
         common = _common(directory)
         if all(os.path.lexists(one) for one in (directory / "HEAD", common / "objects")):
             return Repository(f"{directory}", f"{common}", f"{top}")
-        if not link.is_dir():
+        if not is_directory(link):
             return None
     return None
 

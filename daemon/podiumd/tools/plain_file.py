@@ -14,6 +14,27 @@ MOST_LINK_BYTES: Final = 8192
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
+def is_directory(path: str | Path) -> bool:
+    """Whether a directory is there, also behind a link. Behind one that leads to a name which none
+    can have, or to where nobody may look, there is none: ``Path.is_dir`` raises there. Blocks."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_file(path: str | Path) -> bool:
+    """The same for a file."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_there(path: str | Path) -> bool:
+    """The same for anything. ``Path.exists`` raises there."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_link(path: str | Path) -> bool:
+    """Whether a link is there, by a name that somebody else may have chosen. Blocks."""
+    return os.path.islink(path)  # noqa: PTH114
+
+
 def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
     """Read a plain file of at most ``most`` bytes; with ``links`` also one that a link leads to.
 

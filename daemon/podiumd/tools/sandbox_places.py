@@ -19,7 +19,14 @@ import msgspec
 
 from podiumd.tools.bare_layout import is_laid_out
 from podiumd.tools.owner_rights import entries_of, held
-from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
+from podiumd.tools.plain_file import (
+    MOST_LINK_BYTES,
+    is_directory,
+    is_file,
+    is_link,
+    is_there,
+    read_plain,
+)
 
 _HOMES = ("/home", "/root", "/Users")
 # Below a home: where tool chains install themselves. What they keep secret is masked again.
@@ -96,7 +103,7 @@ def places_for(
     homes = (homes | {_real(Path(one)) for one in _HOMES}) - {Path("/")}
     shut = [_real(one) for one in closed]
     hidden = _outermost(
-        one for one in (*homes, *shut) if _is_dir(one) and not one.is_relative_to(root)
+        one for one in (*homes, *shut) if is_directory(one) and not one.is_relative_to(root)
     )
     repository = _Repository(root, hidden)
     repository.keep(nested)
@@ -104,9 +111,9 @@ def places_for(
     writable = [root, *repository.writable]
     seen = [one for one in shut if _in_sight(one, [*hidden, *_EMPTY], [*shown, *writable])]
     secrets = [above / name for above in sorted(homes) for name in _SECRETS]
-    emptied = [one for one in (*seen, *secrets) if _is_dir(one) and not root.is_relative_to(one)]
+    emptied = [one for one in (*seen, *secrets) if is_directory(one) and not root.is_relative_to(one)]
     # A socket as well: what can be seen can be connected to, and Podium's obeys.
-    masked = [one for one in (*seen, *secrets) if os.path.lexists(one) and not _is_dir(one)]
+    masked = [one for one in (*seen, *secrets) if os.path.lexists(one) and not is_directory(one)]
     missing = [one for one in seen if not os.path.lexists(one)]
     unwanted = [*repository.unwanted, *(one for one in missing if _in_any(one, writable))]
     kept = (*emptied, *masked, *repository.protected, *repository.placed, *unwanted)
@@ -129,13 +136,6 @@ def places_for(
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _is_dir(path: Path) -> bool:
-    """What may not even be looked at, in the home of another user, is none."""
-    with suppress(OSError):
-        return path.is_dir()
-    return False
 
 
 def _texts(paths: Iterable[Path]) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _between(kept: Iterable[Path], writable: Iterable[Path]) -> list[Path]:
         for top in writable
         if path.is_relative_to(top)
         for above in path.parents
-        if above != top and above.is_relative_to(top) and _is_dir(above)
+        if above != top and above.is_relative_to(top) and is_directory(above)
     }
     return sorted(found, key=lambda one: len(one.parts))
 
@@ -181,12 +181,12 @@ def _tools(
     None that holds what is ``closed``: a home may stand on PATH itself.
     """
     for home in closed:
-        yield from (home / name for name in _TOOLS if _is_dir(home / name))
+        yield from (home / name for name in _TOOLS if is_directory(home / name))
     for entry in environ.get("PATH", "").split(os.pathsep):
         path = _real(Path(entry)) if entry.startswith("/") else Path("/")
         above = next((one for one in hidden if path.is_relative_to(one)), path)
         holds = any(one.is_relative_to(path) for one in closed)
-        if path != above and _is_dir(path) and not holds:
+        if path != above and is_directory(path) and not holds:
             yield next((one for one in (path, *path.parents) if _is_tool(one)), path)
 
 
@@ -214,9 +214,9 @@ class _Repository:
         if any(one.is_relative_to(top) for one in hidden) and top != root:
             return  # the home itself is a repository: it stays hidden
         git = top / ".git"
-        if git.is_file():
+        if is_file(git):
             self.protected.append(git)
-        directory = git if git.is_dir() else _directory_named_by(git)
+        directory = git if is_directory(git) else _directory_named_by(git)
         if directory is None:
             return
         if top != root:
@@ -232,9 +232,9 @@ class _Repository:
         for git in nested:
             mounted.update(one for one in (git, *git.parents) if one.is_relative_to(self._root))
             rest = len(self.writable) + len(self.protected) + len(self.placed)
-            if git.is_symlink() or len(mounted) + rest >= MOST_MOUNTS:
+            if is_link(git) or len(mounted) + rest >= MOST_MOUNTS:
                 self.unkept.append(git)
-            elif git.is_dir() and near < MOST_NEAR:
+            elif is_directory(git) and near < MOST_NEAR:
                 near += 1
                 self.writable.append(git)
                 self._protect(git)
@@ -246,7 +246,7 @@ class _Repository:
         self.modules += modules
         for directory in [common, *modules]:
             hooks = directory / "hooks"
-            if not hooks.exists():
+            if not is_there(hooks):
                 with suppress(OSError), held(f"{hooks}") as there:
                     Path(there).mkdir()  # an absent one could be made, with anything in it
             self._keep_file(directory / "commondir", leads=True)
@@ -255,7 +255,7 @@ class _Repository:
                 self._keep_file(directory / name)
         for tree in _children(common / "worktrees"):
             self.protected += [
-                tree / name for name in ("commondir", "gitdir") if (tree / name).exists()
+                tree / name for name in ("commondir", "gitdir") if is_there(tree / name)
             ]
             self._keep_file(tree / "config.worktree", leads=_has_worktree_settings(common))
 
@@ -301,15 +301,15 @@ def _directory_named_by(link: Path) -> Path | None:
     for above in _real(link.parent).parents:
         modules = above / ".git" / "modules"
         # What is a link on the way there is somebody else's word, and may lead anywhere.
-        if directory.is_relative_to(modules) and modules.is_dir():
-            return directory if (directory / "HEAD").is_file() else None
+        if directory.is_relative_to(modules) and is_directory(modules):
+            return directory if is_file(directory / "HEAD") else None
     return None
 
 
 def is_own_worktree(link: Path, repositories: Iterable[Path]) -> bool:
     """Whether a ``.git`` file is that of a worktree of one of these repositories, whose settings
     it shares."""
-    if link.is_symlink():
+    if is_link(link):
         return False
     directory = _directory_named_by(link)
     if directory is None or os.path.lexists(directory / "config.worktree"):

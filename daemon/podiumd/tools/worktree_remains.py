@@ -17,7 +17,7 @@ import trio
 from podiumd.tools.beside import INDEX_PLACE
 from podiumd.tools.delete import delete_tree
 from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.plain_file import MOST_LINK_BYTES, read_plain
+from podiumd.tools.plain_file import MOST_LINK_BYTES, is_directory, is_link, read_plain
 
 _INITIALIZING = b"initializing"
 _NAMED = 3
@@ -31,7 +31,7 @@ def is_unfinished(directory: str) -> bool:
     killed as it cleaned up. Looks at three files at most.
     """
     link = Path(directory, ".git")
-    if not link.parent.is_dir() or link.parent.is_symlink():
+    if not is_directory(link.parent) or is_link(link.parent):
         return False
     if not os.path.lexists(link):
         return True
@@ -39,7 +39,7 @@ def is_unfinished(directory: str) -> bool:
         text = read_plain(link, MOST_LINK_BYTES, links=True)
         target = text.removeprefix(b"gitdir: ").removesuffix(b"\n")
         record = Path(directory, os.fsdecode(target))
-        if not target or not record.is_dir():
+        if not target or not is_directory(record):
             return True
         why = read_plain(record / "locked", MOST_LINK_BYTES, links=True)
         return why.strip() == _INITIALIZING
