@@ -95,6 +95,19 @@ async def test_what_a_sparse_checkout_leaves_out_is_no_change(repo: Path) -> Non
     assert await git.dirty(repo) == ["gone.txt"]
 
 
+async def test_a_sparse_checkout_that_expects_files_hides_none_that_is_there(repo: Path) -> None:
+    run_git(repo, "config", "core.sparseCheckout", "true")
+    run_git(repo, "config", "sparse.expectFilesOutsideOfPatterns", "true")
+    (repo / ".git/info/sparse-checkout").write_text("/*\n")
+    hide(repo, ["--skip-worktree"], "kept.txt")
+    (repo / "kept.txt").write_text("hidden\n")
+    assert run_git(repo, "status", "--porcelain") == ""
+    assert await git.dirty(repo) == ["kept.txt"]
+    head = await git.head(repo)
+    told = (await changes_since(f"{repo}", head, head)).uncommitted
+    assert [one.path for one in told.files] == ["kept.txt"]
+
+
 async def test_any_name_can_be_hidden(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "repo")
     names = [os.fsdecode(name) for name in HOSTILE]

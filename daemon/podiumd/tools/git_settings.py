@@ -21,6 +21,8 @@ SETTINGS: Final = (
     "core.fsmonitor=false",
     "core.ignoreStat=false",  # with it git marks what it writes as not to be looked at
     "core.untrackedCache=false",  # which is in the index, and tells what somebody wrote there
+    # With it a sparse checkout passes over the files that are there although it need not have them.
+    "sparse.expectFilesOutsideOfPatterns=false",
     "core.quotePath=false",
     "i18n.commitEncoding=UTF-8",
     "gc.auto=0",
