@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import struct
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from podiumd.tools import git, honest_index, index_file
-from podiumd.tools.index_file import SHA1_BYTES, SHA256_BYTES, trees_hold, without_trees
+from podiumd.tools.index_file import SHA1_BYTES, SHA256_BYTES, trees_hold, unfit, without_trees
 from tests.tools.forged_index import trees_in
 from tests.tools.git_repository import commit, make_repository, run_git
 
-NAMES = ("a", "a-b/c", "a.b", "b/c/d", "b/c/e", "b/f", "c/" + "long" * 1100)
+NAMES = ("a", "a-b/c", "a.b", "b/c/d", "b/c/e", "b/f", "c/" + "x" * 4094)
 
 
 @pytest.fixture
@@ -122,3 +124,147 @@ async def test_a_repository_with_long_ids_is_read_too(tmp_path: Path) -> None:
     (repo / ".git/index").write_bytes(data + hashlib.sha256(data).digest())
     assert run_git(repo, "--no-optional-locks", "status", "--porcelain") == ""
     assert await git.dirty(repo) == ["deep/a"]
+
+
+def entry(path: bytes, *, length: int | None = None, prefix: bytes | None = None) -> bytes:
+    """A file as an index holds it; with ``prefix`` (how much falls away) as one of version 4."""
+    said = min(len(path), 0xFFF) if length is None else length
+    fixed = struct.pack(">10I", *[0] * 6, 0o100644, 0, 0, 0) + b"\x11" * 20
+    whole = fixed + struct.pack(">H", said)
+    if prefix is not None:
+        return whole + prefix + path + b"\0"
+    return whole + path + b"\0" * (8 - (len(whole) + len(path)) % 8)
+
+
+def index(entries: list[bytes], trees: bytes = b"\0-1 0\n", version: int = 2) -> bytes:
+    """An index of these files, that tells of trees."""
+    said = b"TREE" + len(trees).to_bytes(4, "big") + trees if trees else b""
+    data = b"DIRC" + struct.pack(">II", version, len(entries)) + b"".join(entries) + said
+    return data + hashlib.sha1(data).digest()
+
+
+NESTED = b"\0-1 1\n" + b"a\x00-1 1\n" * 30_000 + b"a\x00-1 0\n"
+BOMB = index(
+    [
+        entry(b"0" * 4000, prefix=b"\0"),
+        *(entry(b"%06d" % n, length=4000, prefix=b"\6") for n in range(1, 2000)),
+    ],
+    version=4,
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        index([entry(b"a/" * 30_000 + b"a")]),
+        index([entry(b"a")], NESTED),
+        index([entry(b"a")], b"\0-1 9\n" + b"".join(b"%d\0-1 0\n" % n for n in range(9))[:-3]),
+        index([entry(b"a")])[:-20] + b"ABCD\0\0\0\0" * 50_000 + bytes(20),
+        index([entry(b"a", prefix=b"\xff" * 60_000)], version=4),
+    ],
+    ids=["deep", "told-deep", "told-cut", "extensions", "prefix"],
+)
+def test_a_small_index_takes_little_memory_and_is_not_told(data: bytes) -> None:
+    tracemalloc.start()
+    try:
+        assert not trees_hold(data, SHA1_BYTES)
+        assert tracemalloc.get_traced_memory()[1] < 40 * len(data) + 4_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_many_deep_directories_are_held_one_path_at_a_time() -> None:
+    files = [entry(b"%03d/" % n + b"a/" * 2000 + b"a") for n in range(100)]
+    data = index(files)
+    tracemalloc.start()
+    try:
+        assert trees_hold(data, SHA1_BYTES)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [entry(b"b"), entry(b"a")],
+        [entry(b"a"), entry(b"a")],
+        [entry(b"a\0b")],
+        [entry(b"a"), entry(b"")],
+        [entry(b"abc", length=0xFFF)],
+    ],
+    ids=["order", "twice", "nul", "empty", "length"],
+)
+def test_what_git_never_writes_is_not_believed(files: list[bytes]) -> None:
+    data = index(files)
+    assert not trees_hold(data, SHA1_BYTES)
+    with pytest.raises(ValueError):  # noqa: PT011 - whichever it is
+        without_trees(data, SHA1_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ([entry(b"a\0bc", length=1, prefix=b"\0")], ""),
+        ([entry(b"a", length=4, prefix=b"\0"), entry(b"b", prefix=b"\1")], "another length"),
+        ([entry(b"a", length=0xFFF, prefix=b"\0")], "another length"),
+        ([entry(b"a", prefix=b"\1")], "goes on from more"),
+        ([entry(b"a" * 5000, prefix=b"\0")], "more than 4096"),
+        ([entry(b"b", prefix=b"\0"), entry(b"a", prefix=b"\1")], "order"),
+    ],
+    ids=["after", "length", "most", "before", "long", "order"],
+)
+def test_no_git_reads_an_index_of_version_4_that_none_has_written(
+    files: list[bytes], why: str
+) -> None:
+    data = index(files, version=4)
+    assert why in unfit(data, SHA1_BYTES)
+    assert not trees_hold(data, SHA1_BYTES)
+    assert unfit(data[:20], SHA1_BYTES) and not unfit(b"", SHA1_BYTES)
+
+
+def test_names_that_are_too_much_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = index([entry(b"a", prefix=b"\0"), entry(b"b", prefix=b"\1")], version=4)
+    assert unfit(good, SHA1_BYTES) == "" and trees_hold(good, SHA1_BYTES)
+    assert unfit(BOMB, SHA1_BYTES) == ""
+    monkeypatch.setattr(index_file, "MOST_NAMES", 1_000_000)
+    assert "more than 1000000 bytes together" in unfit(BOMB, SHA1_BYTES)
+    monkeypatch.setattr(index_file, "MOST_TREES", 3)
+    assert not trees_hold(index([entry(b"a")], b"\0-1 1\n" + b"a\0-1 1\n" * 3), SHA1_BYTES)
+
+
+@pytest.mark.parametrize("split", [False, True])
+async def test_no_git_is_given_an_index_that_none_has_written(repo: Path, split: bool) -> None:
+    own = repo / ".git/index"
+    bomb = index([entry(b"a" * 1_000_000, prefix=b"\0")], version=4)
+    if split:
+        run_git(repo, "update-index", "--split-index")
+        [own] = (repo / ".git").glob("sharedindex.*")
+    own.write_bytes(bomb)
+    with pytest.raises(git.GitError, match="cannot be read: it has a name of more than 4096"):
+        await git.dirty(repo)
+
+
+async def test_a_staged_change_is_not_hidden_behind_a_name_with_a_nul(repo: Path) -> None:
+    """Git goes by the length that is said of a name, whatever bytes are in it."""
+    hidden = entry(b"x", prefix=b"\3")
+    inner = b"a\0" + hidden
+    data = index([entry(inner, length=len(inner), prefix=b"\0")], version=4)
+    assert run_git(repo, "ls-files", "--stage")
+    assert not trees_hold(data, SHA1_BYTES) and "another length" in unfit(data, SHA1_BYTES)
+    (repo / ".git/index").write_bytes(data)
+    with pytest.raises(git.GitError, match="another length"):
+        await git.dirty(repo)
+
+
+def test_a_file_without_a_name_is_read_but_never_in_a_tree() -> None:
+    data = index([entry(b""), entry(b""), entry(b"a")])
+    assert not trees_hold(data, SHA1_BYTES) and b"TREE" not in without_trees(data, SHA1_BYTES)
+
+
+def test_what_has_no_room_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(data: bytes, oid_bytes: int) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(index_file, "_read", full)
+    assert not trees_hold(index([entry(b"a")]), SHA1_BYTES)

@@ -182,8 +182,8 @@ async def test_a_link_to_a_name_that_none_can_have_is_no_repository(tmp_path: Pa
     for place in (tree, tree / "below"):
         assert repository_at(f"{place}") is None
         assert await git.top_level(place) is None
-        places = places_for(place, home=tmp_path / "home", closed=[], environ={})
-        assert isinstance(places, str) and "'.git' is a link there" in places
+    told = places_for(tree, home=tmp_path / "home", closed=[], environ={})
+    assert isinstance(told, str) and "'.git' is a link there" in told
     assert not is_unfinished(f"{tmp_path / LEADS_NOWHERE}")
     (tree / ".git").unlink()
     (tree / ".git").write_text(f"gitdir: {LEADS_NOWHERE}\n")

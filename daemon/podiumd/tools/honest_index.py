@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ from podiumd.tools.git_process import (
     object_bytes,
     tree_elsewhere,
 )
-from podiumd.tools.index_file import trees_hold, without_trees
+from podiumd.tools.index_file import SPLIT, trees_hold, unfit, without_trees
 from podiumd.tools.pinned_settings import FileStamp, Repository, is_settled, repository_at, stamp_of
 from podiumd.tools.plain_file import read_plain
 
@@ -43,6 +44,9 @@ ELSEWHERE: Final = (
     "the settings of '{}' say that its files are in '{}' (core.worktree), so what is changed here "
     "is not told; take that out, or work there"
 )
+MOST_SHARED: Final = 64
+"""Files of split indexes that are looked at; git keeps one or two."""
+UNREADABLE: Final = "the index '{}' cannot be read: {}"
 _SKIPPED: Final = b"S"
 _SETTLED_NS: Final = 2_000_000_000
 _ENTRY: Final = re.compile(
@@ -151,7 +155,8 @@ async def honest_index(git: GitCall) -> AsyncIterator[GitCall]:
     passed over, or have changed and are said to be as they were, or where trees are told of that
     are others, it is copied too. What a sparse checkout has not checked out stays passed over.
     """
-    async with honest_look(git, await _in_thread(seen_at, git)) as (seeing, _):
+    seen = await _in_thread(seen_at, git, abandon_on_cancel=True)
+    async with honest_look(git, seen) as (seeing, _):
         yield seeing
 
 
@@ -168,7 +173,9 @@ async def honest_look(git: GitCall, seen: Seen) -> AsyncIterator[tuple[GitCall, 
         hidden = [entry for entry in hidden if entry.mark != _SKIPPED]
     claimed = [one for one in found.changed if (one.said, one.debug) not in known.honest]
     if claimed:
-        claimed = await _in_thread(_claimed, claimed, os.fsencode(found.top))
+        claimed = await _in_thread(
+            _claimed, claimed, os.fsencode(found.top), abandon_on_cancel=True
+        )
     if claimed and not git.confined:
         claimed = await _unfiltered(claimed, found.top)
     if not hidden and not claimed and found.trees_hold:
@@ -191,7 +198,7 @@ async def honest_look(git: GitCall, seen: Seen) -> AsyncIterator[tuple[GitCall, 
 async def links(git: GitCall) -> list[bytes]:
     """The names of the first submodules that an index has below the directory of ``git``. Raises
     ``GitError``."""
-    seen = await _in_thread(seen_at, git)
+    seen = await _in_thread(seen_at, git, abandon_on_cancel=True)
     return (await _listed(git, seen.place)).links
 
 
@@ -205,17 +212,17 @@ async def _listed(git: GitCall, place: _Place) -> Listed:
     if before is not None and before[0] == place.stamp:
         return before[1]
     known = _TREES.known(place.top)
+    index, size = place.file or await _index_of(git), await object_bytes(git.top)
+    trees = await _in_thread(_trees_hold, index, size, abandon_on_cancel=True)
     listing = await git.out("ls-files", "-z", "-v", "--stage", "--debug", "--full-name")
-    entries = [_entry(found) for found in _ENTRY.finditer(listing)]
-    size = await object_bytes(git.top)
-    found = Listed(
-        place.top,
-        place.below,
-        await _in_thread(_trees_hold, place.file or await _index_of(git), size),
-        [entry for entry in entries if entry.passed_over],
-        [entry for entry in entries if _may_have_changed(entry, known)],
-        [entry.path for entry in entries if entry.said.startswith(_LINK)][:MOST_LINKS],
-    )
+    found = Listed(place.top, place.below, trees, [], [], [])
+    for entry in map(_entry, _ENTRY.finditer(listing)):
+        if entry.passed_over:
+            found.passed_over.append(entry)
+        elif _may_have_changed(entry, known):
+            found.changed.append(entry)
+        if entry.said.startswith(_LINK) and len(found.links) < MOST_LINKS:
+            found.links.append(entry.path)
     _LISTED.pop((place.file, git.top), None)
     if place.settled and not found.passed_over and await _in_thread(_is_whole, place):
         if len(_LISTED) >= MOST_KNOWN:
@@ -337,13 +344,21 @@ async def _index_of(git: GitCall) -> str:
 
 
 def _trees_hold(index: str, oid_bytes: int) -> bool:
-    """Blocks. One that cannot be read is told of where it is copied."""
+    """Whether an index tells truly of trees. Blocks for reading it. Raises ``GitError`` where no
+    git is to read it."""
     try:
-        return trees_hold(read_plain(index, MOST_BYTES, links=True), oid_bytes)
+        data = read_plain(index, MOST_BYTES, links=True)
+        fault = unfit(data, oid_bytes)
+        if SPLIT in data:  # of which git may read another file
+            for path in islice(Path(index).parent.glob("sharedindex.*"), MOST_SHARED):
+                fault = fault or unfit(read_plain(path, MOST_BYTES, links=True), oid_bytes)
+        if fault:
+            raise GitError(UNREADABLE.format(index, fault))
+        return trees_hold(data, oid_bytes)
     except FileNotFoundError:
         return True
-    except OSError:
-        return False
+    except (OSError, MemoryError) as error:
+        raise GitError(UNREADABLE.format(index, error or "it is too large")) from error
 
 
 async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
@@ -357,8 +372,8 @@ async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
         except ValueError:  # git writes it as it has read it, with no offsets
             await own.out("update-index", "--force-write-index", settings=_NO_OFFSETS)
             await _in_thread(_cut, copy, size)
-    except (OSError, ValueError) as error:
-        raise GitError(f"the index '{where}' cannot be read: {error}") from error
+    except (OSError, ValueError, MemoryError) as error:
+        raise GitError(UNREADABLE.format(where, error or "it is too large")) from error
 
 
 def _copied(index: str, copy: Path) -> None:

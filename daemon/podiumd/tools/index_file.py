@@ -3,19 +3,32 @@
 Git keeps there, by directory, which tree it has last written (the extension ``TREE``). Where that
 is the tree of the commit it takes the directory for unchanged, and never looks at what is staged in
 it. The format is in gitformat-index(5).
+
+Who has written it may have made it so that a few bytes stand for many (a name may be told by the
+one before it), or so that git reads other names than it seems to have. So what is decoded is
+bounded, work and memory grow with the file alone, and what git never writes is not read at all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 SHA1_BYTES: Final = 20
 SHA256_BYTES: Final = 32
 TREES: Final = b"TREE"
-_SPLIT: Final = b"link"
+MOST_NAME: Final = 4096
+"""Bytes of one path: no system that git runs on opens a longer one."""
+MOST_NAMES: Final = 256 * 1024 * 1024
+"""Bytes of all paths together, of which an index of version 4 may hold few itself."""
+MOST_TREES: Final = 200_000
+"""Directories that are told of; the largest trees that we know have half as many."""
+_MOST_EXTENSIONS: Final = 32
+_PREFIXED: Final = 4
+"""The version in which a path is told by the one before it."""
+SPLIT: Final = b"link"
 _OFFSETS: Final = frozenset((b"EOIE", b"IEOT"))
 """They lead git to other places of the file than where it comes by reading on."""
 _NUMBERS: Final = re.compile(rb"(-1|\d{1,9}) (\d{1,9})")
@@ -24,35 +37,39 @@ _STAT: Final = 40
 _MODE: Final = 24
 _EXTENDED, _STAGE, _LENGTH = 0x4000, 0x3000, 0x0FFF
 _INTENDED: Final = 0x2000
-_DIRECTORY: Final = 0o40000
+_KIND: Final = 0o170000
+_DIRECTORY: Final = 0o040000
 """The mode of a directory that a sparse index has in place of its files."""
+_KINDS: Final = frozenset((0o100000, 0o120000, 0o160000))
 
 
 class _Staged(NamedTuple):
     """A file in the index, or a whole directory, whose path ends with ``/``. ``in_tree``: git can
     write it into one, which it cannot where there is a conflict, or no more than the intent to add
-    it."""
+    it. ``after`` is where the next begins."""
 
     path: bytes
     mode: int
     oid: bytes
     in_tree: bool
+    after: int
 
 
 class _Index(NamedTuple):
-    """The files of an index, where in it these ``end``, and its extensions in their order."""
+    """Where in an index its files end, and its extensions in their order."""
 
-    staged: list[_Staged]
     end: int
     extensions: list[tuple[bytes, bytes]]
 
 
-class _Tree(NamedTuple):
-    """A directory as git would write it: of how many files, and under which id; ``None`` where it
-    cannot."""
+class _Told:
+    """A directory as the index tells of it: of how many files, and under which id."""
 
-    files: int
-    oid: bytes | None
+    def __init__(self, files: int, oid: bytes, length: int) -> None:
+        self.files = files
+        self.oid = oid
+        self.length = length
+        self.below: dict[bytes, _Told] = {}
 
 
 def trees_hold(data: bytes, oid_bytes: int) -> bool:
@@ -67,14 +84,13 @@ def trees_hold(data: bytes, oid_bytes: int) -> bool:
         said = [body for name, body in index.extensions if name == TREES]
         if not said:
             return True
-        if any(name == _SPLIT for name, _ in index.extensions):
+        if any(name == SPLIT for name, _ in index.extensions):
             return False  # the other files are in another
-        true = _trees(index.staged, oid_bytes)
         [one] = said
-        told = _told(one, oid_bytes)
-    except (ValueError, IndexError):
+        told, count = _told(one, oid_bytes)
+        return _held(data, oid_bytes, told) == count
+    except (ValueError, IndexError, MemoryError):
         return False
-    return all(tree == true.get(path) for path, tree in told.items())
 
 
 def without_trees(data: bytes, oid_bytes: int) -> bytes:
@@ -92,26 +108,52 @@ def without_trees(data: bytes, oid_bytes: int) -> bytes:
     return whole + _digest(whole, oid_bytes)
 
 
+def unfit(data: bytes, oid_bytes: int) -> str:
+    """Why no git is to read an index: its few bytes stand for more than there is room for, or git
+    has never written it; else nothing. What is wrong with others git says itself."""
+    if data[:8] != b"DIRC" + _PREFIXED.to_bytes(4, "big"):
+        return ""
+    try:
+        for _ in _files(data, oid_bytes):
+            pass
+    except ValueError as error:
+        return f"{error}"
+    except IndexError:
+        return "it ends too early"
+    return ""
+
+
+def _version(data: bytes) -> int:
+    """Raises ``ValueError``."""
+    version = int.from_bytes(data[4:8], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, _PREFIXED):
+        raise ValueError("it is none of a version that is known")
+    return version
+
+
 def _read(data: bytes, oid_bytes: int) -> _Index:
     """Raises ``ValueError`` and ``IndexError``."""
-    version = int.from_bytes(data[4:8], "big")
-    if data[:4] != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError("it is none of a version that is known")
-    staged, place = _files(data, oid_bytes, version)
-    end, extensions = place, []
+    place = _HEAD
+    for file in _files(data, oid_bytes):
+        place = file.after
+    end, extensions = place, list[tuple[bytes, bytes]]()
     while place < len(data) - oid_bytes:
         name, size = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "big")
         extensions.append((name, data[place + 8 : place + 8 + size]))
         place += 8 + size
+        if len(extensions) > _MOST_EXTENSIONS:
+            raise ValueError("it has more extensions than there are")
     if place != len(data) - oid_bytes:
         raise ValueError("it does not end where it says")
     if not _OFFSETS.isdisjoint(name for name, _ in extensions):
         raise ValueError("it is not to be read from its beginning to its end")
-    return _Index(staged, end, extensions)
+    return _Index(end, extensions)
 
 
-def _files(data: bytes, oid_bytes: int, version: int) -> tuple[list[_Staged], int]:
-    place, path, staged = _HEAD, b"", []
+def _files(data: bytes, oid_bytes: int) -> Iterator[_Staged]:
+    """Read the files one by one, as git does and as it writes them. Raises ``ValueError`` and
+    ``IndexError``."""
+    version, place, path, stage, total = _version(data), _HEAD, b"", -1, 0
     for _ in range(int.from_bytes(data[8:12], "big")):
         at = place + _STAT + oid_bytes
         flags = data[at] << 8 | data[at + 1]
@@ -120,123 +162,200 @@ def _files(data: bytes, oid_bytes: int, version: int) -> tuple[list[_Staged], in
         if flags & _EXTENDED:
             more = data[start] << 8
             start += 2
-        if version == 4:  # of the path before so many letters fall away
+        before, last, stage = path, stage, flags & _STAGE
+        length = flags & _LENGTH
+        shared = 0
+        if version == _PREFIXED:  # of the path before so many letters fall away
             gone, start = _number(data, start)
-            end = data.index(0, start)
-            path = path[: len(path) - gone] + data[start:end]
-            after = end + 1
-        else:
-            length = flags & _LENGTH
-            end = start + length if length < _LENGTH else data.index(0, start)
-            path = data[start:end]
-            after = place + ((end - place + 8) & ~7)
+            shared = len(before) - gone
+            if shared < 0:
+                raise ValueError("a name goes on from more than the one before it has")
+        end = start + length - shared if length < _LENGTH else data.index(0, start)
+        path = _path(before[:shared], data, start, end, length)
+        # The files of a split index that stand for others have no names, and come first.
+        if (path or before) and (path, stage) <= (before, last):
+            raise ValueError("its files are not in their order")
+        total += len(path)
+        if total > MOST_NAMES:
+            raise ValueError(f"its names have more than {MOST_NAMES} bytes together")
+        after = end + 1 if version == _PREFIXED else place + ((end - place + 8) & ~7)
         mode = int.from_bytes(data[place + _MODE : place + _MODE + 4], "big")
-        in_tree = not (flags & _STAGE or more & _INTENDED)
-        staged.append(_Staged(path, mode, data[place + _STAT : at], in_tree))
+        in_tree = not (stage or more & _INTENDED)
+        yield _Staged(path, mode, data[place + _STAT : at], in_tree, after)
         place = after
-    return staged, place
+
+
+def _path(shared: bytes, data: bytes, start: int, end: int, length: int) -> bytes:
+    """The path of a file that is said to have so many bytes. Git goes by that number where it is
+    below the greatest, else by the first NUL: both must say the same. Raises ``ValueError``."""
+    if not start <= end <= start + MOST_NAME - len(shared):
+        raise ValueError(f"it has a name of more than {MOST_NAME} bytes, or of less than none")
+    if data[end] or data.find(0, start, end) >= 0:
+        raise ValueError("a name has another length than it says")
+    path = shared + data[start:end]
+    if min(len(path), _LENGTH) != length:
+        raise ValueError("a name has another length than it says")
+    return path
 
 
 def _number(data: bytes, place: int) -> tuple[int, int]:
-    """A number of as many bytes as it needs, and what follows it."""
+    """A number of as many bytes as it needs, and what follows it. Raises ``ValueError`` where that
+    is more than a name can have."""
     value = data[place] & 0x7F
     while data[place] & 0x80:
         place += 1
         value = (value + 1) << 7 | data[place] & 0x7F
+        if value > MOST_NAME:
+            raise ValueError("a name goes on from more than the one before it has")
     return value, place + 1
 
 
-def _trees(staged: Iterable[_Staged], oid_bytes: int) -> dict[bytes, _Tree]:
-    """Each directory as git would write it, by its path with ``/`` at its end. Raises
-    ``ValueError`` where files are not in their order."""
-    found: dict[bytes, _Tree] = {}
-    root = _Directory(b"")
-    open_ones = [root]
-
-    def close() -> None:
-        done = open_ones.pop()
-        if done.path in found:
-            raise ValueError("a directory comes twice")
-        found[done.path] = tree = done.written(oid_bytes)
-        if open_ones:
-            open_ones[-1].take(done.path, tree)
-
-    for path, mode, oid, in_tree in staged:
-        while not path.startswith(open_ones[-1].path):
-            close()
-        whole = mode == _DIRECTORY
-        last = len(path) - whole  # up to here it names directories that others may share
-        below = path.find(b"/", len(open_ones[-1].path), last)
-        while below >= 0:
-            open_ones.append(_Directory(path[: below + 1]))
-            below = path.find(b"/", below + 1, last)
-        directory = open_ones[-1]
-        if whole:
-            if path in found:
-                raise ValueError("a directory comes twice")
-            found[path] = tree = _Tree(1, oid if in_tree else None)
-            directory.take(path, tree)
-            continue
-        directory.files += 1
-        directory.whole = directory.whole and in_tree
-        directory.lines.append(b"%o %b\0%b" % (mode, path[len(directory.path) :], oid))
-    while open_ones:
-        close()
-    return found
+def _held(data: bytes, oid_bytes: int, told: _Told) -> int:
+    """How many of the directories that are told of, with an id, git would write like that; negative
+    as soon as it is known of one that git would not. Raises ``ValueError`` and ``IndexError``."""
+    walk = _Walk(told, oid_bytes)
+    for file in _files(data, oid_bytes):
+        walk.take(file)
+    return walk.end()
 
 
 class _Directory:
-    """A directory of which the files are being gathered."""
+    """A directory of which the files are being gathered: the part of a path from ``start`` to
+    ``end`` is its name, with ``/``; ``told`` is what the index tells of it."""
 
-    def __init__(self, path: bytes) -> None:
-        self.path = path
+    def __init__(self, start: int, end: int, told: _Told | None) -> None:
+        self.start = start
+        self.end = end
+        self.told = told
         self.files = 0
         self.whole = True
-        self.lines: list[bytes] = []
-
-    def take(self, path: bytes, tree: _Tree) -> None:
-        """Take up one that is in it."""
-        self.files += tree.files
-        self.whole = self.whole and tree.oid is not None
-        self.lines.append(b"40000 %b\0%b" % (path[len(self.path) : -1], tree.oid or b""))
-
-    def written(self, oid_bytes: int) -> _Tree:
-        """What git would write."""
-        body = b"".join(self.lines)
-        oid = _digest(b"tree %d\0%b" % (len(body), body), oid_bytes) if self.whole else None
-        return _Tree(self.files, oid)
+        self.body = bytearray()
 
 
-def _told(said: bytes, oid_bytes: int) -> dict[bytes, _Tree]:
-    """The trees that an extension tells of, by path; what it does not know it does not tell.
-    Raises ``ValueError`` and ``IndexError``."""
-    found: dict[bytes, _Tree] = {}
-    above: list[tuple[bytes, int]] = []  # how many are still to come of what is below each
-    place = 0
-    while True:
+class _Walk:
+    """Goes through files in their order, and compares each directory that it leaves. It holds those
+    alone in which it is."""
+
+    def __init__(self, told: _Told, oid_bytes: int) -> None:
+        self._oid_bytes = oid_bytes
+        self._open = [_Directory(0, 0, told)]
+        self._path = self._within = self._passed = b""
+        self._same = 0
+
+    def take(self, file: _Staged) -> None:
+        """Go on to a file, or to a directory that stands for its files. Raises ``ValueError``."""
+        path, whole = file.path, file.mode == _DIRECTORY
+        if (
+            not path
+            or whole != path.endswith(b"/")
+            or (not whole and file.mode & _KIND not in _KINDS)
+        ):
+            raise ValueError("it holds what is neither a file nor a directory")
+        if self._passed and path.startswith(self._passed):
+            raise ValueError("a directory comes twice")
+        if not path.startswith(self._within) or path.find(b"/", len(self._within)) >= 0:
+            self._go_to(path)
+        self._path = path
+        directory = self._open[-1]
+        if whole:
+            self._passed = path
+            told = _below(directory, path[directory.end : -1])
+            one = _Directory(directory.end, len(path), told)
+            one.files = 1
+            self._leave(one, file.oid if file.in_tree else None)
+            return
+        directory.files += 1
+        directory.whole = directory.whole and file.in_tree
+        directory.body += b"%o %b\0%b" % (file.mode, path[directory.end :], file.oid)
+
+    def _go_to(self, path: bytes) -> None:
+        shared = _shared(self._path, path)
+        while self._open[-1].end > shared:
+            self._close()
+        start = self._open[-1].end
+        last = len(path) - 1  # what ends with it has no file in it
+        while (slash := path.find(b"/", start, last)) >= 0:
+            told = _below(self._open[-1], path[start:slash])
+            self._open.append(_Directory(start, slash + 1, told))
+            start = slash + 1
+        self._within = path[:start]
+
+    def _close(self) -> None:
+        done = self._open.pop()
+        oid = None
+        if done.whole:
+            body = bytes(done.body)
+            oid = _digest(b"tree %d\0%b" % (len(body), body), self._oid_bytes)
+        self._leave(done, oid)
+
+    def _leave(self, done: _Directory, oid: bytes | None) -> None:
+        if done.told is not None and done.told.files >= 0:
+            if (done.told.files, done.told.oid) != (done.files, oid):
+                raise ValueError("it tells of another tree")
+            self._same += 1
+        if self._open:
+            above = self._open[-1]
+            above.files += done.files
+            above.whole = above.whole and oid is not None
+            name = self._path[done.start : done.end - 1]
+            above.body += b"40000 %b\0%b" % (name, oid or b"")
+
+    def end(self) -> int:
+        """Leave what is still open; returns how many that are told of are as they are told."""
+        while self._open:
+            self._close()
+        return self._same
+
+
+def _below(directory: _Directory, name: bytes) -> _Told | None:
+    return None if directory.told is None else directory.told.below.get(name)
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """With how many bytes both begin. Compares each byte a few times at most."""
+    least, most = 0, min(len(one), len(other))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if one[least:middle] == other[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _told(said: bytes, oid_bytes: int) -> tuple[_Told, int]:
+    """The trees that an extension tells of, and how many of them have an id; what it does not know
+    it does not tell. Raises ``ValueError`` and ``IndexError``."""
+    holder = _Told(-1, b"", 0)
+    above = [(holder, 1)]  # how many are still to come of what is below each
+    place = known = 0
+    for _ in range(MOST_TREES):
+        parent, left = above.pop()
+        if left > 1:
+            above.append((parent, left - 1))
         end = said.index(0, place)
-        name = said[place:end]
         line = said.index(b"\n", end)
-        numbers = _NUMBERS.fullmatch(said, end + 1, line)
+        name, numbers = said[place:end], _NUMBERS.fullmatch(said, end + 1, line)
+        place = line + 1
         if numbers is None:
             raise ValueError("it tells of trees in other words than git does")
-        files, below = int(numbers[1]), int(numbers[2])
-        place = line + 1
-        path = above[-1][0] + name + b"/" if above else name
-        if path in found or bool(name) != bool(above):
+        if name in parent.below or b"/" in name or bool(name) == (parent is holder):
             raise ValueError("it tells of trees where there are none")
-        if files >= 0:
-            found[path] = _Tree(files, said[place : place + oid_bytes])
+        told = _Told(int(numbers[1]), b"", parent.length + len(name) + 1)
+        if told.length > MOST_NAME:
+            raise ValueError(f"it tells of a tree below more than {MOST_NAME} bytes of names")
+        parent.below[name] = told
+        if told.files >= 0:
+            told.oid = said[place : place + oid_bytes]
             place += oid_bytes
-        above.append((path, below))
-        while above and not above[-1][1]:
-            above.pop()
+            known += 1
+        if int(numbers[2]):
+            above.append((told, int(numbers[2])))
         if not above:
             break
-        above[-1] = (above[-1][0], above[-1][1] - 1)
-    if place != len(said):
-        raise ValueError("it goes on after its last tree")
-    return found
+    if above or place != len(said):
+        raise ValueError("it goes on after its last tree, or without end")
+    return holder.below[b""], known
 
 
 def _digest(data: bytes, oid_bytes: int) -> bytes:

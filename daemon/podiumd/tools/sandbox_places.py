@@ -111,7 +111,9 @@ def places_for(
     writable = [root, *repository.writable]
     seen = [one for one in shut if _in_sight(one, [*hidden, *_EMPTY], [*shown, *writable])]
     secrets = [above / name for above in sorted(homes) for name in _SECRETS]
-    emptied = [one for one in (*seen, *secrets) if is_directory(one) and not root.is_relative_to(one)]
+    emptied = [
+        one for one in (*seen, *secrets) if is_directory(one) and not root.is_relative_to(one)
+    ]
     # A socket as well: what can be seen can be connected to, and Podium's obeys.
     masked = [one for one in (*seen, *secrets) if os.path.lexists(one) and not is_directory(one)]
     missing = [one for one in seen if not os.path.lexists(one)]
