@@ -82,7 +82,8 @@ class _Entry(NamedTuple):
 class _Known:
     """What was found of one index. Files that have not changed since the first look at it need no
     other: ``since`` is when that was. ``honest`` are entries that were found to be as they say; the
-    kernel's time of change in them is that of the file as it was then, which nobody can set."""
+    kernel's time of change in them is that of the file as it was then. Nobody can set that, but a
+    write through a shared map may leave it as it is until the kernel has written the page out."""
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -205,8 +206,8 @@ async def links(git: GitCall) -> list[bytes]:
 async def _listed(git: GitCall, place: _Place) -> Listed:
     """List the index of a repository, below the directory of ``git``. Raises ``GitError``.
 
-    One that passes nothing over is not listed again before its file changes: the kernel's time of
-    that nobody can set.
+    One that passes nothing over is not listed again before its file changes, by the kernel's time
+    of that.
     """
     before = _LISTED.get((place.file, git.top))
     if before is not None and before[0] == place.stamp:
