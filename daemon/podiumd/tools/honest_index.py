@@ -359,7 +359,7 @@ def _trees_hold(index: str, oid_bytes: int) -> bool:
     except FileNotFoundError:
         return True
     except (OSError, MemoryError) as error:
-        raise GitError(UNREADABLE.format(index, error or "it is too large")) from error
+        raise GitError(UNREADABLE.format(index, f"{error}" or "it is too large")) from error
 
 
 async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
@@ -374,7 +374,7 @@ async def _copy(git: GitCall, own: GitCall, copy: Path) -> None:
             await own.out("update-index", "--force-write-index", settings=_NO_OFFSETS)
             await _in_thread(_cut, copy, size)
     except (OSError, ValueError, MemoryError) as error:
-        raise GitError(UNREADABLE.format(where, error or "it is too large")) from error
+        raise GitError(UNREADABLE.format(where, f"{error}" or "it is too large")) from error
 
 
 def _copied(index: str, copy: Path) -> None:
