@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,7 +12,9 @@ import pytest
 import trio
 
 from podiumd import wording
+from podiumd.core.findings import nearest
 from podiumd.redaction import redact
+from podiumd.rpc import adapter
 from podiumd.rpc.adapter import Adapter, Method
 
 
@@ -48,6 +51,7 @@ ADAPTER: Adapter[World] = Adapter(
     [
         Method("large", Nothing, large, ""),
         Method("small", Nothing, small, ""),
+        Method("read", Nothing, small, "", reads=True),
         Method("wait", Nothing, wait, "", "waiting"),
     ],
     batch_entries=10,
@@ -123,6 +127,55 @@ async def test_a_member_that_stands_twice_is_told_as_such() -> None:
             "message": "Invalid request: a member stands in it twice, once as it may not be.",
         },
     }
+
+
+async def test_names_like_wrong_ones_are_looked_for_once_in_a_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def look(name: str, known: Iterable[str]) -> str:
+        looked.append(name)
+        return nearest(name, known)
+
+    monkeypatch.setattr(adapter, "nearest", look)
+    unknown = [{"jsonrpc": "2.0", "method": f"smal{n}", "id": n} for n in range(3)]
+    unfit = {"jsonrpc": "2.0", "method": "large", "params": {"x": 1}, "id": 3}
+    for _ in range(2):
+        reply = await ADAPTER.read(json.dumps([*unknown, unfit]).encode()).run(World())
+        words = [one["error"]["message"] for one in json.loads(reply or b"")]
+        assert words == [
+            "Method not found: 'smal0'; the nearest known is 'small'.",
+            "Method not found: 'smal1'.",
+            "Method not found: 'smal2'.",
+            "Invalid params: unknown parameter 'x'; this method takes none.",
+        ]
+    assert looked == ["smal0", "smal0"]
+
+
+async def test_what_only_makes_answers_is_not_begun_once_nobody_reads_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that acts is, and the others have no turn of the scheduler's either."""
+    world, turns = World(), 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    monkeypatch.setattr(adapter, "nearest", None)
+    entries = [{"jsonrpc": "2.0", "method": name, "id": 1} for name in ("absent", "read") * 4]
+    batch = [*entries, {"jsonrpc": "2.0", "method": "small"}]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        await trio.lowlevel.checkpoint()
+        for line in (batch, entries[0], entries[1]):
+            assert await ADAPTER.read(json.dumps(line).encode()).run(world, lambda: True) is None
+        told = turns
+        nursery.cancel_scope.cancel()
+    assert world.done == ["small"] and told <= 5
 
 
 LONG_NAME = "token-" * 2500

@@ -234,4 +234,4 @@ def test_every_declared_method_has_a_handler_and_every_handler_a_declaration() -
 
 def test_parameters_that_are_right_have_no_fault() -> None:
     """The careful way is asked only about what failed; it never blames the innocent."""
-    assert params.fault_of(OneRun, {"run_id": "r"})[0] == "params"
+    assert params.fault_of(OneRun, {"run_id": "r"}, lambda *_: "")[0] == "params"

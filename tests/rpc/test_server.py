@@ -141,6 +141,33 @@ async def test_a_client_that_leaves_at_once_is_still_obeyed(tmp_path: Path) -> N
         assert daemon.service.calls == [("interrupt", "run-1")]
 
 
+async def test_of_a_client_that_has_gone_only_what_acts_is_done(tmp_path: Path) -> None:
+    """Many batches of it are in the socket before it is accepted; none of them makes an answer."""
+    reads = [json.loads(request("runs.get", n, run_id="run-1")) for n in range(20)]
+    acts = json.loads(request("runs.pause", 99, run_id="run-1"))
+    line = json.dumps([*reads, {**reads[0], "method": "runs.gte"}, acts]).encode() + b"\n"
+    async with served(tmp_path, RpcLimits(requests=4)) as daemon:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(daemon.path))
+            client.sendall(line * 3 + request("runs.get", run_id="run-1") + b"\n")
+        await wait_until(lambda: daemon.service.calls)
+        await wait_until(lambda: daemon.server.connections == 0)
+        assert daemon.service.calls == [("pause", "run-1")] * 3
+
+
+async def test_what_the_batches_of_a_connection_have_at_work_is_bounded(tmp_path: Path) -> None:
+    """As soon as one has ended there is room for the next."""
+    batch = b"[" + b",".join(request("runs.cancel", n, run_id="run-1") for n in range(2)) + b"]"
+    async with served(tmp_path, RpcLimits(entries=4)) as daemon, daemon.client() as client:
+        refused = await client.ask(batch + b"\n" + batch + b"\n" + batch)
+        assert [one["error"]["code"] for one in refused] == [-32008] * 2
+        await wait_until(lambda: len(daemon.service.calls) == 4)
+        daemon.service.gate.set()
+        for _ in range(2):
+            assert all("result" in one for one in await client.message())
+        assert all("result" in one for one in await client.ask(batch))
+
+
 async def test_a_line_over_the_limit_is_answered_and_the_connection_closed(tmp_path: Path) -> None:
     async with served(tmp_path, RpcLimits(line_bytes=100_000)) as daemon:
         async with daemon.client() as client:

@@ -53,20 +53,24 @@ R = TypeVar("R")
 
 
 class Method(NamedTuple, Generic[Context]):
-    """One method: its parameters as a struct, its handler, and how long it may take."""
+    """One method: its parameters as a struct, its handler, how long it may take, and whether it
+    ``reads`` alone."""
 
     name: str
     params: type[msgspec.Struct]
     handler: Callable[[Context, Any], Awaitable[Any]]
     doc: str
     pace: Pace = "ordered"
+    reads: bool = False
 
 
 def bind(
     declared: wire.Method[P, R], handler: Callable[[Context, P], Awaitable[R]]
 ) -> Method[Context]:
     """Return a declared method with its handler."""
-    return Method(declared.name, declared.params, handler, declared.purpose, declared.pace)
+    return Method(
+        declared.name, declared.params, handler, declared.purpose, declared.pace, declared.reads
+    )
 
 
 class _Entry:
@@ -80,10 +84,16 @@ class _Entry:
         self.decode = msgspec.json.Decoder(method.params).decode
 
 
+def _never() -> bool:
+    return False
+
+
 class Call(msgspec.Struct):
     """One request, ready to run; that of one that is wrong returns the error.
 
-    To the library it is a ``Request``: it has the fields of that tuple, which is slower to make.
+    ``reads``: it does nothing but make its answer, and need not begin once ``gone`` says that
+    nobody will read it. To the library it is a ``Request``: it has the fields of that tuple, which
+    is slower to make.
     """
 
     method: str
@@ -91,9 +101,19 @@ class Call(msgspec.Struct):
     id: Any
     handler: Callable[..., Awaitable[Any]]
     pace: Pace
+    reads: bool
 
-    async def run(self, context: Any) -> bytes | None:
+    @property
+    def size(self) -> int:
+        """How many requests it is."""
+        return 1
+
+    async def run(self, context: Any, gone: Callable[[], bool] = _never) -> bytes | None:
         """Run it; the answer ends with a newline, ``None``: there is none."""
+        return None if self.reads and gone() else await self.answer(context)
+
+    async def answer(self, context: Any) -> bytes | None:
+        """Run it, whoever reads what it returns."""
         result = await call_method(cast(Request, self), context, self.handler)
         if self.id is NOID:
             return None
@@ -115,18 +135,25 @@ class Batch(msgspec.Struct):
     most_bytes: int
     pace: Pace = "waiting"
 
-    async def run(self, context: Any) -> bytes | None:
+    @property
+    def size(self) -> int:
+        """How many requests it is."""
+        return len(self.calls)
+
+    async def run(self, context: Any, gone: Callable[[], bool] = _never) -> bytes | None:
         """Run them in order, those that wait beside the others; the answer is like a ``Call``'s."""
         answers: list[bytes | None] = [None] * len(self.calls)
         gathered = 0
 
         async def run_one(index: int, call: Call) -> None:
             nonlocal gathered
-            answers[index] = answer = await call.run(context)
+            answers[index] = answer = await call.answer(context)
             gathered += len(answer or b"")
 
         async with trio.open_nursery() as nursery:
             for index, call in enumerate(self.calls):
+                if call.reads and gone():
+                    continue
                 if call.pace == "waiting":
                     nursery.start_soon(run_one, index, call)
                 elif gathered < self.most_bytes:
@@ -201,25 +228,42 @@ class Adapter(Generic[Context]):
             entries = _decode_entries(line)
         except _UNDECODABLE as error:
             return _unreadable(error)
-        return Batch([self._read_one(entry) for entry in entries], self._batch_bytes)
+        near = _Near()
+        return Batch([self._read_one(entry, near) for entry in entries], self._batch_bytes)
 
-    def _read_one(self, line: bytes | bytearray | msgspec.Raw) -> Call:
+    def _read_one(self, line: bytes | bytearray | msgspec.Raw, near: _Near | None = None) -> Call:
         try:
             envelope = _decode_envelope(line)
         except _UNDECODABLE:
             return _no_request(line)
         entry = self._entries.get(envelope.method)
         if entry is None:
-            return _refused_at_length(envelope.id, lambda: self._no_method(envelope.method))
+            return _refused_at_length(envelope.id, lambda: self._no_method(envelope.method, near))
         try:
             params = entry.decode(envelope.params)
         except _UNDECODABLE:
-            return _unfit(entry.method, envelope)
-        return Call(envelope.method, [params], envelope.id, entry.call, entry.method.pace)
+            return _unfit(entry.method, envelope, near)
+        method = entry.method
+        return Call(envelope.method, [params], envelope.id, entry.call, method.pace, method.reads)
 
-    def _no_method(self, name: str) -> Any:
-        hint = nearest(name, self._entries)
-        return Error(METHOD_NOT_FOUND, f"Method not found: {quoted(name)}; {hint}.", NODATA)
+    def _no_method(self, name: str, near: _Near | None) -> Any:
+        hint = (near or _Near()).hint(name, self._entries)
+        return Error(METHOD_NOT_FOUND, f"Method not found: {quoted(name)}{hint}.", NODATA)
+
+
+class _Near:
+    """Looks for a known name that is like a wrong one, once in all: that takes a millisecond, and a
+    batch may have a thousand wrong ones."""
+
+    def __init__(self) -> None:
+        self._looked = False
+
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """The end of a sentence about ``name``; nothing where it has looked before."""
+        if self._looked:
+            return ""
+        self._looked = True
+        return f"; {nearest(name, known)}"
 
 
 def _no_request(line: bytes | bytearray | msgspec.Raw) -> Call:
@@ -238,7 +282,7 @@ def _unreadable(error: Exception) -> Call:
     return _refused(None, PARSE_ERROR, f"Parse error: {_syntax_words(error)}.")
 
 
-def _unfit(method: Method[Any], envelope: _Envelope) -> Call:
+def _unfit(method: Method[Any], envelope: _Envelope, near: _Near | None) -> Call:
     """Answer a request whose parameters are not those of its method."""
     try:
         given = _decode_any(envelope.params)
@@ -255,7 +299,7 @@ def _unfit(method: Method[Any], envelope: _Envelope) -> Call:
         )
 
     def unfit() -> Any:
-        parameter, words = fault_of(method.params, given)
+        parameter, words = fault_of(method.params, given, (near or _Near()).hint)
         return Error(INVALID_PARAMS, f"Invalid params: {words}.", {"parameter": parameter})
 
     return _refused_at_length(envelope.id, unfit)
@@ -335,7 +379,7 @@ def _refused(id: Any, code: int, message: str, data: dict[str, Any] | None = Non
     async def refuse(context: Any) -> Any:
         return error
 
-    return Call("", [], id, refuse, "instant")
+    return Call("", [], id, refuse, "instant", reads=True)
 
 
 def _refused_at_length(id: Any, error: Callable[[], Any]) -> Call:
@@ -346,7 +390,7 @@ def _refused_at_length(id: Any, error: Callable[[], Any]) -> Call:
         await trio.lowlevel.checkpoint()
         return error()
 
-    return Call("", [], id, refuse, "ordered")
+    return Call("", [], id, refuse, "ordered", reads=True)
 
 
 def _envelope_fault(item: Any) -> str | None:

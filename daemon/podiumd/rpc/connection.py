@@ -43,8 +43,8 @@ class Connection:
 
     Quick requests are handled in order as they come; those that wait for an agent or a person
     run beside them, so their answers may come later than those of later requests. A client that
-    closes its side still gets its answers, but no feed: whether it is there at all shows only
-    when something is sent to it.
+    closes its side still gets its answers, but no feed. Of one that has gone for good, what it
+    asked to be done is done, and what would only make an answer is not begun.
     """
 
     def __init__(
@@ -69,6 +69,9 @@ class Connection:
         self._outbox = Outbox(sock, limits.outbox_bytes, sender)
         self._feeds: dict[trio.CancelScope, tuple[str, str]] = {}
         self._waiting = 0
+        self._entries = 0
+        self._look = select.poll()
+        self._look.register(sock, 0)  # what is asked for then: whether it hung up
         self._closing = False
         self._draining = False
         self._feeds_over = False
@@ -84,11 +87,13 @@ class Connection:
     def end_if_gone(self) -> bool:
         """Whether the client is gone for good, and not only done with asking: then what still
         waits for it is given up."""
-        look = select.poll()
-        look.register(self._socket, 0)
-        if any(events & select.POLLHUP for _, events in look.poll(0)):
+        if self._is_gone():
             self._serving.cancel()
         return self._serving.cancel_called
+
+    def _is_gone(self) -> bool:
+        """Whether nobody will read another answer."""
+        return any(events & select.POLLHUP for _, events in self._look.poll(0))
 
     @property
     def follows(self) -> bool:
@@ -197,7 +202,7 @@ class Connection:
                 continue
             if work.pace == "ordered":
                 self._outbox.wake()
-            answer = await work.run(context)
+            answer = await work.run(context, self._is_gone)
             if answer is not None:
                 self._outbox.add(answer)
             context.answered()
@@ -208,22 +213,26 @@ class Connection:
         self._outbox.flush()
 
     def _run_beside(self, work: Call | Batch) -> None:
-        if self._waiting >= self._limits.requests:
-            self._outbox.put(self._adapter.refuse(work, _too_much("requests in hand")))
+        entries = self._entries + work.size
+        if self._waiting >= self._limits.requests or entries > self._limits.entries:
+            if not self._is_gone():
+                self._outbox.put(self._adapter.refuse(work, _too_much("requests in hand")))
             return
         self._waiting += 1
+        self._entries = entries
         self._tasks.start_soon(self._run_waiting, work)
 
     async def _run_waiting(self, work: Call | Batch) -> None:
         context = RequestContext(self._service, self._info, self)
         try:
-            answer = await work.run(context)
+            answer = await work.run(context, self._is_gone)
             await self._outbox.room()
             if answer is not None:
                 self._outbox.put(answer)
             context.answered()
         finally:
             self._waiting -= 1
+            self._entries -= work.size
             self.heard_at = trio.current_time()
 
     async def _refuse_long_line(self) -> None:

@@ -15,6 +15,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
         batch_entries: requests in one batch; more would hold up everybody else.
         batch_bytes: of answers that one batch may gather; its further requests are refused.
         requests: of one connection that may wait at once, each a task.
+        entries: requests that the batches of one connection which are at work may have together.
         feeds: of one connection.
         outbox_bytes: unread bytes of one client before it has to catch up.
         slow_seconds: that a subscriber with a full outbox gets before it is cut loose.
@@ -28,6 +29,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     batch_entries: int = 1000
     batch_bytes: int = 16 * 1024 * 1024
     requests: int = 64
+    entries: int = 2000
     feeds: int = 16
     outbox_bytes: int = 4 * 1024 * 1024
     slow_seconds: float = 10.0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from podiumd.core.findings import nearest
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.wording import convert, expected, quoted
 
@@ -15,13 +14,18 @@ LONGEST_AGENT_LINE: Final = 1024 * 1024 - 4096  # bytes that reach an agent's pi
 _AGENT_LINE_FRAME: Final = 512  # of such a line, around the text
 
 
-def fault_of(kind: type[msgspec.Struct], given: Mapping[str, Any]) -> tuple[str, str]:
-    """Find the parameter that keeps ``given`` from being a ``kind``, and the words for it."""
+def fault_of(
+    kind: type[msgspec.Struct],
+    given: Mapping[str, Any],
+    hint: Callable[[str, Iterable[str]], str],
+) -> tuple[str, str]:
+    """Find the parameter that keeps ``given`` from being a ``kind``, and the words for it, of which
+    ``hint`` says whether a known one is like an unknown one."""
     kinds = get_type_hints(kind, include_extras=True)
     for name in given:
         if name not in kinds:
-            hint = nearest(name, kinds) if kinds else "this method takes none"
-            return name[:100], f"unknown parameter {quoted(name)}; {hint}"
+            like = hint(name, kinds) if kinds else "; this method takes none"
+            return name[:100], f"unknown parameter {quoted(name)}{like}"
     for field in msgspec.structs.fields(kind):
         name = field.name
         if name not in given:

@@ -212,15 +212,21 @@ class ToolReply(Result, frozen=True, kw_only=True):
 
 # -- methods ---------------------------------------------------------------------------------
 
-CONFIGURATION = Method[Nothing, Configuration]("daemon.configuration", "The settings in force.")
+CONFIGURATION = Method[Nothing, Configuration](
+    "daemon.configuration", "The settings in force.", reads=True
+)
 CONFIGURE = Method[Configure, Configured]("daemon.configure", "Switch recipes on or off.")
 PING = Method[Nothing, Pong]("daemon.ping", "Prove that the daemon answers.", pace="instant")
 RELOAD = Method[Nothing, Reloaded]("daemon.reload", "Read the configuration anew.")
 SHUTDOWN = Method[Shutdown, Done]("daemon.shutdown", "Stop the daemon.", pace="instant")
-STATUS = Method[Nothing, DaemonStatus]("daemon.status", "What the daemon is and does.")
+STATUS = Method[Nothing, DaemonStatus]("daemon.status", "What the daemon is and does.", reads=True)
 TOOL_MESSAGE = Method[ToolMessage, ToolReply](
     "mcp.message", "A message to the tools of a turn.", pace="waiting"
 )
-DISCOVER = Method[Nothing, JsonObject]("rpc.discover", "This protocol as an OpenRPC document.")
+DISCOVER = Method[Nothing, JsonObject](
+    "rpc.discover", "This protocol as an OpenRPC document.", reads=True
+)
 PRUNE = Method[Prune, Pruned]("storage.prune", "Remove what retention says may go.", pace="waiting")
-USAGE = Method[Nothing, StorageUsage]("storage.usage", "What STATE takes, by part.", pace="waiting")
+USAGE = Method[Nothing, StorageUsage](
+    "storage.usage", "What STATE takes, by part.", pace="waiting", reads=True
+)

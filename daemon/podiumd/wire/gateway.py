@@ -66,6 +66,6 @@ class Pairing(Result, frozen=True, kw_only=True):
     png: str | UnsetType = UNSET
 
 
-DEVICES = Method[Nothing, list[Device]]("gateway.devices", "The paired devices.")
+DEVICES = Method[Nothing, list[Device]]("gateway.devices", "The paired devices.", reads=True)
 PAIR = Method[Pair, Pairing]("gateway.pair", "A key for one more device, told once.")
 REVOKE = Method[Revoke, Done]("gateway.revoke", "Take a device's key back.")

@@ -31,12 +31,20 @@ class Method(_Typed, Generic[P, R]):
     """A method: ``GET = Method[OneRun, WholeRun]("runs.get", "Return one run.")``."""
 
     def __init__(
-        self, name: str, purpose: str, *, pace: Pace = "ordered", needs: Needs = "all"
+        self,
+        name: str,
+        purpose: str,
+        *,
+        pace: Pace = "ordered",
+        needs: Needs = "all",
+        reads: bool = False,
     ) -> None:
+        """``reads``: it changes nothing, so it need not begin where nobody waits for its answer."""
         self.name = name
         self.purpose = purpose
         self.pace = pace
         self.needs = needs
+        self.reads = reads
 
     @property
     def params(self) -> type[P]:

@@ -49,4 +49,4 @@ class Question(Result, frozen=True, kw_only=True):
 
 
 ANSWER = Method[Answer, Question]("questions.answer", "Answer an open question.")
-LIST = Method[Nothing, list[Question]]("questions.list", "The open questions.")
+LIST = Method[Nothing, list[Question]]("questions.list", "The open questions.", reads=True)

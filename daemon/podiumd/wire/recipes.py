@@ -137,12 +137,20 @@ class TrustedRecipe(Result, frozen=True, kw_only=True):
 
 # -- methods ---------------------------------------------------------------------------------
 
-CHECK = Method[CheckRecipe, CheckReport]("recipes.check", "The faults of a recipe.")
-GET = Method[GetRecipe, KnownRecipe]("recipes.get", "One recipe as data.")
-GRAPH = Method[DrawRecipe, Drawing]("recipes.graph", "A recipe as a picture's text.")
-LIST = Method[InDirectory, list[RecipeRow]]("recipes.list", "The recipes, shadowed ones left out.")
-OUTCOME = Method[ParseOutcome, Accepted | Rejected]("recipes.outcome", "What a reply would mean.")
-PATHS = Method[GetRecipe, Paths]("recipes.paths", "Every simple path to each exit.")
-REHEARSE = Method[Rehearse, StepPlay | PhasePlay]("recipes.rehearse", "Play one step with replies.")
-SIMULATE = Method[Simulate, Trace]("recipes.simulate", "Walk a recipe without an agent.")
+CHECK = Method[CheckRecipe, CheckReport]("recipes.check", "The faults of a recipe.", reads=True)
+GET = Method[GetRecipe, KnownRecipe]("recipes.get", "One recipe as data.", reads=True)
+GRAPH = Method[DrawRecipe, Drawing]("recipes.graph", "A recipe as a picture's text.", reads=True)
+LIST = Method[InDirectory, list[RecipeRow]](
+    "recipes.list", "The recipes, shadowed ones left out.", reads=True
+)
+OUTCOME = Method[ParseOutcome, Accepted | Rejected](
+    "recipes.outcome", "What a reply would mean.", reads=True
+)
+PATHS = Method[GetRecipe, Paths]("recipes.paths", "Every simple path to each exit.", reads=True)
+REHEARSE = Method[Rehearse, StepPlay | PhasePlay](
+    "recipes.rehearse", "Play one step with replies.", reads=True
+)
+SIMULATE = Method[Simulate, Trace](
+    "recipes.simulate", "Walk a recipe without an agent.", reads=True
+)
 TRUST = Method[TrustRecipes, list[TrustedRecipe]]("recipes.trust", "Trust a project's recipes.")

@@ -299,17 +299,17 @@ class Removed(Result, frozen=True, kw_only=True):
 # -- methods ---------------------------------------------------------------------------------
 
 CANCEL = Method[OneRun, Run]("runs.cancel", "End a run and its agent.", pace="waiting")
-DIFF = Method[DiffRun, Diff]("runs.diff", "What a run has changed.", pace="waiting")
+DIFF = Method[DiffRun, Diff]("runs.diff", "What a run has changed.", pace="waiting", reads=True)
 EVENTS = Method[RunEvents, EventsPage]("runs.events", "Events of a run, and follow them.")
-GET = Method[OneRun, WholeRun]("runs.get", "One run.")
+GET = Method[OneRun, WholeRun]("runs.get", "One run.", reads=True)
 INTERRUPT = Method[OneRun, Run]("runs.interrupt", "Stop the turn and pause.", pace="waiting")
-LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.")
+LIST = Method[ListRuns, list[Run]]("runs.list", "Runs of recipes, newest first.", reads=True)
 PAUSE = Method[OneRun, Run]("runs.pause", "Pause at the end of the turn.")
 RESUME = Method[OneRun, Run]("runs.resume", "Go on after a pause.")
 START = Method[RunStart, Run]("runs.start", "Start a recipe.")
 STEER = Method[Steer, Steered]("runs.steer", "Tell the running turn something.", pace="waiting")
 WORKTREES = Method[Nothing, list[WorktreeRow]](
-    "worktrees.list", "The worktrees of runs.", pace="waiting"
+    "worktrees.list", "The worktrees of runs.", pace="waiting", reads=True
 )
 MERGE_WORKTREE = Method[OneRun, Merged](
     "worktrees.merge", "Merge a run's worktree.", pace="waiting"

@@ -194,13 +194,17 @@ COMPACT = Method[OneSession, Done](
     "sessions.compact", "Have the agent sum a session up.", pace="waiting"
 )
 FORGET = Method[OneSession, Done]("sessions.forget", "Drop a session that is gone.")
-GET = Method[OneSession, Session]("sessions.get", "One session.")
+GET = Method[OneSession, Session]("sessions.get", "One session.", reads=True)
 INTERRUPT = Method[OneSession, Done](
     "sessions.interrupt", "Stop the session's turn.", pace="waiting"
 )
-LIST = Method[ListSessions, SessionsPage]("sessions.list", "Sessions, newest first.")
-LOCKS = Method[Nothing, list[Lock]]("sessions.locks", "Who holds which session and tree.")
-MESSAGES = Method[SessionMessages, MessagesPage]("sessions.messages", "Messages of a session.")
+LIST = Method[ListSessions, SessionsPage]("sessions.list", "Sessions, newest first.", reads=True)
+LOCKS = Method[Nothing, list[Lock]](
+    "sessions.locks", "Who holds which session and tree.", reads=True
+)
+MESSAGES = Method[SessionMessages, MessagesPage](
+    "sessions.messages", "Messages of a session.", reads=True
+)
 PROMPT = Method[Prompt, Went | Turn]("sessions.prompt", "Send one prompt.", pace="waiting")
 SUBSCRIBE = Method[SessionMessages, MessagesPage](
     "sessions.subscribe", "Messages of a session, and follow them."

@@ -233,13 +233,15 @@ CANCEL = Method[OneUtterance, Done]("voice.cancel", "Forget what was said.")
 END = Method[OneUtterance, Heard]("voice.end", "All was said: its text.", pace="waiting")
 HUSH = Method[Nothing, Done]("voice.hush", "Stop speaking at the machine.")
 INSTALL = Method[InstallModel, SpeechModel]("voice.install", "Install a model.", pace="waiting")
-MODELS = Method[Nothing, list[SpeechModel]]("voice.models", "The models that there are.")
+MODELS = Method[Nothing, list[SpeechModel]](
+    "voice.models", "The models that there are.", reads=True
+)
 SAY = Method[Say, Spoken]("voice.say", "Say something at the machine.")
 START = Method[OpenMicrophone, Microphone]("voice.start", "Begin to say something.")
-STATUS = Method[Nothing, SpeechStatus]("voice.status", "How speech does.")
+STATUS = Method[Nothing, SpeechStatus]("voice.status", "How speech does.", reads=True)
 TRANSCRIBE = Method[Transcribe, Transcribed](
     "voice.transcribe", "The text of a recording.", pace="waiting"
 )
-VOCABULARY = Method[FindTerms, Terms]("voice.vocabulary", "The terms of a project.")
+VOCABULARY = Method[FindTerms, Terms]("voice.vocabulary", "The terms of a project.", reads=True)
 PARTIAL = Notification[Partial]("voice.partial", "What is understood so far.")
 PROGRESS = Notification[Progress]("voice.progress", "How far an installation is.")
