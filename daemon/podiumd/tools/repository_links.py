@@ -74,8 +74,8 @@ def all_within(repository: str) -> Odd:
     if os.path.islink(repository):  # noqa: PTH114 - one that cannot be looked at is none
         return Odd()
     odd = odd_entries([repository], since=0, heaps=())
-    trees = {one for one in odd.inner if Path(one).parent == Path(repository, "worktrees")}
-    return odd._replace(inner=odd.inner - set(filter(leads_home, trees)))
+    trees = [one for one in odd.inner if Path(one).parent == Path(repository, "worktrees")]
+    return odd._replace(inner=odd.inner.difference(one for one in trees if leads_home(one)))
 
 
 def _inner(names: set[str], directory: str, own: Collection[str] = ()) -> set[str]:
