@@ -119,7 +119,7 @@ NO_METHOD: list[bytes] = [
         "daemon.ping ",
         "daemon.ping\n",
         "daemon.ping\u0000",
-        "rpc.discover",
+        "rpc.discovery",
         "__init__",
         "__class__.__mro__",
         "runs.start; rm -rf /",

@@ -7,6 +7,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
+from podiumd.core.findings import nearest
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.wording import convert, expected, quoted
 
@@ -17,7 +18,7 @@ _AGENT_LINE_FRAME: Final = 512  # of such a line, around the text
 def fault_of(
     kind: type[msgspec.Struct],
     given: Mapping[str, Any],
-    hint: Callable[[str, Iterable[str]], str],
+    hint: Callable[[str, Iterable[str]], str] = lambda name, known: f"; {nearest(name, known)}",
 ) -> tuple[str, str]:
     """Find the parameter that keeps ``given`` from being a ``kind``, and the words for it, of which
     ``hint`` says whether a known one is like an unknown one."""
