@@ -186,7 +186,9 @@ def _wanted(argument: Argument) -> str:
     if not argument.choices:
         return argument.metavar
     *others, last = argument.choices
-    return f"{argument.metavar} ({', '.join(others)} or {last})".lstrip()
+    name = "" if argument.metavar == "|".join(argument.choices) else argument.metavar
+    said = f"{', '.join(others)} or {last}"
+    return f"{name} ({said})" if name else said
 
 
 def _shape(argument: Argument) -> str:

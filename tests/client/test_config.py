@@ -148,3 +148,8 @@ def test_both_run_the_daemon_of_this_installation(monkeypatch: pytest.MonkeyPatc
     assert commands_doctor.doctor(whole=False, config=None, json=False) == 0
     assert commands_config.config("path", False, None, False) == 0
     assert [command[:4] for command in seen] == [[sys.executable, "-P", "-m", "podiumd"]] * 2
+
+
+def test_what_is_to_be_chosen_is_listed_once(daemon: FakeDaemon) -> None:
+    done = podium(daemon, "config")
+    assert "'podium config' needs show, path or reload: " in done.stderr
