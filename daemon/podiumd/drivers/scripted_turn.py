@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-import textwrap
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,12 +21,11 @@ from podiumd.drivers.base import (
 )
 from podiumd.drivers.dealings import Dealings
 from podiumd.drivers.inside import InsideTurn
-from podiumd.drivers.journal import Journal, ended_early
+from podiumd.drivers.journal import Journal
 from podiumd.drivers.script import Call, ScriptedTurn, Write
 from podiumd.tools.failpoints import failpoint
 
 COMMAND_END_SECONDS = 2.0
-FIRST_WORDS = 80
 
 
 class _Ended(Exception):
@@ -41,14 +39,11 @@ class _Ended(Exception):
 class ScriptedTurnRun(InsideTurn):
     """Implements ``podiumd.drivers.base.Turn``; ``run`` is run by the driver's nursery."""
 
-    def __init__(
-        self, request: TurnRequest, turn: ScriptedTurn | None, file: str, journal: Journal
-    ) -> None:
+    def __init__(self, request: TurnRequest, turn: ScriptedTurn | None, journal: Journal) -> None:
         super().__init__(Dealings(request.hooks))
         self.journal = journal
         self._request = request
         self._turn = turn
-        self._file = file
         self._waiting_steers: list[str] = []
         self._taken: list[str] = []
         self._denials: list[Denial] = []
@@ -72,11 +67,6 @@ class ScriptedTurnRun(InsideTurn):
         await super().close(stopped)
         if self._report is not None:
             await self.journal.finished(self._report)
-
-    @property
-    def ended_early(self) -> bool:
-        """Whether it was cut off, and so is to be played again."""
-        return ended_early(self._report)
 
     async def run(self) -> None:
         """Play the turn to its end; never raises but for faults of this module."""
@@ -106,7 +96,7 @@ class ScriptedTurnRun(InsideTurn):
     async def _steps(self) -> TurnReport:
         turn = self._turn
         if turn is None:
-            raise _Ended(self._ending("failed", _none_left(self._request.prompt, self._file)))
+            raise _Ended(self._ending("failed", "the script has no turn left for this prompt"))
         await self._quiet(turn.delay_ms / 1000)
         if turn.error:
             raise _Ended(self._ending("api_error", turn.error))
@@ -267,12 +257,6 @@ class ScriptedTurnRun(InsideTurn):
             prompt_recorded=True,
             tool_begun=self._acted,
         )
-
-
-def _none_left(prompt: str, file: str) -> str:
-    """Say that no turn of a script fits a prompt, or all that do are used up."""
-    words = textwrap.shorten(prompt, FIRST_WORDS, placeholder=" ...")
-    return f"the script {file} has no turn left for this prompt: {words}"
 
 
 async def _end_command(process: trio.Process) -> None:
