@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run
 run: $(VENV)/.runtime ## play a whole recipe with the scripted agent, in a private daemon
-	@$(PY) -m podiumd.demo
+	@$(PY) -m podiumd.daemon.demo
 
 .PHONY: test
 test: $(VENV)/.dev ## run the tests; core and formats must be covered by their own, wholly

@@ -44,8 +44,8 @@ from benchmarks.measure import (
     percentile,
     run,
 )
-from podiumd.tools.files import do_plan, plan_patch
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.edit import do_plan, plan_patch
+from podiumd.tools.agent.workspace import Workspace
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine
 from tests.e2e.native_rig import NO_CLAUDE, act, configure

@@ -60,7 +60,7 @@ from benchmarks.session_peers import (
     wc,
 )
 from benchmarks.session_tree import Session, Spec, Tree, cached, going_on, write_session
-from podiumd.sessions import table
+from podiumd.sessions.index import table
 from podiumd.store.index import open_index
 
 USUAL, MANY = Spec(), Spec(files=50_000, mb=100)

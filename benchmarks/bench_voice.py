@@ -28,7 +28,7 @@ if not __package__:  # run as a program: the checkout is not on the path yet
 
 from benchmarks.measure import CACHE, ROOT, CannotMeasure, Figure, Result, arguments, run
 from benchmarks.voice_peers import Peer, Wyoming, install_peers, peer, wyoming
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import Transcript, UtteranceRequest
 from podiumd.speech.models import Models
 from podiumd.speech.service import Speech, open_speech

@@ -19,9 +19,9 @@ if not __package__:  # run as a program: the checkout is not on the path yet
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.fan_out_text import SESSION, fan_out_messages, fan_out_text
-from podiumd.gateway.guard import Guard
-from podiumd.gateway.http import Problem, Request, Response
-from podiumd.gateway.phone.channels import Channel, Subscription
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.http.exchange import Problem, Request, Response
+from podiumd.gateway.phone.feed.channels import Channel, Subscription
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import Closed, WebSocket, text_frame
 
@@ -95,7 +95,7 @@ async def main() -> None:
     send = {"frame": clients.send_frame, "message": clients.send_message}
     async with trio.open_nursery() as nursery:
         gateway: Gateway = await nursery.start(
-            serve_gateway, GatewayOptions(port=0), clients, clients, Guard(trio.current_time)
+            serve_gateway, GatewayOptions(port=0), clients, clients, AuthThrottle(trio.current_time)
         )
         print(gateway.port, flush=True)
         while order := await trio.to_thread.run_sync(sys.stdin.readline):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podiumd.gateway.phone import history
-from podiumd.gateway.phone.history import Message
+from podiumd.gateway.phone.feed import history
+from podiumd.gateway.phone.feed.history import Message
 
 SESSION = history.Session("0192f0c1-7d1e-4cc0-8a52-2f4b6f1f9a01", "claude", 7, "signature")
 CHARACTERS = 1000

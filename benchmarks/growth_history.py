@@ -16,7 +16,7 @@ import trio
 from benchmarks.growth import Growth
 from benchmarks.growth_state import Played, home_of, made, play
 from podiumd.runtime.errors import PodiumError
-from podiumd.runtime.questions import find_question
+from podiumd.runtime.open_questions import find_question
 from podiumd.store.facts import Store, open_store
 from tests.real_daemon import real_daemon
 

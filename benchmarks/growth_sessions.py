@@ -20,8 +20,8 @@ from benchmarks.index_once import NoLedgers
 from benchmarks.measure import CannotMeasure
 from benchmarks.session_records import encoded
 from benchmarks.session_tree import Spec, Tree, cached
+from podiumd.sessions.index.tree import Root
 from podiumd.sessions.transcripts import open_transcripts
-from podiumd.sessions.tree import Root
 from tests.real_daemon import RealDaemon, real_daemon
 
 SESSIONS = (2_000, 20_000, 100_000)

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import trio
 
+from podiumd.sessions.index.tree import Root
 from podiumd.sessions.transcripts import open_transcripts
-from podiumd.sessions.tree import Root
 from podiumd.store.records import Ledger
 
 gc.freeze()

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from podiumd.tools.process import carriers, sweep
+from podiumd.tools.process.processes import carriers, sweep
 
 CALLS = 10
 AT_ONCE = 50

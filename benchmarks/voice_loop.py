@@ -18,7 +18,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import UtteranceRequest
 from podiumd.speech.service import Speech, open_speech
 

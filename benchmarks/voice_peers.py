@@ -17,12 +17,12 @@ from typing import cast
 import trio
 
 from benchmarks.measure import CACHE, ROOT, CannotMeasure
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import UtteranceRequest
-from podiumd.speech.engine import Job
-from podiumd.speech.recording import Recording, Spool
-from podiumd.speech.wire import Setup
-from podiumd.speech.wyoming import WyomingEngine
+from podiumd.speech.audio.recording import Recording, Spool
+from podiumd.speech.engines.base import Job
+from podiumd.speech.engines.wire import Setup
+from podiumd.speech.engines.wyoming import WyomingEngine
 
 PACKAGES = (
     "pywhispercpp==1.5.1",

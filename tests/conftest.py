@@ -45,7 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def mock_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
     """A clock that stands still. A sweep that meets a process in the middle of an exec, of whatever
     else this machine does, looks again at once: it would wait for ever by this clock."""
-    from podiumd.tools import process  # here: what is loaded before coverage begins is not counted
+    from podiumd.tools.process import (
+        processes,  # here: what is loaded before coverage begins is not counted
+    )
 
-    monkeypatch.setattr(process, "UNDECIDED_SECONDS", 0.0)
+    monkeypatch.setattr(processes, "UNDECIDED_SECONDS", 0.0)
     return MockClock()

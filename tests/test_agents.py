@@ -6,12 +6,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from podiumd.agents import Agents
-from podiumd.config import AgentSettings, ClaudeSettings, Config, NativeSettings
-from podiumd.config_load import Loaded
-from podiumd.config_reload import Settings
+from podiumd.config.load import Loaded
+from podiumd.config.paths import resolve
+from podiumd.config.reload import Settings
+from podiumd.config.settings import AgentSettings, ClaudeSettings, Config, NativeSettings
+from podiumd.daemon.agents import Agents
 from podiumd.drivers.spool import watch_spools
-from podiumd.paths import resolve
 
 
 async def test_every_agent_is_made_and_says_what_to_do_where_it_cannot_be_used(

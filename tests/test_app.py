@@ -113,7 +113,8 @@ def test_a_script_that_cannot_be_used_is_named_with_its_setting(
 
 SERVING = """
 import gc, sys
-from podiumd import __main__, app
+from podiumd import __main__
+from podiumd.daemon import app
 with __main__._importing():
     print(gc.isenabled())
     junk = []

@@ -10,9 +10,9 @@ from typing import NoReturn
 
 import pytest
 
-from podiumd import app
-from podiumd.config_load import Loaded, load
-from podiumd.paths import prepare
+from podiumd.config.load import Loaded, load
+from podiumd.config.paths import prepare
+from podiumd.daemon import app
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from podiumd import __main__ as program
-from podiumd.config import Config
-from podiumd.config_load import ConfigError, Loaded, flatten, ignored_variables, load
-from podiumd.paths import PlaceError
-from podiumd.variables import OTHERS
+from podiumd.config.load import ConfigError, Loaded, flatten, ignored_variables, load
+from podiumd.config.paths import PlaceError
+from podiumd.config.settings import Config
+from podiumd.config.variables import OTHERS
 from tests.house.source import ROOT, modules
 
 UNITS = ("systemd/podiumd.service", "launchd/podiumd.plist")
@@ -256,7 +256,7 @@ def test_a_fault_is_one_plain_sentence_and_exit_1(
 def test_the_daemon_starts_with_its_directories_made_and_says_that_it_is_ready(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from podiumd import app
+    from podiumd.daemon import app
 
     seen: list[object] = []
 
@@ -278,7 +278,7 @@ def test_the_daemon_starts_with_its_directories_made_and_says_that_it_is_ready(
 def test_a_starter_that_has_gone_is_no_reason_to_stop(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from podiumd import app
+    from podiumd.daemon import app
 
     monkeypatch.setattr(app, "run", lambda config, places, environ, ready, *rest: ready())
     reading, writing = os.pipe()
@@ -289,7 +289,7 @@ def test_a_starter_that_has_gone_is_no_reason_to_stop(
 def test_what_keeps_the_daemon_from_starting_is_one_sentence(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from podiumd import app
+    from podiumd.daemon import app
 
     def refuse(*arguments: object) -> None:
         raise PlaceError("The place is taken.")

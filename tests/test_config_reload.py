@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd import hangup
-from podiumd.config import Config
-from podiumd.config_load import ConfigError, flatten, load, values_of, with_values
-from podiumd.config_reload import LIVE, Settings
-from podiumd.hangup import has_terminal, reload_on_signal
-from podiumd.manager import restart_command
+from podiumd.config.load import ConfigError, flatten, load, values_of, with_values
+from podiumd.config.reload import LIVE, Settings
+from podiumd.config.settings import Config
+from podiumd.daemon import sighup
+from podiumd.daemon.sighup import has_terminal, reload_on_signal
+from podiumd.host.manager import restart_command
 from podiumd.store.errors import StoreError
 from tests.plain import plain
 
@@ -204,7 +204,7 @@ async def test_a_daemon_whose_terminal_was_closed_stops(
 ) -> None:
     running = Running(tmp_path)
     there = iter([True, True, False])
-    monkeypatch.setattr(hangup, "has_terminal", lambda: next(there))
+    monkeypatch.setattr(sighup, "has_terminal", lambda: next(there))
     stops: list[tuple[str, str]] = []
     await reload_on_signal(
         signals(1, 1), running.settings, lambda turns, why: stops.append((turns, why))

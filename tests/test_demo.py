@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from podiumd import demo
-from podiumd.demo import NEXT, RECIPE
+from podiumd.daemon import demo
+from podiumd.daemon.demo import NEXT, RECIPE
 from podiumd.doctor.ready import unready
 from tests.doctor.patient import subject, with_settings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.config_load import ConfigError, load
+from podiumd.config.load import ConfigError, load
 from tests.long import spread
 
 CLAUDE = "[agents.claude]\n"

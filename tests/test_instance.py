@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.instance import AlreadyRunning, hold_lock
+from podiumd.host.instance import AlreadyRunning, hold_lock
 
 RACER = """
 import sys
 from pathlib import Path
-from podiumd.instance import AlreadyRunning, hold_lock
+from podiumd.host.instance import AlreadyRunning, hold_lock
 sys.stdin.readline()
 try:
     with hold_lock(Path(sys.argv[1])):
@@ -62,7 +62,7 @@ def test_a_holder_that_has_not_written_its_pid_yet_is_not_misnamed(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("podiumd.instance.time.sleep", waited.append)
+    monkeypatch.setattr("podiumd.host.instance.time.sleep", waited.append)
     with hold_lock(tmp_path / "lock"):
         (tmp_path / "lock").write_text(text)
         with (
@@ -144,6 +144,6 @@ def test_a_lock_that_cannot_be_asked_for_is_no_rival(
     def fail(descriptor: int, how: int) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("podiumd.instance.fcntl.flock", fail)
+    monkeypatch.setattr("podiumd.host.instance.fcntl.flock", fail)
     with pytest.raises(OSError, match="No locks available"), hold_lock(tmp_path / "lock"):
         pass

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from podiumd import last_words as module
-from podiumd.last_words import NAME, last_words
+from podiumd.observe import crash_report as module
+from podiumd.observe.crash_report import NAME, last_words
 from tests.patience import HANG_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +59,7 @@ def test_a_crash_is_logged_with_its_traceback_and_goes_on(
 CHILD = """
 import os, sys, signal
 from pathlib import Path
-from podiumd.last_words import last_words
+from podiumd.observe.crash_report import last_words
 with last_words(Path(sys.argv[1]), RuntimeError):
     os.kill(os.getpid(), int(sys.argv[2]))
 """

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd import redaction
-from podiumd.logs import log, set_up
-from podiumd.redaction import redact
+from podiumd.observe import redaction
+from podiumd.observe.logs import log, set_up
+from podiumd.observe.redaction import redact
 from tests.long import sampled
 from tests.planted import CORES, SECRETS, leaked
 from tests.real_daemon import RealDaemon, real_daemon

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd import logs
-from podiumd.logs import LogFile, log, set_up
-from podiumd.redaction import escape, is_secret_name, redact, snippet
+from podiumd.observe import logs
+from podiumd.observe.logs import LogFile, log, set_up
+from podiumd.observe.redaction import escape, is_secret_name, redact, snippet
 
 Lines = Callable[[], list[str]]
 

@@ -15,8 +15,8 @@ import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.metrics import BOUNDS_SECONDS, Histogram, Meters, quantile
-from podiumd.metrics_loop import REPORT_SECONDS, PassLength, measured, open_files, report
+from podiumd.observe.loop_delay import REPORT_SECONDS, PassLength, measured, open_files, report
+from podiumd.observe.metrics import BOUNDS_SECONDS, Histogram, Meters, quantile
 from podiumd.store.records import StoredFact
 from tests.work import at_most_lines
 
@@ -81,7 +81,7 @@ async def test_every_pass_of_the_loop_is_measured_and_only_while_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("podiumd.metrics_loop.perf_counter", lambda: now)
+    monkeypatch.setattr("podiumd.observe.loop_delay.perf_counter", lambda: now)
     histogram = Histogram()
     with measured(histogram):
         await trio.lowlevel.checkpoint()

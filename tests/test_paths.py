@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.paths import (
+from podiumd.config.paths import (
     PlaceError,
     Places,
     check_socket_directory,
@@ -15,7 +15,7 @@ from podiumd.paths import (
     prepare,
     resolve,
 )
-from podiumd.tools import believed
+from podiumd.tools.files import believed
 
 HOME = Path("/home/ada")
 

@@ -1,7 +1,8 @@
 """The ``podium`` command: the shortest way to what is asked most, the whole parser for the rest.
 
 What is asked all day (``podium status``) must not wait for imports it has no use for: a command
-line of the plainest form goes straight to its view. Everything else goes through ``podium.cli``.
+line of the plainest form goes straight to its view. Everything else goes through
+``podium.cli.dispatch``.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _dispatch(arguments: list[str]) -> int:
         return errors.OK
     flags = HOT.get(arguments[0]) if arguments else None
     if flags is not None and flags.keys() >= set(arguments[1:]):
-        from podium import views
+        from podium.commands import status as views
 
         given = {name: flag in arguments for flag, name in flags.items()}
         return views.HOT[arguments[0]](**given)
@@ -78,9 +79,9 @@ def _dispatch(arguments: list[str]) -> int:
         from podium import mcp
 
         return mcp.serve()
-    from podium import cli
+    from podium.cli import dispatch
 
-    return cli.run(arguments)
+    return dispatch.run(arguments)
 
 
 def _complain(sentence: str, details: Iterable[str] = ()) -> None:

@@ -83,7 +83,7 @@ class DaemonDown(Failure):
     @property
     def sentence(self) -> str:
         """What a person is told; of a daemon that lives all the same, its process."""
-        from podium.stray import daemon_pid
+        from podium.orphan_daemon import daemon_pid
 
         pid = daemon_pid()
         if pid is None:

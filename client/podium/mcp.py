@@ -12,8 +12,8 @@ import select
 import time
 
 from podium import wire
-from podium.connection import MAX_REQUEST, Connection
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure
+from podium.rpc.connection import MAX_REQUEST, Connection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from podiumd import __version__
-from podiumd.config_load import ConfigError, Loaded, flatten, load
-from podiumd.instance import AlreadyRunning
-from podiumd.logs import log, set_up
-from podiumd.paths import PlaceError, prepare
+from podiumd.config.load import ConfigError, Loaded, flatten, load
+from podiumd.config.paths import PlaceError, prepare
+from podiumd.host.instance import AlreadyRunning
+from podiumd.observe.logs import log, set_up
 from podiumd.service.arguments import add_arguments as add_service_arguments
 
 
@@ -160,10 +160,10 @@ def _importing() -> Iterator[None]:
 
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     with _importing():
-        from podiumd.config_reload import Settings
-        from podiumd.manager import Manager, restart_command
-        from podiumd.tools.cgroup import leave_turn_group  # these load trio
-        from podiumd.tools.environment import reexec_without_turn
+        from podiumd.config.reload import Settings
+        from podiumd.host.manager import Manager, restart_command
+        from podiumd.tools.process.cgroup import leave_turn_group  # these load trio
+        from podiumd.tools.process.environment import reexec_without_turn
 
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606
@@ -177,7 +177,7 @@ def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     for words in loaded.warnings:
         log("Setting ignored", "warning", reason=words)
     with _importing():
-        from podiumd import app  # only now: 'config show' must not load the whole daemon
+        from podiumd.daemon import app  # only now: 'config show' must not load the whole daemon
 
     sources = (os.environ, sys.platform, Path.home(), options.config)
     settings = Settings(loaded, lambda: load(*sources), restart_command(manager.kind))

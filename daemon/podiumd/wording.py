@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from podiumd.redaction import redact
+from podiumd.observe.redaction import redact
 
 _SHOWN_CHARACTERS: Final = 40
 _LOOKED_THROUGH: Final = 512

@@ -11,8 +11,8 @@ from typing import Any
 
 import trio
 
-from podium.export_page import page
-from podium.history import told
+from podium.export.page import page
+from podium.render.history import told
 from tests.browser.chromium import browsing
 from tests.browser.relay import open_relay
 from tests.client.journeys import long, varied

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podium.ask import beyond, chosen
+from podium.dialog.ask import beyond, chosen
 
 COLOURS = [{"id": "red", "label": "Red"}, {"id": "7", "label": "Seven"}]
 

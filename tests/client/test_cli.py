@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podium import arguments, cli
 from podium.__main__ import HOT
-from podium.commands import COMMANDS, FIRST_DAY, GROUPS, Argument, Command
+from podium.cli import arguments, dispatch
+from podium.commands.spec.all import COMMANDS, FIRST_DAY, GROUPS, Argument, Command
+from podium.commands.status import HOT as HOT_VIEWS
 from podium.errors import Failure
-from podium.views import HOT as HOT_VIEWS
 from tests.client.fake_daemon import FakeDaemon, podium
 
 WITH_HANDLER = [command for command in COMMANDS if command.handler]
@@ -25,7 +25,7 @@ def name(command: Command) -> str:
 def test_the_help_of_each_command_is_whole(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run([*command.path, "--help"]) == 0
+    assert dispatch.run([*command.path, "--help"]) == 0
 
     shown = capsys.readouterr().out
     flat = " ".join(shown.split())
@@ -55,7 +55,7 @@ def test_each_example_parses(command: Command) -> None:
     if words[0] == "source":
         words = ["podium", "completion", "bash"]
 
-    found, rest = cli.find(words[1:])
+    found, rest = dispatch.find(words[1:])
 
     assert found == command
     assert arguments.parse(found, rest).keys() == {one.dest for one in command.arguments}
@@ -65,10 +65,10 @@ def test_each_example_parses(command: Command) -> None:
 def test_the_command_help_is_the_option_help(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run([*words, "--help"]) == 0
+    assert dispatch.run([*words, "--help"]) == 0
     by_option = capsys.readouterr().out
 
-    assert cli.run(["help", *words]) == 0
+    assert dispatch.run(["help", *words]) == 0
 
     assert capsys.readouterr().out == by_option
 
@@ -76,7 +76,7 @@ def test_the_command_help_is_the_option_help(
 def test_the_help_of_down_says_what_becomes_of_running_work(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cli.run(["help", "down"])
+    dispatch.run(["help", "down"])
 
     flat = " ".join(capsys.readouterr().out.split())
     assert "is paused: after the next 'podium up', 'podium resume RUN' lets it go on." in flat
@@ -95,7 +95,7 @@ def test_the_example_of_run_gives_a_parameter_that_the_shipped_recipe_has() -> N
 def test_the_overview_names_ten_commands_of_a_first_day_and_the_exit_codes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert cli.run([]) == 0
+    assert dispatch.run([]) == 0
 
     shown = capsys.readouterr().out
     listed = [line.split("  ")[1] for line in shown.splitlines() if line.startswith("  ")]
@@ -109,7 +109,7 @@ def test_the_overview_names_ten_commands_of_a_first_day_and_the_exit_codes(
 def test_all_names_every_command_once_under_what_it_is_for(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(words) == 0
+    assert dispatch.run(words) == 0
 
     shown = capsys.readouterr().out.splitlines()
     names = [group for group, _ in GROUPS]
@@ -122,7 +122,7 @@ def test_all_names_every_command_once_under_what_it_is_for(
 def test_the_usage_of_run_begins_with_what_matters_most(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cli.run(["help", "run"])
+    dispatch.run(["help", "run"])
 
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith(
@@ -135,7 +135,7 @@ def test_no_line_of_help_is_wider_than_the_terminal(
 ) -> None:
     monkeypatch.setattr("podium.text.columns", lambda: 60)
 
-    cli.run(["help", "run"])
+    dispatch.run(["help", "run"])
 
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines[: lines.index("example:")])) <= 60

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.commands import COMMANDS
-from podium.complete import SCRIPTS
+from podium.cli.complete import SCRIPTS
+from podium.commands.spec.all import COMMANDS
 from tests.client.conversations import row
 from tests.client.fake_daemon import (
     QUESTION_ID,

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from podium import commands_config, commands_doctor
+from podium.commands import config as commands_config
+from podium.commands import doctor as commands_doctor
 from tests.client.fake_daemon import FakeDaemon, Refused, podium
 from tests.client.processes import ROOT
 from tests.client.test_views import STATUS, told

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podium.diff_words import worktree_notes
+from podium.render.diff_words import worktree_notes
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal
 from tests.client.test_export import DIFF

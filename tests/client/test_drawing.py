@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podium import text
-from podium.drawing import WIDEST, drawn, mark, ways_of
+from podium.render.drawing import WIDEST, drawn, mark, ways_of
 from tests.client.stories import Json
 
 PLAIN = text.Style(io.StringIO())

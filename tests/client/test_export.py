@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from podium.export_page import page
-from podium.history import as_json, told
+from podium.export.page import page
+from podium.render.history import as_json, told
 from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, Refused, podium
 from tests.client.journeys import Journey, varied

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from podium.export_markdown import MOST_BRACKETS, MOST_CHARACTERS, drawn
-from podium.outcome_line import without_outcome
+from podium.export.markdown import MOST_BRACKETS, MOST_CHARACTERS, drawn
+from podium.render.outcome_line import without_outcome
 
 SHAPES = """# Done
 

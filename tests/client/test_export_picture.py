@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.export_axis import TICK_ROOM, Axis, Span, union, without
-from podium.export_page import page
-from podium.export_style import CSS
-from podium.export_timeline import LABELS, MARGIN, WIDTH, Timeline
-from podium.export_tone import tone
-from podium.history import told
+from podium.export.axis import TICK_ROOM, Axis, Span, union, without
+from podium.export.page import page
+from podium.export.style import CSS
+from podium.export.timeline import LABELS, MARGIN, WIDTH, Timeline
+from podium.export.tone import tone
+from podium.render.history import told
 from tests.client import journeys
 from tests.client.journeys import BEGAN, Journey
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from podium import connection, errors
+from podium import errors
+from podium.rpc import connection
 from tests.client.fake_daemon import (
     FakeDaemon,
     HangUp,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from podium import feed
-from podium.ask import chosen
+from podium.dialog.ask import chosen
 from podium.errors import Failure
+from podium.rpc import feed
 from tests.client import stories
 from tests.client.fake_daemon import (
     QUESTION_ID,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from podium import commands_daemon, views
-from podium.commands_gateway import INK_ON_PAPER, RESET
+from podium.commands import daemon as commands_daemon
+from podium.commands import status as views
+from podium.commands.gateway import INK_ON_PAPER, RESET
 from tests.client.fake_daemon import FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal
 from tests.client.test_views import STATUS

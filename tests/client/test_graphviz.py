@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from podiumd.core.graph import graph
-from podiumd.core.picture import draw
-from podiumd.core.recipe import Recipe
-from podiumd.runtime.catalogue import builtin_directory, load_file
+from podiumd.core.analysis.picture import draw
+from podiumd.core.analysis.render import graph
+from podiumd.core.recipe.model import Recipe
+from podiumd.runtime.recipes.catalogue import builtin_directory, load_file
 from tests.client.fake_daemon import FakeDaemon, podium
 from tests.core.builders import a_recipe
 from tests.core.test_graph import HOSTILE, every_kind

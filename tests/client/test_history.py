@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podium.history import BEFORE, LOST, PROMPT, STALLED, as_json, told
-from podium.run_words import advice, answered, checks, source
+from podium.render.history import BEFORE, LOST, PROMPT, STALLED, as_json, told
+from podium.render.run_words import advice, answered, checks, source
 from tests.client import journeys
 from tests.client.journeys import BEGAN, Journey, stamp
 

@@ -44,11 +44,11 @@ def test_status_loads_only_these_modules(daemon: FakeDaemon) -> None:
         "errno",
         "podium",
         "podium.__main__",
-        "podium.connection",
+        "podium.rpc.connection",
         "podium.errors",
         "podium.paths",
         "podium.text",
-        "podium.views",
+        "podium.commands.status",
         "podium.wire",
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podium import microphone
+from podium.audio import microphone
 from podium.errors import Failure
 from tests.client import stories
 from tests.client.chats import turn

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import flow, markdown, text
-from podium.prose import LONGEST
+from podium import flow, text
+from podium.render import markdown
+from podium.render.prose import LONGEST
 
 PIECES = st.sampled_from(
     [

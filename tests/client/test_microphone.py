@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.microphone import _Pcm
+from podium.audio.microphone import _Pcm
 from tests.client.fake_daemon import FakeDaemon, podium
 from tests.client.listeners import Listener
 from tests.client.recorders import Recorders, tone

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from podium.narrate import Narrator
-from podium.screen import Screen
+from podium.render.narrate import Narrator
+from podium.render.screen import Screen
 from tests.client import stories
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
 

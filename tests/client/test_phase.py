@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from podium import chat_question
-from podium.ask import chosen
-from podium.history import told
-from podium.phase import Carried, of_phase, waits_for_words
-from podium.phase_words import context, is_told
-from podium.question import answer_words, body, choice_lines, how
-from podium.table_entry import TableEntry
+from podium.chat import question as chat_question
+from podium.dialog.ask import chosen
+from podium.render.conversation_words import context, is_told
+from podium.render.history import told
+from podium.render.question import answer_words, body, choice_lines, how
+from podium.render.table_entry import TableEntry
+from podium.rpc.conversation_state import Carried, of_phase, waits_for_words
 from tests.client import phases, stories
 from tests.client.fake_daemon import QUESTION_ID, RUN_ID, FakeDaemon, podium
 from tests.client.phases import ASK, DESIGN, GOAL, SAID, SEVERAL, TABLE, Design

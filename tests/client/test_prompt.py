@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from podium import phase_words
-from podium.beginnings import again_command
+from podium.render import conversation_words
+from podium.render.beginnings import again_command
 from tests.client import phases, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -181,7 +181,7 @@ def test_a_prompt_to_a_conversation_streams_what_comes_of_it_until_it_is_the_per
     assert done.stderr.splitlines() == [
         "✓ saved goal_summary: A rota",
         f"▸ {phases.DESIGN}",
-        phase_words.GONE,
+        conversation_words.GONE,
         "? ask: Who is it for?",
         "    nurses  Nurses: on the ward",
         "    kin     Relatives: at home",

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.outcome_line import is_report
-from podium.prose import LONGEST, Block, Blocks
+from podium.render.outcome_line import is_report
+from podium.render.prose import LONGEST, Block, Blocks
 
 REPORT = '{"outcome": "complete"}'
 

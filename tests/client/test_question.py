@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import question
+from podium.render import question
 from tests.client.stories import APPROVAL, CALL, QUESTION, Json
 
 

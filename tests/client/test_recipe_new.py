@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.commands_recipe_new import LONGEST_NAME, project_place, skeleton
-from podiumd.core.check import check_text
-from podiumd.paths import resolve
-from podiumd.runtime.catalogue import project_of
+from podium.commands.recipe_new import LONGEST_NAME, project_place, skeleton
+from podiumd.config.paths import resolve
+from podiumd.core.analysis.check import check_text
+from podiumd.runtime.recipes.catalogue import project_of
 from tests.client.fake_daemon import podium
 
 NOBODY = Path("/no/such/socket")

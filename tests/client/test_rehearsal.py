@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
-from podium import rehearsal, text
-from podium.commands_recipe_tools import _replies
-from podiumd.core.check import check_text
-from podiumd.core.rehearse import play_step
+from podium import text
+from podium.commands.recipe_tools import _replies
+from podium.render import rehearsal
+from podiumd.core.analysis.check import check_text
+from podiumd.core.analysis.rehearse import play_step
 from tests.client.fake_daemon import FakeDaemon
 from tests.client.processes import ROOT
 from tests.client.test_recipe_tools import rehearse

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from podium.beginnings import again_command
+from podium.render.beginnings import again_command
 from tests.client import journeys, stories
 from tests.client.fake_daemon import (
     QUESTION_ID,

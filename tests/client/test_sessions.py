@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podium import text
-from podium.commands_sessions import distinct
+from podium.commands.sessions import distinct
 from tests.client.conversations import HELD_BY_RUN, RECIPE, row
 from tests.client.fake_daemon import RUN_ID, SESSION_ID, FakeDaemon, Refused, podium
 from tests.client.terminal import Terminal

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from podium import conversation, text
+from podium import text
+from podium.render import messages as conversation
 from tests.client.conversations import (
     HELD_BY_RUN,
     RECIPE,

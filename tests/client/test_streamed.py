@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.streamed import Pieces, Words, unsaid
+from podium.render.streamed import Pieces, Words, unsaid
 
 
 def test_words_streamed_whole_are_not_told_again() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from podium import phase_words
+from podium.render import conversation_words
 from tests.client import stories
 from tests.client.fake_daemon import (
     QUESTION_ID,
@@ -307,7 +307,7 @@ def test_phases_tools_hooks_and_a_conversation_that_was_gone_are_told(daemon: Fa
         "! podium:saved goal failed (exit 1): boom",
         f"agreed → {DESIGN} · 12 s · $0.00 so far",
         f"▸ {DESIGN}  visit 1 · step 1 of 7",
-        phase_words.GONE,
+        conversation_words.GONE,
         "? ask: Who is it for?",
         "nurses  Nurses: on the ward",
         "kin     Relatives: at home",

@@ -6,7 +6,7 @@ import socket
 import threading
 from pathlib import Path
 
-from podium.connection import Connection
+from podium.rpc.connection import Connection
 
 
 def test_a_notification_in_the_same_piece_as_the_answer_is_known_to_be_unread(

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from podium import __version__, cli
+from podium import __version__
 from podium.__main__ import main
+from podium.cli import dispatch
 from tests.client import stories
 from tests.client.conversations import row
 from tests.client.fake_daemon import RUN_ID, FakeDaemon, podium
@@ -114,7 +115,7 @@ def test_the_short_way_and_the_parser_do_the_same(
 
     assert main(form) == 0
     short = capsys.readouterr().out
-    assert cli.run(form) == 0
+    assert dispatch.run(form) == 0
 
     assert capsys.readouterr().out == short
     half = len(daemon.calls) // 2

@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.exits import ExitClass
-from podiumd.core.fold import evolve
-from podiumd.core.recipe import Check, Edge, Limits, Recipe, Step
-from podiumd.core.report import EndKind, TurnReport
-from podiumd.core.state import Place, Question, RunState
-from podiumd.core.workflow import MACHINE, decide
+from podiumd.core.decide.workflow import MACHINE, decide
+from podiumd.core.recipe.exits import ExitClass
+from podiumd.core.recipe.model import Check, Edge, Limits, Recipe, Step
+from podiumd.core.reply.report import EndKind, TurnReport
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.fold import evolve
+from podiumd.core.run.state import Place, Question, RunState
 
 Kind = TypeVar("Kind", bound=f.Fact)
 
@@ -214,7 +214,7 @@ class Play:
     def begin(self, **seen: Any) -> Play:
         """Go on to the next turn; its agent's process starts."""
         self.go(**seen)
-        self.do(c.TurnStartedSeen, turn_id=self.turn.turn_id, pid=4242, proc_start=7, group=4242)
+        self.do(c.ReportTurnStart, turn_id=self.turn.turn_id, pid=4242, proc_start=7, group=4242)
         return self
 
     def over(
@@ -228,7 +228,7 @@ class Play:
         """The running turn ends."""
         fields = {"prompt_recorded": True, **report}
         return self.do(
-            c.TurnOver,
+            c.ReportTurnEnd,
             turn_id=self.turn.turn_id,
             report=TurnReport(kind=kind, **fields),
             delivered=delivered,
@@ -253,13 +253,13 @@ class Play:
         move = self.state.next
         assert move is not None and move.kind == "check"
         result = {"exit_status": 0 if passed else 1, **result}
-        return self.do(c.CheckOver, index=move.index, passed=passed, **result)
+        return self.do(c.ReportCheckEnd, index=move.index, passed=passed, **result)
 
     def ran(self, passed: bool = True, **result: Any) -> list[str]:
         """The step's command, which is begun first, ends."""
         self.go()
         result = {"exit_status": 0 if passed else 1, **result}
-        return self.do(c.CommandOver, passed=passed, **result)
+        return self.do(c.ReportCommandEnd, passed=passed, **result)
 
     def answer(self, answer: str, **more: Any) -> list[str]:
         """A person answers the open question."""
@@ -269,10 +269,10 @@ class Play:
         """The agent asks for leave to use a tool."""
         fields = {"input": {"command": "ls"}, **more}
         return self.do(
-            c.ApprovalSeen, turn_id=self.turn.turn_id, request_id=request, tool=tool, **fields
+            c.ReportApproval, turn_id=self.turn.turn_id, request_id=request, tool=tool, **fields
         )
 
     def delivered(self, question: Question) -> list[str]:
         """The agent has got the answer to a question."""
         effect = f"answer:{question.question_id}"
-        return self.do(c.EffectOver, effect=effect, state="delivered")
+        return self.do(c.ReportEffectEnd, effect=effect, state="delivered")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import podiumd
-from podiumd.core.spoken_language import read_language
+from podiumd.core.voice.language import read_language
 
 FILES = sorted((Path(podiumd.__file__).parent / "_data" / "spoken").glob("*.toml"))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.actions import NAMES
-from podiumd.core.recipe import Recipe
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.reply.actions import NAMES
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from tests.core.builders import Play
 
 OLD, NEW, NEWER = "a" * 64, "b" * 64, "c" * 64

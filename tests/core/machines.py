@@ -10,8 +10,8 @@ import random
 
 from hypothesis import strategies as st
 
-from podiumd.core.paths import ways_out
-from podiumd.core.recipe import RESTART, Edge, Limits, Recipe, Step
+from podiumd.core.recipe.model import RESTART, Edge, Limits, Recipe, Step
+from podiumd.core.recipe.paths import ways_out
 from tests.core.builders import a_check, a_recipe, leave, to
 
 WORDS = ("complete", "again", "no-issues", "issues-found")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 
-from podiumd.core.conversation import Material
-from podiumd.core.model_message import Message
-from podiumd.core.retelling import (
+from podiumd.core.prompts.context_window import Material
+from podiumd.core.prompts.history import (
     NOTHING,
     LastLines,
     feedback,
@@ -19,6 +18,7 @@ from podiumd.core.retelling import (
     summary_of,
     words_of,
 )
+from podiumd.core.reply.model_message import Message
 
 LEAST = {"output_room": 400, "summary_room": 2_000}
 

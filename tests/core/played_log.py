@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from podiumd.core import commands as c
-from podiumd.core.recipe import Limits, Param, Recipe
+from podiumd.core.recipe.model import Limits, Param, Recipe
+from podiumd.core.run import commands as c
 from tests.core.builders import (
     TREE,
     WORKTREE,
@@ -58,14 +58,14 @@ def _recipe() -> Recipe:
 
 def _work(play: Play) -> None:
     """A dirty tree, an approval, a steer, a failed check, a retry after a pause."""
-    play.do(c.EffectOver, effect="worktree", state="made", detail=WORKTREE.directory)
+    play.do(c.ReportEffectEnd, effect="worktree", state="made", detail=WORKTREE.directory)
     play.go(dirty=("notes.txt",)).answer("yes", by="cli")
     play.begin(dirty=("notes.txt",)).approve(description="List files")
     question = play.question
     play.answer("always", by="phone", note="fine")
     play.delivered(question)
     play.do(c.Steer, uuid="steer-1", text="Use tabs.")
-    play.do(c.EffectOver, effect="steer:steer-1", state="queued")
+    play.do(c.ReportEffectEnd, effect="steer:steer-1", state="queued")
     play.say("complete", delivered=("steer-1",), cost_usd=0.25)
     play.check(log="lint.log", seconds=1.5)
     play.check(passed=False, tail="1 failed", seconds=2.0)
@@ -84,7 +84,7 @@ def _review(play: Play) -> None:
     play.do(c.NoteAside, run_id="run-2", session_id=play.state.session_id)
     play.do(c.Resume)
     play.begin().over("usage_limit", resets_at="2026-01-02T05:00:00.000Z", detail="5 hour limit")
-    play.do(c.LimitReset)
+    play.do(c.ReportLimitReset)
     answer = {"outcome": "issues-found", "detail": "Two typos."}
     play.begin().over(structured=answer, texts=("Two typos.",), cost_usd=0.5)
 

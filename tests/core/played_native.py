@@ -6,9 +6,9 @@ A release whose facts have another shape adds a file of its own:
 
 from __future__ import annotations
 
-from podiumd.core import commands as c
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
+from podiumd.core.run import commands as c
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
 from tests.core.builders import Play
 from tests.core.looped import NEW, NEWER, Looped, change, read, run, write
 from tests.core.played_log import lines
@@ -22,9 +22,9 @@ def _committed() -> Play:
     looped.over(output="1\tx")
     looped.refuse("not now")
     looped.play.do(c.Steer, uuid="steer-1", text="And new.py, bitte: \u00fc.")
-    looped.play.do(c.EffectOver, effect="steer:steer-1", state="queued")
+    looped.play.do(c.ReportEffectEnd, effect="steer:steer-1", state="queued")
     looped.tell(lc.Steered(words=(lf.Words("steer-1", "And new.py, bitte: \u00fc."),)))
-    looped.play.do(c.EffectOver, effect="steer:steer-1", state="delivered")
+    looped.play.do(c.ReportEffectEnd, effect="steer:steer-1", state="delivered")
     looped.reply("```json\n{")
     looped.says(write(), write("new.py"))
     looped.tell(lc.ActionPlanned(index=0, changes=(change(),)))

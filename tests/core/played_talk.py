@@ -6,8 +6,8 @@ A release whose facts have another shape adds a file of its own:
 
 from __future__ import annotations
 
-from podiumd.core import commands as c
-from podiumd.core.recipe import Recipe
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.run import commands as c
 from tests.core.builders import Play, to
 from tests.core.played_log import lines
 from tests.core.talks import Talk, a_hook, a_talk, phases

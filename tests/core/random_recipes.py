@@ -9,7 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from podiumd.core.recipe import RESTART, Check, Edge, Limits, Param, Recipe, Step
+from podiumd.core.recipe.model import RESTART, Check, Edge, Limits, Param, Recipe, Step
 from tests.core.builders import a_recipe, leave, to
 
 WORDS = ("complete", "again", "no-issues", "issues-found")

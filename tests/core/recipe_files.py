@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from podiumd.core.check import CheckResult, check_text
-from podiumd.core.check_agents import Capabilities
-from podiumd.core.recipe import Recipe
-from podiumd.core.recipe_load import load_recipe
+from podiumd.core.analysis.check import CheckResult, check_text
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.recipe.load import load_recipe
+from podiumd.core.recipe.model import Recipe
 
 HERE = Path(__file__).parent
 SOUND = sorted((HERE / "sound_recipes").glob("*.toml"))

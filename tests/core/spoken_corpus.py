@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podiumd.core.facts import QuestionKind
-from podiumd.core.kernel import CHOICES
-from podiumd.core.spoken_asked import Asked
+from podiumd.core.decide.decision import CHOICES
+from podiumd.core.run.facts import QuestionKind
+from podiumd.core.voice.question import Asked
 from tests.core.languages import LANGUAGES
 
 NOISE = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.recipe import Edge, Hook, Limits, Recipe, Step
+from podiumd.core.recipe.model import Edge, Hook, Limits, Recipe, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_recipe, leave, to
 
 CONTEXT: dict[str, Any] = {
@@ -61,7 +61,7 @@ class Talk(Play):
             self.begin()
         self.calls += 1
         name = call_id or f"call-{self.calls}"
-        self.do(c.ToolCalled, turn_id=self.turn.turn_id, call_id=name, tool=tool, args=args)
+        self.do(c.ReportToolCall, turn_id=self.turn.turn_id, call_id=name, tool=tool, args=args)
         assert self.state.turn is not None
         return self.state.turn.calls[name]
 
@@ -69,7 +69,7 @@ class Talk(Play):
         """The hook that is due ends."""
         move = self.state.next
         assert move is not None and move.kind == "hook"
-        return self.do(c.HookOver, index=move.index, exit_status=exit_status, **more)
+        return self.do(c.ReportHookEnd, index=move.index, exit_status=exit_status, **more)
 
     def answers(self, text: str = "I see.", **more: Any) -> list[str]:
         """The agent ends its turn, which is begun first, with words."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.action_args import (
+from podiumd.core.reply.action_args import (
     TYPES,
     Args,
     Done,
@@ -18,7 +18,7 @@ from podiumd.core.action_args import (
     WriteFile,
     checked,
 )
-from podiumd.core.actions import NAMES, Action
+from podiumd.core.reply.actions import NAMES, Action
 
 
 def test_every_action_of_the_contract_has_parameters() -> None:

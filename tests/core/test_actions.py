@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.actions import NAMES, Action, Reply, parse_reply
-from podiumd.core.fences import pieces
+from podiumd.core.reply.actions import NAMES, Action, Reply, parse_reply
+from podiumd.core.reply.fences import pieces
 
 READ = '{"action": "read_file", "path": "a.py"}'
 READ_A = Action("read_file", {"path": "a.py"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.fold import evolve
-from podiumd.core.state import RunState
-from podiumd.core.workflow import decide
+from podiumd.core.decide.workflow import decide
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.fold import evolve
+from podiumd.core.run.state import RunState
 from tests.core.builders import (
     Play,
     a_check,

@@ -10,14 +10,14 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from podiumd.core import facts as f
-from podiumd.core.check import check_text
-from podiumd.core.exits import ExitClass, is_reserved
-from podiumd.core.outcome import outcome_block
-from podiumd.core.params import bind_params
-from podiumd.core.paths import SimplePath, simple_paths
-from podiumd.core.recipe import CHECKS_FAILED, RESTART, Recipe, Step
-from podiumd.core.template import variables
+from podiumd.core.analysis.check import check_text
+from podiumd.core.recipe.exits import ExitClass, is_reserved
+from podiumd.core.recipe.model import CHECKS_FAILED, RESTART, Recipe, Step
+from podiumd.core.recipe.params import bind_params
+from podiumd.core.recipe.paths import SimplePath, simple_paths
+from podiumd.core.recipe.template import variables
+from podiumd.core.reply.outcome import outcome_block
+from podiumd.core.run import facts as f
 from tests.core.builders import Play
 
 RECIPES: Final = Path(__file__).parents[2] / "recipes"

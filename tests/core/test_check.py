@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.check import check_recipe, check_text
+from podiumd.core.analysis.check import check_recipe, check_text
+from podiumd.core.analysis.worst_case import WorstCase, worst_case
 from podiumd.core.findings import MOST_FINDINGS, Notes
-from podiumd.core.recipe import Limits, Recipe, Step
-from podiumd.core.recipe_calls import MOST_CALLED_STEPS
+from podiumd.core.recipe.calls import MOST_CALLED_STEPS
+from podiumd.core.recipe.model import Limits, Recipe, Step
 from podiumd.core.toml_lines import TomlLines
-from podiumd.core.worst_case import WorstCase, worst_case
 from tests.core import test_recipe_load
 from tests.core.builders import a_recipe, a_step, leave, to
 from tests.core.recipe_files import (

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import tree_facts as tf
-from podiumd.core.claims import SHOWN, listed, refuted, same_content
-from podiumd.core.exits import Claims
-from podiumd.core.recipe import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
-from podiumd.core.simulate import simulate
-from podiumd.core.tree_facts import TreeLook
+from podiumd.core.analysis.simulate import simulate
+from podiumd.core.decide.claims import SHOWN, listed, refuted, same_content
+from podiumd.core.recipe.exits import Claims
+from podiumd.core.recipe.model import CHECKS_FAILED, RESTART, Edge, Limits, Recipe, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run import tree_facts as tf
+from podiumd.core.run.tree_facts import TreeLook
 from podiumd.wire.views import event_data
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.talks import a_talk
@@ -162,7 +162,7 @@ def test_a_conversation_is_told_what_is_not_so() -> None:
         play.begin()
         args = {"to": "committed", "summary": "Committed."}
         turn = play.turn.turn_id
-        play.do(c.ToolCalled, turn_id=turn, call_id=turn, tool="transition", args=args)
+        play.do(c.ReportToolCall, turn_id=turn, call_id=turn, tool="transition", args=args)
         play.over(texts=("Done.",))
         assert play.do(c.Proceed, look=look)[-1] == last
     assert play.reason == "changes-committed"

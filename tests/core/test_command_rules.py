@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.command_rules import covers, offered, simple_words
+from podiumd.core.decide.command_rules import covers, offered, simple_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from podiumd.core import commands as c
+from podiumd.core.run import commands as c
 
 
 def test_every_command_has_the_time_it_was_given_at() -> None:

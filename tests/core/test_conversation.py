@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.conversation import (
+from podiumd.core.prompts.context_window import (
     MOST_TOKENS,
     Composed,
     FileNow,
@@ -20,8 +20,8 @@ from podiumd.core.conversation import (
     least_tokens,
     prompt_tokens,
 )
-from podiumd.core.loop_state import LoopState
-from podiumd.core.model_message import Message
+from podiumd.core.reply.model_message import Message
+from podiumd.core.run.loop_state import LoopState
 from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.check import check_text
+from podiumd.core.analysis.check import check_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes.md"
 RECIPES = [

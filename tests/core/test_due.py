@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core.due import Begin, Cancel, Deliver, Due, GoOn, HandOver, Rest, due
+from podiumd.core.decide.due import Begin, Cancel, Deliver, Due, GoOn, HandOver, Rest, due
+from podiumd.core.run import commands as c
 from tests.core.builders import WORKTREE, Play, a_check, a_command, a_recipe, a_step, to
 from tests.core.talks import Talk, a_hook, a_talk
 
@@ -64,7 +64,7 @@ def test_a_turn_is_begun_and_gets_what_people_say() -> None:
     assert now(play, "turn") == (Deliver(answered), HandOver(steer))
 
     play.delivered(question)
-    play.do(c.EffectOver, effect="steer:s1", state="queued")
+    play.do(c.ReportEffectEnd, effect="steer:s1", state="queued")
     assert now(play, "turn") == ()
 
 

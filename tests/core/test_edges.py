@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.recipe import Edge, Recipe, Step
+from podiumd.core.recipe.model import Edge, Recipe, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_check, a_recipe, a_step, leave, review_loop, to
 
 LINT = a_check("make", "lint")
@@ -121,11 +121,11 @@ def test_checks_run_in_their_order_and_stop_at_the_first_that_fails() -> None:
 def test_the_result_of_a_check_that_is_not_due_changes_nothing() -> None:
     play = Play(checked({"complete": to("rest")}, LINT, TEST))
 
-    assert play.do(c.CheckOver, index=0, passed=True) == []
+    assert play.do(c.ReportCheckEnd, index=0, passed=True) == []
     play.say("complete")
-    assert play.do(c.CheckOver, index=1, passed=True) == []
+    assert play.do(c.ReportCheckEnd, index=1, passed=True) == []
     play.check()
-    assert play.do(c.CheckOver, index=0, passed=False) == []
+    assert play.do(c.ReportCheckEnd, index=0, passed=False) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.exits import (
+from podiumd.core.recipe.exits import (
     KNOWN,
     RESERVED,
     Exit,

@@ -13,10 +13,10 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core.fold import evolve
-from podiumd.core.loop_state import Act
-from podiumd.core.state import RunState
+from podiumd.core.run import facts as f
+from podiumd.core.run.fold import evolve
+from podiumd.core.run.loop_state import Act
+from podiumd.core.run.state import RunState
 from tests.core.builders import Play, a_recipe
 from tests.core.looped import change
 from tests.core.played_log import played

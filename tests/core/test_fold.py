@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core import loop_facts as lf
-from podiumd.core.fold import evolve
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run.fold import evolve
 from tests.core.builders import Play, a_recipe
 from tests.core.looped import Looped
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.check import CheckResult, check_text
-from podiumd.core.params import bind_params
-from podiumd.core.recipe import Recipe
+from podiumd.core.analysis.check import CheckResult, check_text
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.recipe.params import bind_params
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play
 from tests.core.test_builtin_recipes import NAMES_OF_OTHERS
 
@@ -60,7 +60,9 @@ class Talk:
             self.play.begin()
         self._calls += 1
         turn_id = self.play.turn.turn_id
-        self.play.do(c.ToolCalled, turn_id=turn_id, call_id=f"c{self._calls}", tool=tool, args=args)
+        self.play.do(
+            c.ReportToolCall, turn_id=turn_id, call_id=f"c{self._calls}", tool=tool, args=args
+        )
         return self.play.last(f.ToolUsed)
 
     def save(self, *keys: str) -> Talk:
@@ -74,7 +76,7 @@ class Talk:
             self.play.begin()
         self.play.over(texts=("So.",))
         while (move := self.play.state.next) is not None and move.kind == "hook":
-            self.play.do(c.HookOver, index=move.index, exit_status=0)
+            self.play.do(c.ReportHookEnd, index=move.index, exit_status=0)
         self.play.go()
         return self
 

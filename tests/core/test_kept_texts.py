@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.conversation import FileNow, Material, PastTurn, compose
-from podiumd.core.kept_texts import KeptTexts
-from podiumd.core.loop_state import LoopState, Round
-from podiumd.core.retelling import feedback
+from podiumd.core.prompts.context_window import FileNow, Material, PastTurn, compose
+from podiumd.core.prompts.history import feedback
+from podiumd.core.prompts.kept_texts import KeptTexts
+from podiumd.core.run.loop_state import LoopState, Round
 from tests.core.plain_conversation import plainly
 from tests.core.rounds import digest, ended, read, turn
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
-from podiumd.core.kernel import MOST_WAITING
-from podiumd.core.recipe import Limits
+from podiumd.core.decide.decision import MOST_WAITING
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import Play, a_recipe, a_step, leave, review_loop, to
 
 PLAN = {"plan": "1. Look. 2. Leap."}
@@ -32,7 +32,7 @@ def test_as_many_messages_wait_as_may_and_one_more_is_refused() -> None:
     with pytest.raises(CommandRefused, match="256 messages wait") as refused:
         play.do(c.Steer, uuid="one-more", text="Mind it.")
     assert refused.value.kind == "full" and len(play.state.steers) == MOST_WAITING
-    play.do(c.EffectOver, effect="steer:s7", state="delivered")
+    play.do(c.ReportEffectEnd, effect="steer:s7", state="delivered")
 
     assert play.do(c.Steer, uuid="one-more", text="Mind it.") == ["steer.intended"]
 
@@ -113,9 +113,9 @@ def test_an_approval_of_a_turn_that_is_over_is_dropped() -> None:
     play.say("complete")
     late = {"turn_id": old, "request_id": "r9", "tool": "Bash", "input": {}}
 
-    assert play.do(c.ApprovalSeen, **late) == []
+    assert play.do(c.ReportApproval, **late) == []
     play.begin()
-    assert play.do(c.ApprovalSeen, **late) == []
+    assert play.do(c.ReportApproval, **late) == []
 
 
 def test_an_approval_whose_process_is_gone_is_superseded() -> None:
@@ -138,9 +138,9 @@ def test_an_approval_that_the_agent_takes_back_is_superseded() -> None:
     play.approve(request="r1")
     play.approve(request="r2")
 
-    assert play.do(c.ApprovalGone, request_id="r1") == ["question.closed"]
+    assert play.do(c.ReportApprovalGone, request_id="r1") == ["question.closed"]
     assert play.question.request_id == "r2"
-    assert play.do(c.ApprovalGone, request_id="r1") == []
+    assert play.do(c.ReportApprovalGone, request_id="r1") == []
 
 
 def test_an_answer_that_was_not_delivered_serves_once_for_the_same_call() -> None:

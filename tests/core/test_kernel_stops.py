@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import Play, a_check, a_recipe, a_step, review_loop
 
 
@@ -105,7 +105,7 @@ def test_an_interrupted_check_pauses_once_it_lives_no_more_and_runs_again() -> N
 
     assert play.do(c.Interrupt) == ["stop.intended"]
     assert play.state.stopping and play.state.status == "running"
-    assert play.do(c.WorkStopped) == ["run.paused"]
+    assert play.do(c.ReportWorkStopped) == ["run.paused"]
     assert play.last(f.RunPaused).why == "interrupted"
     play.do(c.Resume)
     assert play.state.ready and play.state.next == f.Move(kind="check")
@@ -118,14 +118,14 @@ def test_a_check_that_ends_as_it_is_interrupted_counts_and_then_the_run_pauses()
     play.do(c.Interrupt)
 
     assert play.check() == ["check.ended", "run.paused"]
-    assert play.do(c.WorkStopped) == []
+    assert play.do(c.ReportWorkStopped) == []
 
 
 def test_a_turn_is_not_stopped_by_what_a_command_comes_to() -> None:
     play = Play(a_recipe()).begin()
     play.do(c.Interrupt)
 
-    assert play.do(c.WorkStopped) == []
+    assert play.do(c.ReportWorkStopped) == []
 
 
 def test_a_turn_cut_off_under_a_pause_goes_on_after_it() -> None:
@@ -309,11 +309,11 @@ def test_what_comes_in_after_the_end_is_dropped() -> None:
 
     assert play.over() == []
     assert play.approve(request="r2") == []
-    assert play.do(c.TurnStartedSeen, turn_id=turn, pid=1, proc_start=1, group=1) == []
-    assert play.do(c.ApprovalGone, request_id="r1") == []
+    assert play.do(c.ReportTurnStart, turn_id=turn, pid=1, proc_start=1, group=1) == []
+    assert play.do(c.ReportApprovalGone, request_id="r1") == []
     assert play.do(c.Proceed) == []
-    assert play.do(c.CheckOver, index=0, passed=True) == []
-    assert play.do(c.EffectOver, effect="worktree", state="made") == []
-    assert play.do(c.LimitReset) == []
+    assert play.do(c.ReportCheckEnd, index=0, passed=True) == []
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == []
+    assert play.do(c.ReportLimitReset) == []
     assert play.do(c.AskRecovery, about="damage", text="?") == []
     assert play.do(c.Fault, detail="log entry 2") == []

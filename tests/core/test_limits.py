@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import limits
-from podiumd.core.recipe import Limits, Recipe
+from podiumd.core.decide import limits
+from podiumd.core.recipe.model import Limits, Recipe
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_check, a_recipe, a_step, leave, to
 
 VISITS = "max-step-visits-exceeded:work"

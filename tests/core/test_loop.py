@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.loop import MAX_INVALID, REFUSED, TEXT_LIMIT
+from podiumd.core.decide.native_loop import MAX_INVALID, REFUSED, TEXT_LIMIT
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from tests.core.builders import Play
 from tests.core.looped import DONE, Looped, block, change, read, run, write
 

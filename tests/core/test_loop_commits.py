@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.loop_state import MOST_REFUSALS
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
+from podiumd.core.run.loop_state import MOST_REFUSALS
 from tests.core.builders import Play
 from tests.core.looped import DONE, NEW, NEWER, OLD, Looped, block, read, run
 

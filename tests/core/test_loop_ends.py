@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import loop_commands as lc
-from podiumd.core.recipe import Limits
-from podiumd.core.report import EndKind
+from podiumd.core.recipe.model import Limits
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_commands as lc
 from tests.core.builders import Play, a_recipe, a_step, leave, to
 from tests.core.looped import Looped, read, run
 
@@ -98,7 +98,7 @@ def test_the_next_turn_begins_its_loop_anew() -> None:
 
 
 def gone(play: Play) -> list[str]:
-    return play.do(c.AskerGone, turn_id=play.turn.turn_id)
+    return play.do(c.ReportAskerGone, turn_id=play.turn.turn_id)
 
 
 def asking(looped: Looped, request_id: str = "r1") -> str:
@@ -232,7 +232,7 @@ def test_questions_of_other_turns_stay_as_they_are() -> None:
     play = looped.play
     play.approve("run_command", "r1")
 
-    assert play.do(c.AskerGone, turn_id="another") == []
+    assert play.do(c.ReportAskerGone, turn_id="another") == []
     assert play.question.request_id == "r1"
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.loop import MAX_INVALID
+from podiumd.core.decide.native_loop import MAX_INVALID
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from tests.core.looped import DONE, NEW, OLD, Looped, block, change, read, run, write
 
 BATCHES = (

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.actions import NAMES
+from podiumd.core.reply.actions import NAMES
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from tests.core.looped import Looped, read, write
 
 SERVED = ("ask", "save", "transition")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core.machine import LIVE, NO_RULES, Rule
-from podiumd.core.recipe import Edge, Limits, Recipe, Step
-from podiumd.core.state import Place
-from podiumd.core.tree_facts import TreeLook
-from podiumd.core.workflow import MACHINE
+from podiumd.core.decide.machine import LIVE, NO_RULES, Rule
+from podiumd.core.decide.workflow import MACHINE
+from podiumd.core.recipe.model import Edge, Limits, Recipe, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run.state import Place
+from podiumd.core.run.tree_facts import TreeLook
 from tests.core.builders import WORKTREE, Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.played_log import played
 from tests.core.played_native import played_natively
@@ -96,7 +96,7 @@ def a_check_fails_for_good() -> Play:
 def a_command_claims() -> Play:
     play = committing(first=a_command(on={"passed": Edge(to="work", claims="commit")}))
     play.do(c.Proceed)
-    play.do(c.CommandOver, passed=True, exit_status=0)
+    play.do(c.ReportCommandEnd, passed=True, exit_status=0)
     return play
 
 
@@ -106,9 +106,9 @@ def a_conversation_claims() -> Play:
     play.do(c.Say, uuid="s1", text="Go on.")
     turn_id = play.begin().turn.turn_id
     args = {"to": "x", "summary": "So."}
-    play.do(c.ToolCalled, turn_id=turn_id, call_id="c1", tool="transition", args=args)
+    play.do(c.ReportToolCall, turn_id=turn_id, call_id="c1", tool="transition", args=args)
     play.over(texts=("So.",))
-    play.do(c.HookOver, index=0, exit_status=0)
+    play.do(c.ReportHookEnd, index=0, exit_status=0)
     return play
 
 
@@ -124,13 +124,13 @@ def a_hook_refuses_for_good() -> Play:
 
 def a_prompt_in_a_worktree() -> Play:
     play = Play(worktree=WORKTREE)
-    play.do(c.EffectOver, effect="worktree", state="made")
+    play.do(c.ReportEffectEnd, effect="worktree", state="made")
     return play
 
 
 def no_worktree() -> Play:
     play = Play(a_recipe(), worktree=WORKTREE)
-    play.do(c.EffectOver, effect="worktree", state="failed")
+    play.do(c.ReportEffectEnd, effect="worktree", state="failed")
     return play
 
 
@@ -170,7 +170,7 @@ def a_command_that_was_cut_off_is_accepted() -> Play:
     step = a_command(on={"passed": to("two")}, irreversible=True)
     play = at_run(recipe=a_recipe({"one": step, "two": a_step()}))
     play.do(c.Interrupt)
-    play.do(c.WorkStopped)
+    play.do(c.ReportWorkStopped)
     play.do(c.Resume)
     play.answer("continue")
     return play
@@ -353,15 +353,15 @@ def test_a_place_has_one_rule_for_a_command() -> None:
 def test_what_else_is_over_says_nothing_of_a_worktree_that_is_being_made() -> None:
     play = Play(a_recipe(), worktree=WORKTREE)
 
-    assert play.do(c.EffectOver, effect="steer:s1", state="delivered") == []
+    assert play.do(c.ReportEffectEnd, effect="steer:s1", state="delivered") == []
     assert play.state.place == "worktree"
 
 
 def test_a_worktree_that_is_over_a_second_time_is_no_news() -> None:
     play = Play(worktree=WORKTREE)
 
-    assert play.do(c.EffectOver, effect="worktree", state="made") == ["effect.ended"]
-    assert play.do(c.EffectOver, effect="worktree", state="made") == []
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == ["effect.ended"]
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == []
 
 
 def test_a_run_begins_once() -> None:

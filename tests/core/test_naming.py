@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.naming import NAME_CHARACTERS, named_row, run_name
-from podiumd.core.recipe import Param, Recipe
+from podiumd.core.recipe.model import Param, Recipe
+from podiumd.core.recipe.naming import NAME_CHARACTERS, named_row, run_name
 from podiumd.wire import views
 from tests.core.builders import Play, a_recipe, a_step, to
 from tests.plain import shown

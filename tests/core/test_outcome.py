@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.outcome import (
+from podiumd.core.reply.outcome import (
     Outcome,
     OutcomeError,
     extract,
@@ -20,7 +20,7 @@ from podiumd.core.outcome import (
     recipe_schema,
     retry_prompt,
 )
-from podiumd.core.report import TurnReport
+from podiumd.core.reply.report import TurnReport
 from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")

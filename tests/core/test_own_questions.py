@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core.own_questions import HOW_SEVERAL, answers_of, questions_of
+from podiumd.core.decide.own_questions import HOW_SEVERAL, answers_of, questions_of
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_recipe
 
 COLOUR = {

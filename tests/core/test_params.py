@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.recipe import Limits, Param, ParamType, Recipe, Step
-from podiumd.core.recipe_load import ParamError, bind_params
+from podiumd.core.recipe.load import ParamError, bind_params
+from podiumd.core.recipe.model import Limits, Param, ParamType, Recipe, Step
 
 
 def _recipe(**params: Param) -> Recipe:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from podiumd.core import commands as c
-from podiumd.core import tree_facts as tf
-from podiumd.core.claims import TOLD, Left, left_uncommitted
-from podiumd.core.tree_facts import TreeLook
+from podiumd.core.decide.claims import TOLD, Left, left_uncommitted
+from podiumd.core.run import commands as c
+from podiumd.core.run import tree_facts as tf
+from podiumd.core.run.tree_facts import TreeLook
 from podiumd.wire.views import run_view
 from tests.core.builders import Play, a_recipe, a_step, leave, to
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.patch import PatchError, apply_patch
+from podiumd.core.reply.patch import PatchError, apply_patch
 
 Op = dict[str, Any]
 

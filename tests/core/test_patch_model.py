@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.core.byte_lines import ByteLines
-from podiumd.core.patch import apply_patch
+from podiumd.core.reply.patch import apply_patch
 from tests.long import sampled
 
 Line = tuple[bytes, bytes]

@@ -6,7 +6,8 @@ import json
 
 import msgspec
 
-from podiumd.core.paths import (
+from podiumd.core.recipe.model import Recipe, Step
+from podiumd.core.recipe.paths import (
     MOST_PATHS,
     Way,
     checked_outcomes,
@@ -14,7 +15,6 @@ from podiumd.core.paths import (
     simple_paths,
     ways_out,
 )
-from podiumd.core.recipe import Recipe, Step
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
 
 

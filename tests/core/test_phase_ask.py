@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import phase_ask
-from podiumd.core.phase_context import Unfit
-from podiumd.core.state import Question
+from podiumd.core.recipe.context import Unfit
+from podiumd.core.run import questions as phase_ask
+from podiumd.core.run.state import Question
 
 COLUMNS = [
     {"name": "who", "required": True},

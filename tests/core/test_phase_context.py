@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podiumd.core.phase_context import (
+from podiumd.core.recipe.context import (
     ContextKey,
     Unfit,
     as_text,

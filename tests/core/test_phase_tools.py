@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import phase_tools
-from podiumd.core.phase_served import changes
-from podiumd.core.recipe import Recipe, Step
+from podiumd.core.prompts import tools as phase_tools
+from podiumd.core.recipe.model import Recipe, Step
+from podiumd.core.recipe.served_tools import changes
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_command, a_recipe, a_step, leave, review_loop, to
 from tests.core.talks import CONTEXT, Talk, a_talk, phases
 
@@ -126,9 +126,9 @@ def test_a_call_of_another_turn_decides_nothing() -> None:
     fields = {"call_id": "c1", "tool": "notify", "args": {"message": "Look."}}
     turn_id = talk.turn.turn_id
 
-    assert talk.do(c.ToolCalled, turn_id="turn-0", **fields) == []
+    assert talk.do(c.ReportToolCall, turn_id="turn-0", **fields) == []
     talk.answers()
-    assert talk.do(c.ToolCalled, turn_id=turn_id, **fields) == []
+    assert talk.do(c.ReportToolCall, turn_id=turn_id, **fields) == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_tool_that_does_not_exist_in_the_step_is_refused() -> None:
 def test_a_hook_may_refuse_a_call() -> None:
     talk = talking()
     talk.do(
-        c.ToolCalled,
+        c.ReportToolCall,
         turn_id=talk.turn.turn_id,
         call_id="c1",
         tool="save",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import plain_steps
-from podiumd.core.recipe import Limits, Step
+from podiumd.core.decide import plain_steps
+from podiumd.core.recipe.model import Limits, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_command, a_question, a_recipe, a_step, leave, to
 
 
@@ -112,7 +112,7 @@ def test_an_interrupted_command_is_run_again() -> None:
     play = Play(a_recipe({"build": a_command()}))
     play.go()
     assert play.do(c.Interrupt) == ["stop.intended"]
-    assert play.do(c.WorkStopped) == ["run.paused"]
+    assert play.do(c.ReportWorkStopped) == ["run.paused"]
     assert play.do(c.Resume) == ["run.resumed"]
     assert play.state.at_work
     play.ran()
@@ -122,7 +122,7 @@ def test_an_interrupted_command_is_run_again() -> None:
 def test_one_that_must_not_be_repeated_is_asked_about_when_the_run_goes_on() -> None:
     play = Play(a_recipe({"push": a_command("git", "push", irreversible=True)}))
     play.go().do(c.Interrupt)
-    play.do(c.WorkStopped)
+    play.do(c.ReportWorkStopped)
     assert play.state.status == "paused"
     assert play.do(c.Resume) == ["run.resumed", "question.opened"]
     assert (play.question.about, play.question.detail) == ("irreversible", "git push")
@@ -139,7 +139,7 @@ def test_a_pause_of_one_that_is_taken_back_in_time_asks_nothing() -> None:
 def test_an_end_that_comes_too_late_is_dropped() -> None:
     play = Play(a_recipe({"build": a_command(on={"passed": to("build")})}))
     play.ran()
-    assert play.do(c.CommandOver, passed=False) == []
+    assert play.do(c.ReportCommandEnd, passed=False) == []
 
 
 def test_a_gate_before_a_command_is_asked_first() -> None:
@@ -154,7 +154,7 @@ def test_a_gate_before_a_command_is_asked_first() -> None:
 def test_a_command_pauses_when_it_is_over() -> None:
     play = Play(a_recipe({"build": a_command(on={"passed": to("work")}), "work": a_step()}))
     play.go().do(c.Pause)
-    play.do(c.CommandOver, passed=True, exit_status=0)
+    play.do(c.ReportCommandEnd, passed=True, exit_status=0)
     assert (play.state.status, play.state.next) == ("paused", f.Move(kind="enter", step="work"))
 
 

@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from podiumd.core.action_args import TYPES
-from podiumd.core.policy import MODES, Allow, Ask, Deny, Mode, Risk, Verdict, hooked, judge
+from podiumd.core.decide.policy import MODES, Allow, Ask, Deny, Mode, Risk, Verdict, hooked, judge
+from podiumd.core.reply.action_args import TYPES
 
 RISKS: dict[str, Risk] = {
     "read_file": "read",

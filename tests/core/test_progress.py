@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core.progress import FOLDED_CHARACTERS, comes_round, standing
-from podiumd.core.recipe import Limits
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import facts as f
+from podiumd.core.run.progress import FOLDED_CHARACTERS, comes_round, standing
 from tests.core.builders import (
     Play,
     a_check,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import prompts
-from podiumd.core.recipe import Param
+from podiumd.core.prompts import prompts
+from podiumd.core.recipe.model import Param
+from podiumd.core.run import commands as c
 from tests.core.builders import Play, a_recipe, a_step, review_loop
 
 BLOCK = """\

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
-from podiumd.core.outcome import outcome_block
-from podiumd.core.recipe import Edge, Limits, Recipe
-from podiumd.core.report import EndKind
+from podiumd.core.recipe.model import Edge, Limits, Recipe
+from podiumd.core.reply.outcome import outcome_block
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import TREE, WORKTREE, Play, a_check, a_recipe, a_step, leave, to
 from tests.examples import examples
 
@@ -127,13 +127,13 @@ def natural(play: Play, pick: Pick) -> None:
     elif state.paused:
         play.do(c.Resume)
     elif state.parked_until is not None:
-        play.do(c.LimitReset)
+        play.do(c.ReportLimitReset)
     elif state.next is not None and state.next.kind == "check":
         play.check(passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
     elif state.next is not None and state.next.kind == "run":
-        play.do(c.CommandOver, passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
+        play.do(c.ReportCommandEnd, passed=pick.of((True, False)), seconds=pick.of((0.0, 2.5)))
     elif state.next is not None and state.next.kind == "worktree":
-        play.do(c.EffectOver, effect="worktree", state=pick.of(("made", "made", "failed")))
+        play.do(c.ReportEffectEnd, effect="worktree", state=pick.of(("made", "made", "failed")))
     else:
         play.do(
             c.Proceed,
@@ -170,17 +170,17 @@ def disturbance(play: Play, pick: Pick) -> tuple[Any, dict[str, Any]]:
         (c.Resume, {}),
         (c.Interrupt, {}),
         (c.Interrupt, {}),
-        (c.LimitReset, {}),
+        (c.ReportLimitReset, {}),
         (c.Steer, {"uuid": uuid, "text": f"Text of {uuid}"}),
         (c.NoteAside, {"run_id": "run-2", "session_id": "session-1"}),
-        (c.TurnStartedSeen, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
-        (c.ApprovalSeen, {"turn_id": turn_id, **asked}),
-        (c.ApprovalSeen, {"turn_id": turn_id, "asks_person": True, **asked}),
-        (c.ApprovalGone, {"request_id": uuid}),
+        (c.ReportTurnStart, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
+        (c.ReportApproval, {"turn_id": turn_id, **asked}),
+        (c.ReportApproval, {"turn_id": turn_id, "asks_person": True, **asked}),
+        (c.ReportApprovalGone, {"request_id": uuid}),
         (c.Answer, {"question_id": question, "answer": "always"}),
-        (c.EffectOver, {"effect": effect, "state": pick.of(("queued", "too_late", "made"))}),
-        (c.CheckOver, {"index": pick.of((0, 1)), "passed": True}),
-        (c.WorkStopped, {}),
+        (c.ReportEffectEnd, {"effect": effect, "state": pick.of(("queued", "too_late", "made"))}),
+        (c.ReportCheckEnd, {"index": pick.of((0, 1)), "passed": True}),
+        (c.ReportWorkStopped, {}),
         (c.AskRecovery, {"about": pick.of(("damage", "more")), "text": "How?"}),
         pick.of(LAST_WORDS),
     ]

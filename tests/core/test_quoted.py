@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.outcome import Outcome, OutcomeError, extract, from_text
-from podiumd.core.quoted import MOST_CHARACTERS
-from podiumd.core.report import TurnReport
+from podiumd.core.reply.outcome import Outcome, OutcomeError, extract, from_text
+from podiumd.core.reply.quoted import MOST_CHARACTERS
+from podiumd.core.reply.report import TurnReport
 from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from podiumd.core.recipe import Edge, Limits, Param, Recipe, Step
+from podiumd.core.recipe.model import Edge, Limits, Param, Recipe, Step
 
 TURN = Step(
     kind="turn",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.check import check_recipe
+from podiumd.core.analysis.check import check_recipe
 from podiumd.core.findings import MOST_FINDINGS, nearest
-from podiumd.core.recipe_load import RecipeInvalid, load_recipe, read_recipe
-from podiumd.core.recipe_steps import MOST_PROMPT_TEXT
+from podiumd.core.recipe.load import RecipeInvalid, load_recipe, read_recipe
+from podiumd.core.recipe.steps import MOST_PROMPT_TEXT
 
 HEAD = 'format = 1\nid = "many"\ninitial = "s0"\n'
 STEP = '[steps.s{0}]\nprompt_file = "p"\non.done.exit = "task-committed"\n'

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from podiumd.core.findings import dotted
-from podiumd.core.recipe import Check, Edge, Hook, Limits, Param, Recipe
-from podiumd.core.recipe_load import Finding, RecipeInvalid, load_recipe
+from podiumd.core.recipe.load import Finding, RecipeInvalid, load_recipe
+from podiumd.core.recipe.model import Check, Edge, Hook, Limits, Param, Recipe
 
 SAMPLE = """format = 1
 id = "ship-a-fix"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from podiumd.core import recipe_format as fmt
-from podiumd.core.recipe_load import RecipeInvalid, load_recipe
-from podiumd.core.recipe_schema import TEXTS, recipe_schema
+from podiumd.core.recipe import format as fmt
+from podiumd.core.recipe.load import RecipeInvalid, load_recipe
+from podiumd.core.recipe.schema import TEXTS, recipe_schema
 from tests.core.recipe_files import FAULTY, SOUND, marks
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "recipe.schema.json"

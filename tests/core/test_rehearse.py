@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from podiumd.core.recipe import Limits, Step
-from podiumd.core.rehearse import Accepted, Rejected, play_step
-from podiumd.core.walk import SimulationError
+from podiumd.core.analysis.rehearse import Accepted, Rejected, play_step
+from podiumd.core.analysis.walk import SimulationError
+from podiumd.core.recipe.model import Limits, Step
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
 
 NO_ISSUES = 'Fine.\n{"outcome": "no-issues"}'

@@ -7,9 +7,9 @@ import json
 import msgspec
 import pytest
 
-from podiumd.core.recipe import Recipe
-from podiumd.core.rehearse import play_step
-from podiumd.core.rehearse_talk import PhasePlay, ToolPlayed
+from podiumd.core.analysis.rehearse import play_step
+from podiumd.core.analysis.rehearse_conversation import PhasePlay, ToolPlayed
+from podiumd.core.recipe.model import Recipe
 from tests.core.builders import a_recipe, to
 from tests.core.talks import CONTEXT, a_hook, a_talk, phases
 

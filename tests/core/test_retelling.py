@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.actions import Action
-from podiumd.core.loop_state import ActionState, CommitNote, LoopState
-from podiumd.core.retelling import (
+from podiumd.core.prompts.history import (
     LastLines,
     Seen,
     cut_middle,
@@ -29,6 +27,8 @@ from podiumd.core.retelling import (
     summary_of,
     working_set,
 )
+from podiumd.core.reply.actions import Action
+from podiumd.core.run.loop_state import ActionState, CommitNote, LoopState
 from podiumd.core.sizes import size_of
 from tests.core.rounds import changed, digest, ended, read, turn
 

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from podiumd.core.expand import expand
-from podiumd.core.paths import Hop, simple_paths
-from podiumd.core.recipe import Limits, Param, Recipe, Step
-from podiumd.core.simulate import (
+from podiumd.core.analysis.simulate import (
     MOST_UNASKED,
     ImpossibleOutcome,
     Trace,
     simulate,
 )
-from podiumd.core.walk import SimulationError
+from podiumd.core.analysis.walk import SimulationError
+from podiumd.core.recipe.expand import expand
+from podiumd.core.recipe.model import Limits, Param, Recipe, Step
+from podiumd.core.recipe.paths import Hop, simple_paths
 from tests.core.builders import a_check, a_recipe, a_step, leave, review_loop, to
 from tests.core.machines import entries_of, random_walk, sound_recipes
 from tests.core.talks import a_talk, phases

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.speaking import Speaking
+from podiumd.core.reply.visible_text import Speaking
 
 ACTION = '```json\n{"action": "done"}\n```\n'
 OUTCOME = '```json\n{"outcome": "complete"}\n```\n'

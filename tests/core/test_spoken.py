@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.spoken import CONFIRM_SECONDS, Asked, Heard, Pending, hear, recognise
+from podiumd.core.voice.grammar import CONFIRM_SECONDS, Asked, Heard, Pending, hear, recognise
 from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import lines, question
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.recipe import Recipe
-from podiumd.core.spoken import asked_of, question_words
-from podiumd.core.spoken_asked import label_of, what
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.voice.grammar import asked_of, question_words
+from podiumd.core.voice.question import label_of, what
 from tests.core.builders import DIRECTORY, Play, a_question, a_recipe, a_step, leave, to
 from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import question
@@ -94,8 +94,8 @@ def test_a_question_is_read_with_its_choices() -> None:
 
 
 def test_choices_of_podiums_own_are_named_by_a_word_that_is_understood() -> None:
-    from podiumd.core.kernel import CHOICES
-    from podiumd.core.spoken import recognise
+    from podiumd.core.decide.decision import CHOICES
+    from podiumd.core.voice.grammar import recognise
 
     for language in LANGUAGES.values():
         for kind, choices in CHOICES.items():

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.spoken import recognise
-from podiumd.core.spoken_language import tokens
-from podiumd.core.spoken_text import utterance
+from podiumd.core.voice.grammar import recognise
+from podiumd.core.voice.language import tokens
+from podiumd.core.voice.normalize import utterance
 from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import lines, question
 
@@ -142,7 +142,7 @@ def test_yes_and_no_of_an_agents_question_are_said_in_the_persons_language() -> 
 def test_podiums_own_questions_have_their_own_words(
     kind: str, said: str, choice: str | None
 ) -> None:
-    from podiumd.core.kernel import CHOICES
+    from podiumd.core.decide.decision import CHOICES
 
     assert chosen(said, kind=kind, choices=CHOICES[kind]) == choice
 

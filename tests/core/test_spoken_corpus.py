@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.spoken import Asked, Heard, hear, recognise
+from podiumd.core.voice.grammar import Asked, Heard, hear, recognise
 from tests.core.languages import LANGUAGES
 from tests.core.spoken_corpus import approving, commands, near_misses, question
 from tests.long import sampled

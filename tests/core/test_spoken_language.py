@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core.spoken_language import primary, read_language, tokens
+from podiumd.core.voice.language import primary, read_language, tokens
 from tests.core.languages import LANGUAGES, contents
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.spoken_command import dangers
-from podiumd.core.spoken_paths import inside, outside
-from podiumd.core.spoken_risk import call_risks
+from podiumd.core.voice.describe_command import dangers
+from podiumd.core.voice.describe_path import inside, outside
+from podiumd.core.voice.risk import call_risks
 
 TREE = "/home/me/project"
 

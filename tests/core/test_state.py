@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from podiumd.core import commands as c
-from podiumd.core.kernel import part_id
-from podiumd.core.recipe import Limits
+from podiumd.core.decide.decision import part_id
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import commands as c
 from tests.core.builders import Play, a_recipe, a_step
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import Play, a_recipe, review_loop
 
 
@@ -16,18 +16,18 @@ def test_a_steer_goes_to_the_running_turn_and_is_delivered_there() -> None:
 
     assert play.do(c.Steer, uuid="s1", text="Use tabs.") == ["steer.intended"]
     assert play.last(f.SteerIntended).turn_id == play.turn.turn_id
-    assert play.do(c.EffectOver, effect="steer:s1", state="queued") == ["effect.ended"]
+    assert play.do(c.ReportEffectEnd, effect="steer:s1", state="queued") == ["effect.ended"]
     assert play.state.steers[0].queued
-    assert play.do(c.EffectOver, effect="steer:s1", state="delivered") == ["effect.ended"]
+    assert play.do(c.ReportEffectEnd, effect="steer:s1", state="delivered") == ["effect.ended"]
     assert play.state.steers == ()
-    assert play.do(c.EffectOver, effect="steer:s1", state="delivered") == []
+    assert play.do(c.ReportEffectEnd, effect="steer:s1", state="delivered") == []
 
 
 def test_a_steer_that_the_turn_took_up_is_recorded_with_its_end() -> None:
     play = Play(review_loop()).begin()
     for uuid in ("s1", "s2"):
         play.do(c.Steer, uuid=uuid, text=f"Text {uuid}")
-    play.do(c.EffectOver, effect="steer:s2", state="queued")
+    play.do(c.ReportEffectEnd, effect="steer:s2", state="queued")
 
     assert play.say("complete", delivered=("s1",))[:2] == ["effect.ended", "turn.ended"]
     play.begin()
@@ -39,7 +39,7 @@ def test_a_steer_that_comes_too_late_goes_into_the_next_prompt() -> None:
     play = Play(review_loop()).begin()
     play.do(c.Steer, uuid="s1", text="Use tabs.")
     play.do(c.Steer, uuid="s2", text="And spaces.")
-    play.do(c.EffectOver, effect="steer:s1", state="too_late")
+    play.do(c.ReportEffectEnd, effect="steer:s1", state="too_late")
     play.say("complete")
     play.do(c.Steer, uuid="s3", text="And nothing.")
 
@@ -52,7 +52,7 @@ def test_a_steer_that_comes_too_late_goes_into_the_next_prompt() -> None:
 def test_steers_that_no_prompt_carried_are_listed_at_the_end() -> None:
     play = Play(a_recipe()).begin()
     play.do(c.Steer, uuid="s1", text="Use tabs.")
-    play.do(c.EffectOver, effect="steer:s1", state="queued")
+    play.do(c.ReportEffectEnd, effect="steer:s1", state="queued")
     play.do(c.Steer, uuid="s2", text="Hurry.")
     play.say("complete")
 

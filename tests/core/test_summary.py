@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.summary import number, plain, short, summary, words
+from podiumd.core.voice.summary import number, plain, short, summary, words
 
 ANSWER = """## Done
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
-from podiumd.core.recipe import Limits
-from podiumd.core.talk_prompts import BEGIN, NO_TRANSITION
+from podiumd.core.prompts.conversation_prompts import BEGIN, NO_TRANSITION
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import a_check, a_recipe, a_step, leave, to
 from tests.core.talks import CONTEXT, Talk, a_talk, phases
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import talk as core
-from podiumd.core.recipe import Limits, Recipe
-from podiumd.core.talk_prompts import NO_TRANSITION, refused
+from podiumd.core.decide import conversation as core
+from podiumd.core.prompts.conversation_prompts import NO_TRANSITION, refused
+from podiumd.core.recipe.model import Limits, Recipe
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import a_recipe, leave, to
 from tests.core.talks import CONTEXT, Talk, a_hook, a_talk
 
@@ -149,12 +149,12 @@ def test_a_question_is_put_after_the_hooks_and_words_do_not_hurry_it() -> None:
 
 def test_a_hook_that_is_not_due_decides_nothing() -> None:
     talk = Talk(guarded())
-    assert talk.do(c.HookOver, index=0, exit_status=2) == []
+    assert talk.do(c.ReportHookEnd, index=0, exit_status=2) == []
     talk.answers()
 
-    assert talk.do(c.HookOver, index=1, exit_status=2) == []
+    assert talk.do(c.ReportHookEnd, index=1, exit_status=2) == []
     talk.hook()
-    assert talk.do(c.HookOver, index=0, exit_status=2) == []
+    assert talk.do(c.ReportHookEnd, index=0, exit_status=2) == []
 
 
 def test_a_pause_waits_for_the_hook_that_runs() -> None:
@@ -174,7 +174,7 @@ def test_a_hook_that_was_stopped_runs_again() -> None:
     talk = Talk(guarded())
     talk.answers()
     talk.do(c.Interrupt)
-    talk.do(c.WorkStopped)
+    talk.do(c.ReportWorkStopped)
     assert talk.state.paused
     talk.do(c.Resume)
 
@@ -188,7 +188,7 @@ def test_who_speaks_while_a_hook_is_being_stopped_has_the_run_go_on_with_that(en
     talk.do(c.Interrupt)
     talk.tell("And now?")
     if ended == "stopped":
-        talk.do(c.WorkStopped)
+        talk.do(c.ReportWorkStopped)
         talk.hook()
     else:
         talk.hook()

@@ -13,13 +13,13 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
-from podiumd.core.fold import evolve
-from podiumd.core.phase_context import declared, fits
-from podiumd.core.recipe import Edge, Limits, Recipe, Step
-from podiumd.core.report import EndKind
+from podiumd.core.recipe.context import declared, fits
+from podiumd.core.recipe.model import Edge, Limits, Recipe, Step
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
+from podiumd.core.run.fold import evolve
 from tests.core.builders import a_recipe, a_step, leave, to
 from tests.core.talks import CONTEXT, Talk, a_hook, a_talk
 from tests.core.test_properties import Pick
@@ -112,8 +112,8 @@ def use_a_tool(talk: Talk, pick: Pick) -> None:
         "args": given,
         "refused": pick.of((None, None, None, "not now")),
     }
-    talk.do(c.ToolCalled, **fields)
-    assert talk.do(c.ToolCalled, **fields) == []
+    talk.do(c.ReportToolCall, **fields)
+    assert talk.do(c.ReportToolCall, **fields) == []
 
 
 def natural(talk: Talk, pick: Pick) -> None:
@@ -139,7 +139,7 @@ def natural(talk: Talk, pick: Pick) -> None:
     elif state.paused:
         talk.do(c.Resume)
     elif state.parked_until is not None:
-        talk.do(c.LimitReset)
+        talk.do(c.ReportLimitReset)
     elif state.next is None:
         talk.tell("Hello.", uuid=f"hello-{len(talk.facts)}")
     elif state.next.kind == "hook":
@@ -163,14 +163,17 @@ def disturb(talk: Talk, pick: Pick) -> None:
             (c.Resume, {}),
             (c.Interrupt, {}),
             (c.Interrupt, {}),
-            (c.WorkStopped, {}),
-            (c.HookOver, {"index": pick.of((0, 1)), "exit_status": 2}),
-            (c.ToolCalled, {"turn_id": "turn-0", "call_id": "c", "tool": "save", "args": {}}),
-            (c.TurnStartedSeen, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
+            (c.ReportWorkStopped, {}),
+            (c.ReportHookEnd, {"index": pick.of((0, 1)), "exit_status": 2}),
+            (c.ReportToolCall, {"turn_id": "turn-0", "call_id": "c", "tool": "save", "args": {}}),
+            (c.ReportTurnStart, {"turn_id": turn_id, "pid": 7, "proc_start": 7, "group": 7}),
             (c.Answer, {"question_id": question, "answer": pick.of(("a", "stop", "b,a"))}),
-            (c.EffectOver, {"effect": f"steer:{uuid}", "state": pick.of(("queued", "too_late"))}),
+            (
+                c.ReportEffectEnd,
+                {"effect": f"steer:{uuid}", "state": pick.of(("queued", "too_late"))},
+            ),
             (c.AskRecovery, {"about": "damage", "text": "How?"}),
-            (c.AskerGone, {"turn_id": turn_id}),
+            (c.ReportAskerGone, {"turn_id": turn_id}),
             pick.of([(c.Pause, {})] * 6 + [(c.Cancel, {})]),
         ]
     )

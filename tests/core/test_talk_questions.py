@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.commands import CommandRefused
-from podiumd.core.kernel import MOST_WAITING
+from podiumd.core.decide.decision import MOST_WAITING
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from podiumd.wire import views
 from tests.core.talks import Talk
 from tests.plain import shown

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import talk as core
-from podiumd.core.commands import CommandRefused
-from podiumd.core.prompts import INTERRUPTED, ORIGINAL, PLAIN_GO_ON, STEERED
-from podiumd.core.report import EndKind
+from podiumd.core.decide import conversation as core
+from podiumd.core.prompts.prompts import INTERRUPTED, ORIGINAL, PLAIN_GO_ON, STEERED
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.commands import CommandRefused
 from tests.core.builders import WORKTREE, Play, a_recipe, a_step, to
 from tests.core.talks import Talk, a_talk
 
@@ -74,7 +74,7 @@ def test_what_the_agent_did_not_take_is_the_next_message() -> None:
     talk.begin()
     talk.tell("In red.", uuid="m2")
     talk.tell("And large.", uuid="m3")
-    talk.do(c.EffectOver, effect="steer:m2", state="too_late")
+    talk.do(c.ReportEffectEnd, effect="steer:m2", state="too_late")
     talk.over(texts=("Hm.",), undelivered=("m3",))
 
     assert talk.state.next == MESSAGE
@@ -107,7 +107,7 @@ def test_a_late_delivery_takes_no_waiting_words_away() -> None:
     talk = Talk()
     talk.tell("Hi.", uuid="m1")
 
-    assert talk.do(c.EffectOver, effect="steer:m1", state="delivered") == []
+    assert talk.do(c.ReportEffectEnd, effect="steer:m1", state="delivered") == []
     talk.begin()
     assert talk.turn.prompt == "Hi."
 
@@ -141,7 +141,7 @@ def test_words_do_not_end_the_wait_for_the_agents_limit() -> None:
     talk.tell("Now?", uuid="m2")
     assert talk.state.status == "parked"
 
-    talk.do(c.LimitReset)
+    talk.do(c.ReportLimitReset)
     talk.begin()
     assert talk.turn.prompt == "Now?"
 
@@ -345,7 +345,7 @@ def test_what_is_said_before_the_first_phase_begins_is_its_first_message(
     talk.do(c.Say, uuid="m1", text="Hi.")
     foreseen = core.carrier(talk.state, "m1")
     if worktree is not None:
-        talk.do(c.EffectOver, effect="worktree", state="made")
+        talk.do(c.ReportEffectEnd, effect="worktree", state="made")
     Play.go(talk)
     if opening is not None:
         talk.over(texts=("Hello!",))

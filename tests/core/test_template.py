@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.template import MissingVariable, render, variables
+from podiumd.core.recipe.template import MissingVariable, render, variables
 
 
 def test_variables_are_listed_in_order_with_the_lines_before_them() -> None:

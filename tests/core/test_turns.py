@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import prompts, turns
-from podiumd.core.outcome import outcome_block
-from podiumd.core.recipe import Limits
-from podiumd.core.report import EndKind
+from podiumd.core.decide import turns
+from podiumd.core.prompts import prompts
+from podiumd.core.recipe.model import Limits
+from podiumd.core.reply.outcome import outcome_block
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import SESSION, TREE, Play, a_recipe, a_step, review_loop
 
 BLOCK = outcome_block(("complete", "other"))
@@ -191,9 +192,9 @@ def test_the_end_of_another_turn_changes_nothing() -> None:
     play.say("complete")
     stale = play.last(f.TurnEnded)
 
-    assert play.do(c.TurnOver, turn_id=stale.turn_id, report=stale.report) == []
+    assert play.do(c.ReportTurnEnd, turn_id=stale.turn_id, report=stale.report) == []
     play.begin()
-    assert play.do(c.TurnOver, turn_id=stale.turn_id, report=stale.report) == []
+    assert play.do(c.ReportTurnEnd, turn_id=stale.turn_id, report=stale.report) == []
 
 
 # Retries.
@@ -276,8 +277,8 @@ def test_a_usage_limit_parks_the_run_which_goes_on_by_itself() -> None:
     assert play.over("usage_limit", resets_at=until) == ["turn.ended", "run.parked"]
     assert (play.state.status, play.state.parked_until) == ("parked", until)
     assert not play.state.ready
-    assert play.do(c.LimitReset) == ["run.resumed"]
-    assert play.do(c.LimitReset) == []
+    assert play.do(c.ReportLimitReset) == ["run.resumed"]
+    assert play.do(c.ReportLimitReset) == []
     play.begin()
     assert (play.state.visits, play.state.step_count, play.turn.attempt) == before
     assert (play.turn.purpose, play.state.parked_until) == ("go-on", None)
@@ -291,7 +292,7 @@ def test_a_reset_that_was_announced_too_early_is_waited_for_longer_each_time() -
         play.over("usage_limit", resets_at=past)
         until = datetime.fromisoformat(play.state.parked_until or "")
         waits.append(until - datetime.fromisoformat(play.at))
-        play.do(c.LimitReset)
+        play.do(c.ReportLimitReset)
         play.begin()
 
     assert waits[0] < timedelta(0)
@@ -304,7 +305,7 @@ def test_a_reset_that_was_announced_too_early_is_waited_for_longer_each_time() -
 def test_a_turn_that_worked_makes_the_next_limit_the_first_again() -> None:
     play = Play(review_loop()).begin()
     play.over("usage_limit", resets_at="2026-01-02T01:00:00.000Z")
-    play.do(c.LimitReset)
+    play.do(c.ReportLimitReset)
     play.say("complete")
     play.begin().over("usage_limit", resets_at="2026-01-02T01:00:00.000Z")
 
@@ -320,7 +321,7 @@ def test_a_pause_holds_beyond_the_agents_limit_and_resuming_tries_at_once() -> N
         "run.parked",
         "run.paused",
     ]
-    assert play.do(c.LimitReset) == []
+    assert play.do(c.ReportLimitReset) == []
     assert play.state.status == "paused"
     play.do(c.Resume)
     assert play.begin().turn.purpose == "go-on"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import prompts, turns
-from podiumd.core.outcome import outcome_block
-from podiumd.core.report import EndKind
+from podiumd.core.decide import turns
+from podiumd.core.prompts import prompts
+from podiumd.core.reply.outcome import outcome_block
+from podiumd.core.reply.report import EndKind
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import TREE, Play, a_recipe, a_step, review_loop
 
 IRREVERSIBLE = {"work": a_step(irreversible=True)}
@@ -139,11 +140,11 @@ def test_words_that_died_with_the_agent_are_said_again_in_the_next_prompt() -> N
     """It had taken them up, and its record lacks them: once more, however often that is told."""
     play = Play(a_recipe()).begin()
     play.do(c.Steer, uuid="s1", text="Mind it.")
-    play.do(c.EffectOver, effect="steer:s1", state="delivered")
+    play.do(c.ReportEffectEnd, effect="steer:s1", state="delivered")
     assert play.state.steers == ()
     lost = {"effect": "steer:s1", "state": "lost", "detail": "Mind it."}
-    assert play.do(c.EffectOver, **lost) == ["effect.ended"]
-    assert play.do(c.EffectOver, **lost) == []
+    assert play.do(c.ReportEffectEnd, **lost) == ["effect.ended"]
+    assert play.do(c.ReportEffectEnd, **lost) == []
     play.over("broken")
     assert play.begin().turn.carried == ("s1",)
     assert play.turn.prompt.startswith(prompts.INTERRUPTED) and "Mind it." in play.turn.prompt

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from podiumd.core.recipe import Limits, Recipe
-from podiumd.core.simulate import simulate
-from podiumd.core.worst_case import worst_case
+from podiumd.core.analysis.simulate import simulate
+from podiumd.core.analysis.worst_case import worst_case
+from podiumd.core.recipe.model import Limits, Recipe
 from tests.core import walks
 from tests.core.builders import a_command, a_recipe, a_step, leave, review_loop, to
 from tests.core.random_recipes import draw

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
 from podiumd.core.ids import derive
-from podiumd.core.recipe import Param, Recipe
+from podiumd.core.recipe.model import Param, Recipe
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from tests.core.builders import (
     DIRECTORY,
     RUN,
@@ -95,9 +95,9 @@ def test_a_process_that_is_not_the_turns_is_not_noted() -> None:
     play = Play(review_loop())
     seen = {"pid": 1, "proc_start": 1, "group": 1}
 
-    assert play.do(c.TurnStartedSeen, turn_id="turn-0", **seen) == []
+    assert play.do(c.ReportTurnStart, turn_id="turn-0", **seen) == []
     play.begin()
-    assert play.do(c.TurnStartedSeen, turn_id="turn-0", **seen) == []
+    assert play.do(c.ReportTurnStart, turn_id="turn-0", **seen) == []
     assert play.last(f.TurnStarted).mono == play.mono - 1
 
 
@@ -191,26 +191,26 @@ def test_a_working_tree_of_its_own_is_made_first(recipe: Recipe | None) -> None:
     play = Play(recipe, worktree=WORKTREE)
 
     assert play.do(c.Proceed) == []
-    assert play.do(c.EffectOver, effect="worktree", state="made") == ["effect.ended"]
-    assert play.do(c.EffectOver, effect="worktree", state="made") == []
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == ["effect.ended"]
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == []
     assert play.state.status == "running"
     play.begin()
-    assert play.do(c.EffectOver, effect="worktree", state="made") == []
+    assert play.do(c.ReportEffectEnd, effect="worktree", state="made") == []
 
 
 def test_a_working_tree_that_cannot_be_made_ends_the_run() -> None:
     play = Play(review_loop(), worktree=WORKTREE)
     failed = {"effect": "worktree", "state": "failed", "detail": "branch exists"}
 
-    assert play.do(c.EffectOver, **failed) == ["effect.ended", "run.ended"]
+    assert play.do(c.ReportEffectEnd, **failed) == ["effect.ended", "run.ended"]
     assert (play.reason, play.last(f.RunEnded).exit.detail) == ("error", "branch exists")
 
 
 def test_the_end_of_an_unknown_effect_changes_nothing() -> None:
     play = Play(a_recipe()).begin()
 
-    assert play.do(c.EffectOver, effect="answer:q-0", state="delivered") == []
-    assert play.do(c.EffectOver, effect="steer:s-0", state="delivered") == []
+    assert play.do(c.ReportEffectEnd, effect="answer:q-0", state="delivered") == []
+    assert play.do(c.ReportEffectEnd, effect="steer:s-0", state="delivered") == []
 
 
 # Gates.

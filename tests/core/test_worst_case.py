@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.check import check_recipe
+from podiumd.core.analysis.check import check_recipe
+from podiumd.core.analysis.worst_case import WorstCase, worst_case
 from podiumd.core.findings import Notes
-from podiumd.core.recipe import Check, Edge, Limits, Recipe, Step
+from podiumd.core.recipe.model import Check, Edge, Limits, Recipe, Step
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from podiumd.core.toml_lines import TomlLines
-from podiumd.core.worst_case import WorstCase, worst_case
 from tests.core.builders import (
     Play,
     a_check,

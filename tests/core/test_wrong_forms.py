@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from podiumd.core.actions import parse_reply
+from podiumd.core.reply.actions import parse_reply
 from tests.long import sampled
 from tests.work import at_most_lines
 

@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import limits as bounds
-from podiumd.core.check import check_recipe
+from podiumd.core.analysis.check import check_recipe
+from podiumd.core.analysis.simulate import Trace, simulate
+from podiumd.core.analysis.worst_case import WorstCase
+from podiumd.core.decide import limits as bounds
+from podiumd.core.decide.plain_steps import COMMAND_MINUTES
 from podiumd.core.findings import Notes
-from podiumd.core.paths import ways_out
-from podiumd.core.plain_steps import COMMAND_MINUTES
-from podiumd.core.recipe import RESTART, Recipe, Step
-from podiumd.core.recipe_graph import RecipeGraph
-from podiumd.core.simulate import Trace, simulate
+from podiumd.core.recipe.graph import RecipeGraph
+from podiumd.core.recipe.model import RESTART, Recipe, Step
+from podiumd.core.recipe.paths import ways_out
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from podiumd.core.toml_lines import TomlLines
-from podiumd.core.worst_case import WorstCase
 from tests.core.builders import Play
 from tests.core.random_recipes import draw
 
@@ -123,7 +123,7 @@ def _happen(play: Play, chance: Random, mood: Mood) -> None:
     left = bounds.seconds_left(state)
     longest = 10**9 if left is None else left
     if state.turn is not None:
-        play.do(c.TurnStartedSeen, turn_id=play.turn.turn_id, pid=1, proc_start=1, group=1)
+        play.do(c.ReportTurnStart, turn_id=play.turn.turn_id, pid=1, proc_start=1, group=1)
         allowed = min(longest, (step.timeout_minutes or TURN_MINUTES) * 60.0)
         # The end itself is told a second after the last thing that was told.
         play.wait(max(0.0, _seconds(chance, mood, allowed) - 1.0))

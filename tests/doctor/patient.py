@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podiumd.config import Config
-from podiumd.config_load import with_values
+from podiumd.config.load import with_values
+from podiumd.config.paths import prepare, resolve
+from podiumd.config.settings import Config
 from podiumd.doctor.report import Check
 from podiumd.doctor.subject import Daemon, Subject
-from podiumd.paths import prepare, resolve
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.doctor import agents
-from podiumd.drivers.native.anthropic import DEFAULT_MODEL
+from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL
 from tests.doctor.patient import only, program, subject, with_settings
 from tests.speech.speeches import model_in
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from podiumd.doctor import run
 from podiumd.doctor.report import Check, ok
 from podiumd.doctor.subject import Subject, find_daemon
-from podiumd.instance import hold_lock
+from podiumd.host.instance import hold_lock
 from tests.doctor.patient import program, snapshot, subject
 from tests.patience import HANG_SECONDS
 

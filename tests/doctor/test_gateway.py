@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from podiumd.doctor import gateway
 from podiumd.doctor.subject import Daemon
-from podiumd.gateway import self_signed
+from podiumd.gateway.tls import self_signed
 from tests.doctor.patient import NOW, only, subject, with_settings
 
 

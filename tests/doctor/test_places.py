@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd import __version__
-from podiumd.config_load import ConfigError
+from podiumd.config.load import ConfigError
 from podiumd.doctor import places, settings
 from podiumd.doctor.subject import Daemon
 from tests.doctor.patient import only, subject

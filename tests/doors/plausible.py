@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields as fields_of
 
-from podiumd.gateway.phone.incoming import TYPES
+from podiumd.gateway.phone.protocol.decode import TYPES
 
 SESSION = "5f1c8a52-0000-4000-8000-000000000001"
 

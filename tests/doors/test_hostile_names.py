@@ -11,7 +11,7 @@ from typing import Any
 
 import trio
 
-from podiumd.gateway.phone.incoming import TYPES
+from podiumd.gateway.phone.protocol.decode import TYPES
 from tests.doors.hostile_names import hostile_names
 from tests.doors.house import House
 from tests.doors.plausible import fields, texts

@@ -11,8 +11,8 @@ import pytest
 import trio
 from websockets.exceptions import InvalidStatus
 
-from podiumd.gateway.guard import FREE_TRIES, LONGEST_SECONDS
-from podiumd.gateway.phone.incoming import TYPES
+from podiumd.gateway.access.auth_throttle import FREE_TRIES, LONGEST_SECONDS
+from podiumd.gateway.phone.protocol.decode import TYPES
 from tests.doors.house import House, Json, Phone
 from tests.doors.plausible import fields
 from tests.gateway.routes.client import Client

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from podiumd.drivers import spooled
-from podiumd.drivers.claude import ClaudeDriver
-from podiumd.drivers.journal import Entry, Journal
+from podiumd.drivers.claude.driver import ClaudeDriver
+from podiumd.drivers.scripted.journal import Entry, Journal
 from podiumd.drivers.spool import SpoolWatch, watch_spools
-from podiumd.tools.process import carriers
+from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import SMALL, Rig
 from tests.e2e.install_claude import install
 from tests.fakes.model_server import ModelServer

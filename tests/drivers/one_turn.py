@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from podiumd.drivers.base import ApprovalRequested, Decision, TurnRequest
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import watch_spools
 from tests.drivers.rig import STEER
 from tests.drivers.serving import Podium

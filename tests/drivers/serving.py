@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled, Turn, TurnEvent
 
 SAVE = ToolSpec(

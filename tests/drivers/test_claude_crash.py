@@ -14,9 +14,9 @@ import trio
 from msgspec.structs import replace
 
 import podiumd
-from podiumd.core.report import TurnReport
+from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import Decision, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from tests.drivers.rig import STEER, Rig, answering, bash, follow, in_thread, started, states
 from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer
@@ -78,7 +78,7 @@ async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
     sent = (request.prompt_uuid, STEER)
     steered = failpoint not in ("steer.before-write", *ABSENT, *RUNNING[:3])
     pending = rig.pending(request, None, sent_uuids=sent if steered else sent[:1])
-    settled = await claude.settle(pending)
+    settled = await claude.inspect(pending)
     expected = {**dict.fromkeys(ABSENT, "absent"), **dict.fromkeys(FINISHED, "finished")}
     assert settled.state == expected.get(failpoint, "running"), settled.detail
 
@@ -86,7 +86,7 @@ async def test_a_daemon_killed_at_this_point_loses_and_doubles_nothing(
     events: list[TurnEvent] = []
     with trio.fail_after(HANG_SECONDS):
         if settled.state == "running":
-            async with claude.take_up(pending) as turn:
+            async with claude.reattach(pending) as turn:
                 events = await follow(turn, answering(Decision("allow")))
             report = turn.report
         elif settled.state == "absent":
@@ -122,15 +122,15 @@ async def test_the_agent_of_a_turn_begun_once_more_is_found_though_only_the_firs
         os.kill(first.pid, signal.SIGKILL)
         await follow(turn)
     pending = rig.pending(request, first)
-    absent = await claude.settle(pending)
+    absent = await claude.inspect(pending)
     assert absent.state == "absent"
     again = replace(request, session_mode="resume" if absent.session_exists else "new")
     await trio.to_thread.run_sync(crash, rig, again, "turn.after-spawn")
 
-    settled = await claude.settle(pending)
+    settled = await claude.inspect(pending)
     assert settled.state == "running" and settled.pid not in (None, first.pid)
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as taken_up:
+        async with claude.reattach(pending) as taken_up:
             events = await follow(taken_up, answering(Decision("allow")))
     assert started(events).pid == settled.pid
     assert (taken_up.report.kind, taken_up.report.texts) == ("done", ("first", "last"))
@@ -148,10 +148,10 @@ async def test_a_daemon_killed_while_it_serves_is_followed_by_one_that_goes_on(
     await trio.to_thread.run_sync(crash, rig, request, failpoint)
 
     pending = rig.pending(request, None, served=(SAVE,))
-    assert (await claude.settle(pending)).state == "running"
+    assert (await claude.inspect(pending)).state == "running"
     podium = Podium(rig.root / "calls.jsonl")
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as turn:
+        async with claude.reattach(pending) as turn:
             await follow(turn, podium)
     assert (turn.report.kind, turn.report.texts) == ("done", ("one", "two", "three"))
     assert [done["args"]["value"] for done in podium.done] == ["x"]

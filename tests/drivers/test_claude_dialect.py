@@ -15,7 +15,7 @@ from podiumd.drivers.base import (
     PromptState,
     TurnEvent,
 )
-from podiumd.drivers.claude_dialect import ClaudeDialect
+from podiumd.drivers.claude.dialect import ClaudeDialect
 from podiumd.drivers.dialect import Aftermath, Ending
 
 ASK = {

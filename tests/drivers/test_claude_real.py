@@ -9,9 +9,9 @@ import pytest
 import trio
 
 from podiumd.drivers.base import Decision, Output, Turn, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.formats.claude_transcript import decode_record
-from podiumd.tools.process import Identity, alive
+from podiumd.tools.process.processes import Identity, alive
 from tests.drivers.rig import (
     ALLOW,
     Rig,

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from podiumd.drivers.base import Decision, Output, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch
 from tests.drivers.rig import (
     ALLOW,
@@ -45,10 +45,10 @@ async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
             if approvals([event]):
                 await turn.leave()
     pending = rig.pending(request, started(seen))
-    settled = await claude.settle(pending)
+    settled = await claude.inspect(pending)
     assert (settled.state, settled.pid) == ("running", started(seen).pid)
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as again:
+        async with claude.reattach(pending) as again:
             events = await follow(again, answering(ALLOW))
     assert approvals(events) == ["Write"] and target.read_text() == "a"
     assert again.report.kind == "done" and again.report.texts == ("first", "last")
@@ -70,10 +70,10 @@ async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
         async for event in turn:
             if approvals([event]):
                 await turn.leave()
-    settled = await claude.settle(rig.pending(request, None))
+    settled = await claude.inspect(rig.pending(request, None))
     assert settled.state == "running" and settled.pid is not None
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(rig.pending(request, None)) as again:
+        async with claude.reattach(rig.pending(request, None)) as again:
             await follow(again, answering(Decision("deny", "no")))
     assert again.report.kind == "done"
 
@@ -91,7 +91,7 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     spool = Path(request.directory, "out.jsonl")
     await until(watch, spool.parent, lambda: b'"idle"' in spool.read_bytes())
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(rig.pending(request, started(events))) as again:
+        async with claude.reattach(rig.pending(request, started(events))) as again:
             await follow(again)
     assert again.report.kind == "done" and again.report.result_text == "the answer"
 
@@ -103,7 +103,7 @@ async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
     server.load({"turns": [{"text": "the answer"}]})
     request = rig.request()
     _, events = await play(claude, request)
-    settled = await claude.settle(rig.pending(request, started(events)))
+    settled = await claude.inspect(rig.pending(request, started(events)))
     assert settled.state == "finished" and settled.session_exists and settled.prompt_recorded
     assert settled.report is not None and settled.report.result_text == "the answer"
 
@@ -118,8 +118,8 @@ async def test_a_denial_that_no_person_gave_is_not_adopted(
     request = rig.request()
     turn, events = await play(claude, request, answering(Decision("deny", "no")))
     denied = frozenset(denial.tool_use_id for denial in turn.report.denials)
-    unknown = await claude.settle(rig.pending(request, started(events)))
-    known = await claude.settle(rig.pending(request, started(events), denied_tool_uses=denied))
+    unknown = await claude.inspect(rig.pending(request, started(events)))
+    known = await claude.inspect(rig.pending(request, started(events), denied_tool_uses=denied))
     assert (unknown.state, known.state) == ("broken", "finished")
 
 
@@ -136,7 +136,7 @@ async def test_an_agent_killed_before_it_asked_the_model_is_absent(
         os.kill(first.pid, signal.SIGKILL)
         await follow(turn)
     assert turn.report.kind == "broken" and "before it said anything" in turn.report.detail
-    settled = await claude.settle(rig.pending(request, first))
+    settled = await claude.inspect(rig.pending(request, first))
     assert (settled.state, settled.session_exists) == ("absent", False)
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))
     assert again.report.kind == "done" and len(server.requests) == 1
@@ -153,7 +153,7 @@ async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_
         os.kill(first.pid, signal.SIGKILL)
         await follow(turn)
     assert turn.report.kind == "broken"
-    settled = await claude.settle(rig.pending(request, first))
+    settled = await claude.inspect(rig.pending(request, first))
     assert settled.state == "absent" and not settled.tool_begun
     mode = "resume" if settled.session_exists else "new"
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid, session_mode=mode))
@@ -174,7 +174,7 @@ async def test_an_agent_killed_at_an_approval_is_broken_with_a_tool_begun(
                 os.kill(started(events).pid, signal.SIGKILL)
     assert turn.report.kind == "broken" and turn.report.tool_begun
     assert turn.report.exit_status == -signal.SIGKILL
-    settled = await claude.settle(rig.pending(request, started(events)))
+    settled = await claude.inspect(rig.pending(request, started(events)))
     assert (settled.state, settled.tool_begun) == ("broken", True)
 
 
@@ -217,7 +217,7 @@ async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         server.release("half")
         pending = rig.pending(request, first)
-        async with claude.take_up(pending) as again:
+        async with claude.reattach(pending) as again:
             await follow(again)
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from tests.drivers.rig import Rig, approvals, bash, follow, play, started, until
 from tests.drivers.serving import ASK, EVERY_TOOL, SAVE, Podium, call, save
@@ -136,7 +136,7 @@ async def test_a_call_that_waits_is_answered_by_the_next_daemon(
                 await turn.leave()
     pending = rig.pending(request, started(seen), served=(SAVE,))
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as again:
+        async with claude.reattach(pending) as again:
             events = await follow(again, podium)
     assert calls(events) == calls(seen) and len(podium.done) == 1
     assert server.requests[1].result == "Saved x."
@@ -158,7 +158,7 @@ async def test_an_answered_call_is_not_told_again(
     server.release("half")
     pending = rig.pending(request, started(seen), served=(SAVE,))
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as again:
+        async with claude.reattach(pending) as again:
             events = await follow(again, podium)
         assert not await again.reply_tool(calls(seen)[0].call_id, "again", success=True)
     assert calls(events) == [] and again.report.kind == "done"
@@ -176,7 +176,7 @@ async def test_an_agent_that_greeted_nobody_is_greeted_by_the_next_daemon(
     await until(watch, spool.parent, lambda: b'"initialize"' in spool.read_bytes())
     pending = rig.pending(request, first, served=(SAVE,))
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(pending) as again:
+        async with claude.reattach(pending) as again:
             await follow(again, podium)
     assert again.report.kind == "done" and len(podium.done) == 1
 
@@ -248,7 +248,7 @@ async def test_a_refused_tool_does_not_run_and_the_model_is_told_why(
     assert hooked(podium) == [("before-tool", "Bash")] and not (rig.work / "made").exists()
     assert server.requests[1].result.endswith("Only in docs.")
     assert turn.report.kind == "done"
-    settled = await claude.settle(rig.pending(request, started(events)))
+    settled = await claude.inspect(rig.pending(request, started(events)))
     assert settled.state == "finished", "a hook's word is no denial that nobody gave"
 
 
@@ -279,7 +279,7 @@ async def test_a_hook_that_waits_is_settled_by_the_next_daemon(
                 await turn.leave()
     podium = Podium(rig.root / "calls", lambda hook: "Not now.")
     with trio.fail_after(HANG_SECONDS):
-        async with claude.take_up(rig.pending(request, started(seen))) as again:
+        async with claude.reattach(rig.pending(request, started(seen))) as again:
             await follow(again, podium)
     assert podium.hooks == [seen[-1]] and not (rig.work / "made").exists()
     assert again.report.kind == "done"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.base import PendingTurn, Settled, TurnRequest
-from podiumd.drivers.claude_files import find_transcript
-from podiumd.drivers.claude_settle import settle
+from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
+from podiumd.drivers.claude.files import find_transcript
+from podiumd.drivers.claude.settle import settle
 from podiumd.formats.claude_transcript import project_directory_name
 from tests.drivers.rig import Rig
 
@@ -64,7 +64,7 @@ class Scene:
         message = {"role": "user", "content": "go"}
         return {"type": "user", "uuid": self.request.prompt_uuid, "message": message}
 
-    async def settled(self, **changes: Any) -> Settled:
+    async def settled(self, **changes: Any) -> TurnStatus:
         pending: PendingTurn = self.rig.pending(self.request, None, **changes)
         return await settle(pending)
 

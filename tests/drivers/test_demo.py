@@ -11,10 +11,10 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.drivers.script import (
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import (
     demo_script,
 )
-from podiumd.drivers.scripted import ScriptedDriver
 from tests.drivers.rig import (
     Rig,
     play,

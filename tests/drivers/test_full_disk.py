@@ -13,10 +13,11 @@ import pytest
 
 from podiumd.drivers import agent_process
 from podiumd.drivers.base import Started, Turn, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
-from podiumd.tools import cgroup, failpoints
-from podiumd.tools.private_file import write_private
-from podiumd.tools.process import carriers
+from podiumd.drivers.claude.driver import ClaudeDriver
+from podiumd.tools import failpoints
+from podiumd.tools.files.private_file import write_private
+from podiumd.tools.process import cgroup
+from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import Rig, follow
 
 STUB = Path(__file__).with_name("stub_agent.py")

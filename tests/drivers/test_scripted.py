@@ -12,17 +12,17 @@ import trio
 import trio.testing
 from msgspec.structs import replace
 
-from podiumd.config import NativeSettings
+from podiumd.config.settings import NativeSettings
 from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
 from podiumd.drivers.native.driver import Surroundings
 from podiumd.drivers.registry import make_drivers
-from podiumd.drivers.script import (
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import (
     ScriptError,
     parse_script,
 )
-from podiumd.drivers.scripted import ScriptedDriver
 from podiumd.drivers.spool import watch_spools
-from podiumd.tools.process import carriers
+from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import (
     ALLOW,
     Rig,
@@ -266,13 +266,13 @@ async def test_an_error_of_the_code_around_the_turn_comes_out_as_it_was(bench: R
 
 
 async def test_an_unbegun_turn_is_absent(bench: Rig) -> None:
-    assert (await driver().settle(bench.pending(bench.request(), None))).state == "absent"
+    assert (await driver().inspect(bench.pending(bench.request(), None))).state == "absent"
 
 
 async def test_a_finished_turn_whose_end_was_not_recorded_is_adopted(bench: Rig) -> None:
     request = bench.request()
     turn, _ = await play(driver({"text": "Done.", "outcome": {"outcome": "ok"}}), request)
-    settled = await driver().settle(bench.pending(request, None))
+    settled = await driver().inspect(bench.pending(request, None))
     assert settled.state == "finished" and settled.report == turn.report
 
 
@@ -286,10 +286,10 @@ async def test_a_turn_that_was_left_in_the_middle_is_broken(bench: Rig, acts: bo
                 await turn.leave()
     with pytest.raises(RuntimeError, match="no report"):
         turn.report  # noqa: B018
-    settled = await scripted.settle(bench.pending(request, None))
+    settled = await scripted.inspect(bench.pending(request, None))
     assert (settled.state, settled.tool_begun) == ("broken", acts)
     with pytest.raises(RuntimeError, match="ended with its daemon"):
-        scripted.take_up(bench.pending(request, None))
+        scripted.reattach(bench.pending(request, None))
 
 
 async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> None:
@@ -297,7 +297,7 @@ async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> 
     await play(driver({"text": "Done."}), request)
     journal = Path(request.directory, "journal.jsonl")
     journal.write_bytes(journal.read_bytes()[:-10])
-    assert (await driver().settle(bench.pending(request, None))).state == "broken"
+    assert (await driver().inspect(bench.pending(request, None))).state == "broken"
 
 
 async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ async def test_a_turn_reads_the_journals_of_others_once_a_run(
 async def test_of_a_run_that_was_left_out_the_turns_are_counted_anew(
     bench: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("podiumd.drivers.journal.MOST_RUNS", 1)
+    monkeypatch.setattr("podiumd.drivers.scripted.journal.MOST_RUNS", 1)
     scripted = driver({"text": "One."}, {"text": "Two."})
     runs = ("a", "b", "a", "b")
     texts = [

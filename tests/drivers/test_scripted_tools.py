@@ -9,8 +9,8 @@ import pytest
 import trio
 
 from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.script import parse_script
-from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import parse_script
 from tests.drivers.rig import Reaction, Rig, play
 from tests.patience import HANG_SECONDS
 
@@ -97,7 +97,7 @@ async def test_a_turn_cut_off_in_its_calls_is_played_again_and_makes_the_same(be
             await turn.leave()
 
     _, events = await play(driver(line), request, react)
-    settled = await driver().settle(bench.pending(request, None))
+    settled = await driver().inspect(bench.pending(request, None))
     assert (settled.state, settled.report) == ("absent", None)
 
     for path in Path(request.directory).iterdir():  # an earlier try that left nothing
@@ -120,7 +120,7 @@ async def test_a_turn_that_had_also_written_is_broken(bench: Rig) -> None:
 
     await play(scripted, request, react)
 
-    settled = await driver().settle(bench.pending(request, None))
+    settled = await driver().inspect(bench.pending(request, None))
     assert (settled.state, settled.tool_begun) == ("broken", True)
 
 

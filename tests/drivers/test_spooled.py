@@ -12,7 +12,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers import spooled
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -24,10 +24,10 @@ from podiumd.drivers.base import (
     Turn,
     TurnEvent,
 )
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.fifo import Fifo
 from podiumd.drivers.spool import SpoolWatch, watch_spools
-from podiumd.tools.process import Identity, alive, carriers
+from podiumd.tools.process.processes import Identity, alive, carriers
 from tests.drivers.rig import Rig, answering, approvals, follow, started, states, until
 from tests.drivers.serving import SAVE
 from tests.waits import waits_on
@@ -56,7 +56,7 @@ async def test_what_a_turn_leaves_behind_is_for_its_user_alone(
     finally:
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in rig.turns.rglob("*")}
-    async with claude.take_up(rig.pending(request, started(seen))) as again:
+    async with claude.reattach(rig.pending(request, started(seen))) as again:
         await follow(again)
     assert {"in", "out.jsonl", "told"} <= modes.keys()
     assert all(mode & 0o077 == 0 for mode in modes.values()), modes
@@ -206,7 +206,7 @@ async def test_nothing_is_said_by_a_turn_that_was_left(
         await turn.leave()
         assert not await turn.reply_tool(seen[-1].call_id, "Saved.", success=True)
         assert not await turn.settle_hook(seen[-1].call_id, None)
-    async with claude.take_up(rig.pending(request, started(seen), served=(SAVE,))) as again:
+    async with claude.reattach(rig.pending(request, started(seen), served=(SAVE,))) as again:
         events = [await anext(again), await anext(again)]
         assert events[1] == PromptState(request.prompt_uuid, "started")
         said, call = await anext(again), await anext(again)
@@ -291,7 +291,7 @@ async def test_leaving_holds_also_in_a_cancelled_task(
         turn.report  # noqa: B018
     spool = Path(request.directory, "out.jsonl")
     await until(watch, spool.parent, lambda: b"can_use_tool" in spool.read_bytes())
-    async with claude.take_up(rig.pending(request, first)) as again:
+    async with claude.reattach(rig.pending(request, first)) as again:
         events = await follow(again, answering(Decision("allow")))
     assert started(events) == first and approvals(events) == ["Write"]
     assert again.report.kind == "done" and again.report.exit_status is None
@@ -307,7 +307,7 @@ async def test_what_was_said_is_not_told_again_but_the_fate_of_messages_and_open
         while not approvals(first):
             first += [await anext(turn)]
         await turn.leave()
-    async with claude.take_up(rig.pending(request, started(first))) as again:
+    async with claude.reattach(rig.pending(request, started(first))) as again:
         events = await follow(again, answering(Decision("allow")))
     said = [event for event in first if isinstance(event, Output)]
     assert said and not [event for event in events if event in said]
@@ -324,9 +324,9 @@ async def test_a_turn_whose_agent_is_gone_cannot_be_taken_up(
     async with claude.turn(request) as turn:
         events = await follow(turn)
     with pytest.raises(LookupError, match="no living agent"):
-        async with claude.take_up(rig.pending(request, started(events))):
+        async with claude.reattach(rig.pending(request, started(events))):
             pytest.fail("must not be entered")
-    assert (await claude.settle(rig.pending(request, None))).state == "finished"
+    assert (await claude.inspect(rig.pending(request, None))).state == "finished"
 
 
 async def test_the_files_of_a_turn_are_private(

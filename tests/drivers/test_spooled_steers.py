@@ -11,9 +11,9 @@ import trio
 import trio.testing
 
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, Turn, TurnEvent
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.fifo import LineTooLong
-from podiumd.tools.process import carriers
+from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import Rig, follow, states
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 import trio
 
-from podiumd.tools.process import (
+from podiumd.tools.process.processes import (
     Identity,
     alive,
     command_line,

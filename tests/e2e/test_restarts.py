@@ -8,7 +8,7 @@ import signal
 import pytest
 import trio
 
-from podiumd.tools.process import alive
+from podiumd.tools.process.processes import alive
 from tests.e2e.daemon import PodiumDaemon, Said, gone
 from tests.e2e.machine import GitRepo
 from tests.e2e.spools import until_written

@@ -11,7 +11,7 @@ from itertools import chain, repeat
 import trio
 
 from podiumd.tools.failpoints import VARIABLE
-from podiumd.tools.process import send_signal
+from podiumd.tools.process.processes import send_signal
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine
 

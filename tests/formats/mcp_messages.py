@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.formats import mcp
 
 SAVE = ToolSpec(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.report import TurnReport
+from podiumd.core.reply.report import TurnReport
 from podiumd.formats.claude_stream import decode
 from podiumd.formats.claude_turn import TurnReader
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.report import Denial
+from podiumd.core.reply.report import Denial
 from podiumd.formats import claude_json
 from podiumd.formats.claude_stream import (
     ApiRetry,

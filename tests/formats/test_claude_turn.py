@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.core.report import Denial, TurnReport
+from podiumd.core.reply.report import Denial, TurnReport
 from podiumd.formats.claude_stream import (
     ApiRetry,
     AssistantMessage,

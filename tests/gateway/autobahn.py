@@ -20,7 +20,7 @@ from typing import Any
 
 import trio
 
-from podiumd.gateway.http import Problem, Request, Response
+from podiumd.gateway.http.exchange import Problem, Request, Response
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import WebSocket, text_frame
 

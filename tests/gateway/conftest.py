@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.gateway.devices import Devices
+from podiumd.gateway.access.devices import Devices
 from tests.gateway.kept import Clock, Kept
 from tests.phone.decoders.recorder import frames_that_every_app_reads
 

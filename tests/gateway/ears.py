@@ -14,7 +14,7 @@ from podiumd.speech.api import (
     Heard,
     UtteranceRequest,
 )
-from podiumd.speech.engine import Job
+from podiumd.speech.engines.base import Job
 from podiumd.wire.voice import SpeechState as State
 
 PARTIAL_BYTES = 1000

@@ -7,7 +7,7 @@ import ssl
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from podiumd.gateway.certificate import Tls
+from podiumd.gateway.tls.certificate import Tls
 
 
 def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> ssl.SSLObject:

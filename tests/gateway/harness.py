@@ -12,7 +12,7 @@ from websockets.client import ClientProtocol
 from websockets.frames import Close, Frame, Opcode
 from websockets.uri import parse_uri
 
-from podiumd.gateway.http import Answer, Request, Response
+from podiumd.gateway.http.exchange import Answer, Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.server import Gateway, GatewayOptions, serve_gateway

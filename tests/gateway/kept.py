@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from podiumd.gateway import devices as pairing
+from podiumd.gateway.access import devices as pairing
 from podiumd.store.errors import StoreFull
 
 NOON = "2026-01-01T12:00:00.000Z"

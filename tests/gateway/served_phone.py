@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from podiumd.gateway.head import check_upgrade, read_head
+from podiumd.gateway.http.head import check_upgrade, read_head
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.websocket import WebSocket, serve_websocket

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.gateway import addresses as looking
-from podiumd.gateway.addresses import Address, own_addresses, own_names
+from podiumd.gateway.network import addresses as looking
+from podiumd.gateway.network.addresses import Address, own_addresses, own_names
 
 
 def told(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, str], main: str = "") -> list[str]:

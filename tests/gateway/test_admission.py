@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.admission import Admission, Place
+from podiumd.gateway.access.admission import Admission, Place
 from podiumd.gateway.limits import GatewayLimits
 
 LIMITS = GatewayLimits(

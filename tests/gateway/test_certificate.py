@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway import self_signed
-from podiumd.gateway.certificate import CertificateError, Tls, make_tls
-from podiumd.paths import PlaceError
+from podiumd.config.paths import PlaceError
+from podiumd.config.settings import GatewaySettings
+from podiumd.gateway.tls import self_signed
+from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
 from tests.gateway.handshake import key_pem, load_key, shake_hands, trusting
 
 NOW = datetime.now(UTC)

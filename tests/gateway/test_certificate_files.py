@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway import self_signed
-from podiumd.gateway.certificate import CertificateError, Tls, make_tls
+from podiumd.config.settings import GatewaySettings
+from podiumd.gateway.tls import self_signed
+from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
 from tests.gateway.handshake import key_pem, load_key, shake_hands, trusting
 
 NOW = datetime.now(UTC)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway import keys
-from podiumd.gateway.addresses import Address
-from podiumd.gateway.certificate import Tls
+from podiumd.config.settings import GatewaySettings
+from podiumd.gateway.access import keys
+from podiumd.gateway.access.devices import Devices
 from podiumd.gateway.control import Control
-from podiumd.gateway.devices import Devices
+from podiumd.gateway.network.addresses import Address
+from podiumd.gateway.tls.certificate import Tls
 from podiumd.runtime.api import GatewayControl
 from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from tests.gateway import qr_reader

@@ -9,9 +9,9 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.gateway import devices as pairing
-from podiumd.gateway import keys
-from podiumd.gateway.devices import DamagedDevices, Devices
+from podiumd.gateway.access import devices as pairing
+from podiumd.gateway.access import keys
+from podiumd.gateway.access.devices import DamagedDevices, Devices
 from podiumd.runtime.errors import InvalidParameter, NotFound, Refused
 from podiumd.store.errors import StoreFull
 from podiumd.store.facts import open_store

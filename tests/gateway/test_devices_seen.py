@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.gateway import devices as pairing
-from podiumd.gateway.devices import Devices
+from podiumd.gateway.access import devices as pairing
+from podiumd.gateway.access.devices import Devices
 from podiumd.runtime.errors import NotFound
 from podiumd.store.errors import StoreFull
 from tests.gateway.kept import NOON, Clock, Kept

@@ -10,8 +10,8 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.form import File, Form, read_form
-from podiumd.gateway.http import Problem, Request, Response, TooLarge
+from podiumd.gateway.http.exchange import Problem, Request, Response, TooLarge
+from podiumd.gateway.http.form import File, Form, read_form
 from tests.examples import examples
 from tests.gateway.harness import Apps, served, status, talk
 

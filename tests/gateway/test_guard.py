@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway import guard as guarding
-from podiumd.gateway.guard import Guard, counted_as
+from podiumd.gateway.access import auth_throttle as guarding
+from podiumd.gateway.access.auth_throttle import AuthThrottle, counted_as
 
 HERE, THERE = "192.0.2.7", "192.0.2.8"
 
@@ -30,22 +30,22 @@ def time() -> Time:
 
 
 @pytest.fixture
-def guard(time: Time) -> Guard:
-    return Guard(time)
+def guard(time: Time) -> AuthThrottle:
+    return AuthThrottle(time)
 
 
-def wrong(guard: Guard, count: int, address: str = HERE) -> None:
+def wrong(guard: AuthThrottle, count: int, address: str = HERE) -> None:
     for _ in range(count):
         guard.wrong(address)
 
 
-def test_four_wrong_keys_are_a_slip(guard: Guard) -> None:
+def test_four_wrong_keys_are_a_slip(guard: AuthThrottle) -> None:
     wrong(guard, 4)
 
     assert guard.delay(HERE) == 0
 
 
-def test_from_the_fifth_on_each_wrong_key_shuts_out_for_twice_as_long(guard: Guard) -> None:
+def test_from_the_fifth_on_each_wrong_key_shuts_out_for_twice_as_long(guard: AuthThrottle) -> None:
     wrong(guard, 4)
     waits = []
     for _ in range(10):
@@ -56,7 +56,7 @@ def test_from_the_fifth_on_each_wrong_key_shuts_out_for_twice_as_long(guard: Gua
     assert guard.delay(THERE) == 0
 
 
-def test_a_shut_out_ends_by_itself(guard: Guard, time: Time) -> None:
+def test_a_shut_out_ends_by_itself(guard: AuthThrottle, time: Time) -> None:
     wrong(guard, 7)
 
     time.now += 3.5
@@ -65,7 +65,7 @@ def test_a_shut_out_ends_by_itself(guard: Guard, time: Time) -> None:
     assert guard.delay(HERE) == 0
 
 
-def test_a_right_key_makes_the_wrong_ones_forgotten(guard: Guard) -> None:
+def test_a_right_key_makes_the_wrong_ones_forgotten(guard: AuthThrottle) -> None:
     wrong(guard, 5)
     guard.right(HERE)
     wrong(guard, 4)
@@ -73,7 +73,7 @@ def test_a_right_key_makes_the_wrong_ones_forgotten(guard: Guard) -> None:
     assert guard.delay(HERE) == 0
 
 
-def test_wrong_keys_are_forgotten_after_ten_quiet_minutes(guard: Guard, time: Time) -> None:
+def test_wrong_keys_are_forgotten_after_ten_quiet_minutes(guard: AuthThrottle, time: Time) -> None:
     wrong(guard, 30)
     time.now += 599.9
     guard.wrong(HERE)
@@ -85,7 +85,7 @@ def test_wrong_keys_are_forgotten_after_ten_quiet_minutes(guard: Guard, time: Ti
 
 
 def test_many_addresses_that_guess_together_are_held_back_together(
-    guard: Guard, time: Time
+    guard: AuthThrottle, time: Time
 ) -> None:
     for number in range(guarding.TOTAL_A_MINUTE):
         assert guard.delay(f"198.51.100.{number}") == 0
@@ -98,7 +98,7 @@ def test_many_addresses_that_guess_together_are_held_back_together(
 
 
 def test_an_address_that_has_lately_been_right_is_not_kept_out_by_others(
-    guard: Guard, time: Time
+    guard: AuthThrottle, time: Time
 ) -> None:
     guard.right(HERE)
     time.now += guarding.TRUSTED_SECONDS - 1
@@ -112,7 +112,7 @@ def test_an_address_that_has_lately_been_right_is_not_kept_out_by_others(
 
 
 def test_at_most_ten_thousand_addresses_are_remembered_the_quietest_goes_first(
-    guard: Guard, time: Time
+    guard: AuthThrottle, time: Time
 ) -> None:
     wrong(guard, 10, "10.0.0.0")
     wrong(guard, 10, "10.0.0.1")
@@ -129,7 +129,7 @@ def test_at_most_ten_thousand_addresses_are_remembered_the_quietest_goes_first(
     assert guard.delay("10.0.0.1") == 0
 
 
-def test_the_addresses_that_were_right_are_bounded_too(guard: Guard) -> None:
+def test_the_addresses_that_were_right_are_bounded_too(guard: AuthThrottle) -> None:
     for number in range(guarding.MOST_TRUSTED + 1):
         guard.right(str(ipaddress.ip_address(0x0A000000 + number)))
     for number in range(guarding.TOTAL_A_MINUTE):
@@ -174,7 +174,7 @@ def test_a_wait_is_never_negative_and_never_over_a_minute(
     steps: list[tuple[str, str, float]],
 ) -> None:
     time = Time()
-    guard = Guard(time)
+    guard = AuthThrottle(time)
     for action, address, later in steps:
         time.now += later
         if action == "wrong":
@@ -189,7 +189,7 @@ def test_whatever_the_rhythm_an_address_guesses_at_most_ten_times_in_any_minute(
     pauses: list[float],
 ) -> None:
     time = Time()
-    guard = Guard(time)
+    guard = AuthThrottle(time)
     guesses: list[float] = []
     for pause in pauses:
         time.now += pause
@@ -205,7 +205,7 @@ def test_whatever_the_rhythm_an_address_guesses_at_most_ten_times_in_any_minute(
 def test_no_address_has_to_wait_for_anothers_few_wrong_keys(
     others: list[ipaddress.IPv4Address | ipaddress.IPv6Address],
 ) -> None:
-    guard = Guard(Time())
+    guard = AuthThrottle(Time())
     for address in others[: guarding.TOTAL_A_MINUTE - 1]:
         guard.wrong(str(address))
 
@@ -215,7 +215,7 @@ def test_no_address_has_to_wait_for_anothers_few_wrong_keys(
 
 def test_an_address_is_known_for_a_day_after_its_right_key() -> None:
     time = Time()
-    guard = Guard(time)
+    guard = AuthThrottle(time)
     assert not guard.knows(HERE)
     guard.right(HERE)
     assert guard.knows(HERE)
@@ -225,7 +225,7 @@ def test_an_address_is_known_for_a_day_after_its_right_key() -> None:
 
 def test_it_tells_of_each_key_that_was_wrong_or_not_looked_at() -> None:
     told: list[tuple[str, str]] = []
-    guard = Guard(Time(), lambda event, address: told.append((event, address)))
+    guard = AuthThrottle(Time(), lambda event, address: told.append((event, address)))
     guard.wrong(HERE)
     guard.put_off(HERE)
     assert told == [("Wrong key", HERE), ("Key not looked at", HERE)]

@@ -7,7 +7,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.head import BadHead, Head, NotHttp, check_upgrade, parse_head, read_head
+from podiumd.gateway.http.head import BadHead, Head, NotHttp, check_upgrade, parse_head, read_head
 from tests.gateway.harness import outbox_pair
 
 LIMIT = 16 * 1024

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.hosts import (
+from podiumd.gateway.access.hosts import (
     Authority,
     HostRules,
     canonical,

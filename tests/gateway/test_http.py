@@ -10,8 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.gateway.head import read_head
-from podiumd.gateway.http import (
+from podiumd.gateway.http.exchange import (
     Body,
     ClientGone,
     Problem,
@@ -20,6 +19,7 @@ from podiumd.gateway.http import (
     TooLarge,
     exchange,
 )
+from podiumd.gateway.http.head import read_head
 from podiumd.gateway.limits import GatewayLimits
 from tests.gateway.harness import outbox_pair, read_all
 

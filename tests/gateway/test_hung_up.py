@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import trio
 
-from podiumd.gateway.head import read_head
-from podiumd.gateway.http import Body, Request
+from podiumd.gateway.http.exchange import Body, Request
+from podiumd.gateway.http.head import read_head
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from tests.gateway.harness import outbox_pair

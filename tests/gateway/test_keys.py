@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway import keys
+from podiumd.gateway.access import keys
 
 KEY = "untethered-0123456789abcdef0123456789abcdef"
 

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.gateway.notices import KeyNotices, Notices
+from podiumd.gateway.access.notices import KeyNotices, Notices
 
 
 async def test_so_many_lines_a_minute_and_a_count_of_the_rest(

@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.gateway.head import read_head
-from podiumd.gateway.http import Body, Problem, Request
+from podiumd.gateway.http.exchange import Body, Problem, Request
+from podiumd.gateway.http.head import read_head
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.pace import Pace
 from podiumd.gateway.websocket import Closed, WebSocket

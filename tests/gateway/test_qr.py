@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.gateway import keys, qr
+from podiumd.gateway.access import keys, qr
 from tests.gateway import qr_reader
 
 KEYS = ["untethered-" + "0" * 32, "untethered-" + "f" * 32, *(keys.new_key() for _ in range(20))]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.gateway import reach
-from podiumd.gateway.addresses import Address
-from podiumd.gateway.reach import Place
+from podiumd.gateway.network import reach
+from podiumd.gateway.network.addresses import Address
+from podiumd.gateway.network.reach import Place
 
 LAN = Address("192.0.2.7", "eth0", main=True)
 SIX = Address("2001:db8::7", "eth0")

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from podiumd.gateway.http import Request, Response
+from podiumd.gateway.http.exchange import Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.websocket import WebSocket, text_frame

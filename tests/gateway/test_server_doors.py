@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.gateway.http import Request, Response
+from podiumd.gateway.http.exchange import Request, Response
 from tests.gateway.harness import (
     Apps,
     get,

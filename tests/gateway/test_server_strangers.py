@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.gateway.http import Request, Response
+from podiumd.gateway.http.exchange import Request, Response
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.websocket import WebSocket
 from tests.gateway.harness import (

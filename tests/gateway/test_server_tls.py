@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway.certificate import make_tls
+from podiumd.config.settings import GatewaySettings
 from podiumd.gateway.limits import GatewayLimits
+from podiumd.gateway.tls.certificate import make_tls
 from podiumd.gateway.websocket import Closed, WebSocket
 from tests.gateway.harness import (
     Apps,

@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 import trio
 
-from podiumd.config import GatewaySettings
+from podiumd.config.settings import GatewaySettings
 from podiumd.gateway.service import Surroundings, open_gateway
 from podiumd.runtime.errors import Refused
 from podiumd.runtime.service import Service
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreFailed
 from tests.gateway.kept import NOON, Kept
 from tests.patience import HANG_SECONDS

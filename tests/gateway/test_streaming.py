@@ -8,7 +8,7 @@ import h11
 import pytest
 import trio
 
-from podiumd.gateway.http import (
+from podiumd.gateway.http.exchange import (
     STREAMED,
     Answer,
     ClientGone,
@@ -17,8 +17,8 @@ from podiumd.gateway.http import (
     Request,
     Response,
 )
+from podiumd.gateway.http.sse import KEEPALIVE_SECONDS, EventStream, open_events
 from podiumd.gateway.limits import GatewayLimits
-from podiumd.gateway.sse import KEEPALIVE_SECONDS, EventStream, open_events
 from tests.gateway.harness import SMALL, Apps, connect, read_all, served, wait_until
 
 Handler = Callable[[Request], Awaitable[Answer]]

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
-from podiumd.gateway.turnstile import Turnstile
+from podiumd.gateway.turnstile import FairReadGate
 from podiumd.gateway.websocket import FEW_BYTES, READ_BYTES, _Wire
 from tests.load.thin_phone import masked_frame
 
@@ -33,14 +33,14 @@ def passes() -> Passes:
 
 
 @pytest.fixture
-async def turnstile(nursery: trio.Nursery) -> AsyncIterator[Turnstile]:
-    turnstile = Turnstile()
+async def turnstile(nursery: trio.Nursery) -> AsyncIterator[FairReadGate]:
+    turnstile = FairReadGate()
     nursery.start_soon(turnstile.run)
     yield turnstile
     nursery.cancel_scope.cancel()
 
 
-async def test_who_comes_alone_does_not_wait(turnstile: Turnstile, passes: Passes) -> None:
+async def test_who_comes_alone_does_not_wait(turnstile: FairReadGate, passes: Passes) -> None:
     before = passes.count
     await turnstile.enter()
 
@@ -48,7 +48,7 @@ async def test_who_comes_alone_does_not_wait(turnstile: Turnstile, passes: Passe
 
 
 async def test_of_many_one_is_let_in_each_pass_in_the_order_of_their_coming(
-    turnstile: Turnstile, passes: Passes
+    turnstile: FairReadGate, passes: Passes
 ) -> None:
     came: list[tuple[int, int]] = []
 
@@ -64,7 +64,7 @@ async def test_of_many_one_is_let_in_each_pass_in_the_order_of_their_coming(
     assert sorted(number for _, number in came) == list(range(20))
 
 
-async def test_who_goes_away_in_the_line_holds_nobody_up(turnstile: Turnstile) -> None:
+async def test_who_goes_away_in_the_line_holds_nobody_up(turnstile: FairReadGate) -> None:
     came: list[str] = []
 
     async def come(name: str, scope: trio.CancelScope) -> None:

@@ -8,7 +8,7 @@ from trio.testing import MockClock
 from websockets.frames import Opcode
 
 from podiumd.gateway.frames import text_frame
-from podiumd.gateway.head import check_upgrade, read_head
+from podiumd.gateway.http.head import check_upgrade, read_head
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.websocket import Closed, WebSocket, serve_websocket
 from tests.gateway.harness import Peer, echo, wait_until

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from websockets.frames import Opcode
 
 from podiumd.gateway.frames import close_frame
-from podiumd.gateway.head import check_upgrade, read_head
+from podiumd.gateway.http.head import check_upgrade, read_head
 from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.websocket import Closed, WebSocket, _Wire, serve_websocket

@@ -19,17 +19,17 @@ from typing import Any
 import msgspec
 import trio
 
-from podiumd import logs
-from podiumd.sessions.database import Index
-from podiumd.sessions.feed import LogLost
-from podiumd.sessions.follower import Follower
+from podiumd.observe import logs
+from podiumd.sessions.index.database import Index
+from podiumd.sessions.index.follower import Follower
+from podiumd.sessions.index.tree import Root
+from podiumd.sessions.log.feed import LogLost
 from podiumd.sessions.transcripts import (
     Transcripts,
     UnknownSession,
     Unsettled,
     open_transcripts,
 )
-from podiumd.sessions.tree import Root
 from podiumd.store.facts import Store, open_store
 from podiumd.store.index import INDEX_NAME
 from podiumd.store.records import Ledger

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from podiumd.core.machine import LIVE
-from podiumd.core.state import Place
-from podiumd.core.workflow import MACHINE
+from podiumd.core.decide.machine import LIVE
+from podiumd.core.decide.workflow import MACHINE
+from podiumd.core.run.state import Place
 from tests.house.source import ROOT
 
 PAGE: Final = ROOT / "ARCHITECTURE.md"

@@ -8,8 +8,8 @@ from tests.house.source import name_of, naming, tree
 
 # File -> why it may. An entry that is no longer needed fails too.
 MAY_START: dict[str, str] = {
-    "daemon/podiumd/tools/git_process.py": "the one place: it takes from git what it may not run",
-    "daemon/podiumd/demo.py": "in a project of the demo's own, which no agent has written",
+    "daemon/podiumd/tools/git/process.py": "the one place: it takes from git what it may not run",
+    "daemon/podiumd/daemon/demo.py": "in a project of the demo's own, which no agent has written",
 }
 
 

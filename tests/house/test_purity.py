@@ -72,8 +72,8 @@ def _imported(path: Path) -> set[str]:
 # Module -> what it needs beyond the standard library. Nothing but the command that it is for
 # imports it: `podium runs export`, and whatever shows an agent's words.
 FOREIGN = {
-    "client/podium/export_markdown.py": {"markdown_it"},
-    "client/podium/markdown.py": {"markdown_it", "rich"},
+    "client/podium/export/markdown.py": {"markdown_it"},
+    "client/podium/render/markdown.py": {"markdown_it", "rich"},
 }
 
 

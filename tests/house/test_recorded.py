@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from podium.commands import COMMANDS
-from podiumd.core.facts import AnyFact
+from podium.commands.spec.all import COMMANDS
+from podiumd.core.run.facts import AnyFact
 from podiumd.rpc.methods import METHODS
 from tests.house.source import ROOT
 from tests.recorded.typed import NOT_TYPED

@@ -11,8 +11,8 @@ from typing import Final, get_type_hints
 import msgspec
 import pytest
 
-from podium import arguments
-from podium.commands_table import Command, option
+from podium.cli import arguments
+from podium.commands.spec.table import Command, option
 from podium.errors import INVALID_PARAMETER, Refusal
 from podiumd.rpc.params import fault_of
 from podiumd.wire.declared import METHODS

@@ -2,8 +2,8 @@
 
 from typing import get_args
 
-from podiumd.core.machine import LIVE, NEXT
-from podiumd.core.state import Place
+from podiumd.core.decide.machine import LIVE, NEXT
+from podiumd.core.run.state import Place
 from tests.house.run_life import PAGE, WORDS, drawn, picture
 
 

@@ -21,7 +21,7 @@ from podiumd.projects.commands import (
     open_command_book,
 )
 from podiumd.projects.records import CommandRecord
-from podiumd.tools.environment import child_environment
+from podiumd.tools.process.environment import child_environment
 from tests.patience import HANG_SECONDS
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 5000, tzinfo=UTC)

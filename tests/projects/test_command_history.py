@@ -16,7 +16,7 @@ import trio.testing
 from podiumd.projects.commands import Bounds
 from podiumd.projects.errors import StorageFailed
 from podiumd.projects.records import CommandRecord, Shelf
-from podiumd.tools.process import carriers
+from podiumd.tools.process.processes import carriers
 from tests.projects.book import NOON, Bench
 
 ROOT = Path(__file__).resolve().parents[2]

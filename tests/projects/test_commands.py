@@ -18,7 +18,7 @@ from podiumd.projects.errors import (
     UnknownCommand,
     UnknownRun,
 )
-from podiumd.tools.process import carriers
+from podiumd.tools.process.processes import carriers
 from tests.projects.book import END, LINE, START, Bench
 
 

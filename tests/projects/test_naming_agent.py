@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from podiumd.projects.naming_agent import answer_in, arguments, infer_name
-from podiumd.tools.process import carriers, with_entry
+from podiumd.tools.process.processes import carriers, with_entry
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from podiumd.projects import worktrees
 from podiumd.projects.errors import WorktreeRefused
 from podiumd.projects.worktrees import Worktrees, branch_name
-from podiumd.tools.git import GitError
-from podiumd.tools.process import identity_of, wait_gone
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.process.processes import identity_of, wait_gone
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from podium.cli import find
+from podium.cli.dispatch import find
 from podium.errors import Failure
 from tests.recorded.asked import ask
 from tests.recorded.connection import Json

@@ -8,10 +8,10 @@ from typing import Any
 
 import trio
 
-from podiumd.core.spoken import Asked
+from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Subscription, Told
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
-from podiumd.runtime.events import Event
+from podiumd.runtime.event import Event
 from podiumd.wire.daemon import Activity, Orchestration
 
 Json = Any

@@ -19,9 +19,9 @@ from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime.api import GatewayControl
 from podiumd.runtime.service import Service
 from podiumd.runtime.tool_access import Reply
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
+from podiumd.speech.audio.speaker import Speaker
 from podiumd.speech.service import Speech
-from podiumd.speech.speaker import Speaker
 from tests.patience import HANG_SECONDS
 from tests.rpc.fake_service import FakeService
 

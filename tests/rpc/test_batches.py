@@ -13,7 +13,7 @@ import trio
 
 from podiumd import wording
 from podiumd.core.findings import nearest
-from podiumd.redaction import redact
+from podiumd.observe.redaction import redact
 from podiumd.rpc import adapter
 from podiumd.rpc.adapter import Adapter, Method
 

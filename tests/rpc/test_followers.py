@@ -19,15 +19,15 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.core import facts as f
+from podiumd.core.run import facts as f
 from podiumd.rpc import connection, outbox
 from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime import bus as bus_module
-from podiumd.runtime import events
-from podiumd.runtime.events import Event
+from podiumd.runtime import event as events
+from podiumd.runtime.event import Event
 from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
 from tests.long import sampled

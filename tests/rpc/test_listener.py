@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.instance import AlreadyRunning
-from podiumd.paths import PlaceError
+from podiumd.config.paths import PlaceError
+from podiumd.host.instance import AlreadyRunning
 from podiumd.rpc.listener import listening
 from podiumd.rpc.peer import peer_uid
 from tests.rpc.harness import pair

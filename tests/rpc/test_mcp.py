@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.tool_access import REFUSED, ToolAccess
 from tests.rpc.harness import served

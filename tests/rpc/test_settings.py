@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.config import Config
-from podiumd.config_load import ConfigError
-from podiumd.paths import PlaceError
+from podiumd.config.load import ConfigError
+from podiumd.config.paths import PlaceError
+from podiumd.config.settings import Config
 from podiumd.rpc.context import DaemonInfo, NoSettings, RequestContext
 from podiumd.rpc.methods import METHODS
 from podiumd.runtime.errors import Refused

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import AudioError, EngineFailed, UtteranceRequest
+from podiumd.speech.audio.speaker import Speaker, SpeakerMissing, open_speaker
 from podiumd.speech.install import InstallError
 from podiumd.speech.service import Speech, open_speech
-from podiumd.speech.speaker import Speaker, SpeakerMissing, open_speaker
 from podiumd.wire.voice import Phase, Progress, SpeechModel
 from tests.gateway.ears import Ears
 from tests.rpc.harness import Client, Harness, served

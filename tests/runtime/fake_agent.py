@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import trio
 
-from podiumd.core.check_agents import Capabilities
-from podiumd.core.report import TurnReport
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,
@@ -20,11 +20,11 @@ from podiumd.drivers.base import (
     Output,
     PendingTurn,
     PromptState,
-    Settled,
     Started,
     ToolCalled,
     TurnEvent,
     TurnRequest,
+    TurnStatus,
 )
 from podiumd.drivers.fifo import LineTooLong
 
@@ -254,7 +254,7 @@ class FakeDriver:
         )
         self.problem: str | None = None
         self.turns: list[FakeTurn] = []
-        self.settled: dict[str, Settled] = {}
+        self.settled: dict[str, TurnStatus] = {}
         self.settle_fault: Exception | None = None
         self.looked_at: list[PendingTurn] = []
         self.transcripts: dict[str, Path] = {}
@@ -277,7 +277,7 @@ class FakeDriver:
             yield turn
 
     @asynccontextmanager
-    async def take_up(self, pending: PendingTurn) -> AsyncIterator[FakeTurn]:
+    async def reattach(self, pending: PendingTurn) -> AsyncIterator[FakeTurn]:
         turn = self._of(pending)
         if turn is None or turn.vanishes:
             raise LookupError(pending.turn_id)
@@ -293,7 +293,7 @@ class FakeDriver:
             if not turn.left:
                 turn.end(TurnReport(kind="interrupted", detail="torn down"))
 
-    async def settle(self, pending: PendingTurn) -> Settled:
+    async def inspect(self, pending: PendingTurn) -> TurnStatus:
         await trio.lowlevel.checkpoint()
         self.looked_at.append(pending)
         if self.settle_fault is not None:
@@ -302,10 +302,10 @@ class FakeDriver:
             return self.settled[pending.turn_id]
         turn = self._of(pending)
         if turn is None:
-            return Settled(state="absent")
+            return TurnStatus(state="absent")
         if turn.gone.is_set():
-            return Settled(state="finished", report=turn.report)
-        return Settled(state="running", pid=LIVES.pid, proc_start=LIVES.proc_start)
+            return TurnStatus(state="finished", report=turn.report)
+        return TurnStatus(state="running", pid=LIVES.pid, proc_start=LIVES.proc_start)
 
     def _of(self, pending: PendingTurn) -> FakeTurn | None:
         found = [turn for turn in self.turns if turn.request.turn_id == pending.turn_id]

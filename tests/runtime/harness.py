@@ -14,24 +14,24 @@ from typing import Any
 import msgspec
 import trio
 
-from podiumd.config import LimitSettings
-from podiumd.core.state import RunState
+from podiumd.config.settings import LimitSettings
+from podiumd.core.run.state import RunState
 from podiumd.drivers.base import Driver
-from podiumd.runtime.actor import RunActor
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.bus import Bus
-from podiumd.runtime.catalogue import Catalogue, builtin_directory
 from podiumd.runtime.clock import Clock
 from podiumd.runtime.context import Agent, Context
-from podiumd.runtime.desk import Desk
-from podiumd.runtime.leases import LeaseBook
-from podiumd.runtime.runs import Runs
+from podiumd.runtime.locks.agent_limiter import AgentLimiter
+from podiumd.runtime.locks.leases import LeaseBook
+from podiumd.runtime.locks.session_locks import SessionLocks
+from podiumd.runtime.recipes.catalogue import Catalogue, builtin_directory
+from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.service import Service
-from podiumd.runtime.slots import Slots
+from podiumd.sessions.index.tree import Root
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
-from podiumd.sessions.tree import Root
 from podiumd.store.facts import Store, open_store
-from podiumd.tools.environment import child_environment
+from podiumd.tools.process.environment import child_environment
 from tests.patience import HANG_SECONDS
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn
@@ -135,18 +135,20 @@ class Daemon:
             leases=LeaseBook(machine.locks),
             agents=agents,
             state=machine.state,
-            slots=Slots(machine.max_agents),
+            agent_limiter=AgentLimiter(machine.max_agents),
             log=self._log,
             command_environment=partial(environment, "commands"),
             limits=lambda: LimitSettings(
                 max_queued=machine.max_queued, run_spool_megabytes=machine.run_spool_megabytes
             ),
         )
-        self.desk = Desk(self.context.leases, str(machine.state), self.context.clock.now)
-        self.runs = Runs(self.context, self.desk, nursery)
+        self.session_locks = SessionLocks(
+            self.context.leases, str(machine.state), self.context.clock.now
+        )
+        self.runs = Runs(self.context, self.session_locks, nursery)
         self.service = Service(
             self.context,
-            self.desk,
+            self.session_locks,
             self.runs,
             Catalogue(machine.recipes, builtin_directory()),
             transcripts,

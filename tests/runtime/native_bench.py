@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podiumd.config import NativeSettings
+from podiumd.config.settings import NativeSettings
 from podiumd.drivers.native.driver import SESSIONS, NativeDriver, Surroundings
 from podiumd.formats.message import Message
 from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import Cursor
-from podiumd.sessions.tree import Root
+from podiumd.sessions.index.tree import Root
 from tests.runtime.harness import Daemon, Json, Machine
 from tests.tools.git_repository import begin, run_git
 

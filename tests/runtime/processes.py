@@ -6,7 +6,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.tools.process import MARKER, Identity, with_entry
+from podiumd.tools.process.processes import MARKER, Identity, with_entry
 
 MOST_LOOKS = 100_000
 

@@ -15,11 +15,11 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.formats.claude_transcript import Record, foreign_user_rows
-from podiumd.runtime import world
 from podiumd.runtime.errors import Busy, InvalidParameter, NotFound
-from podiumd.runtime.holder import Holder
-from podiumd.runtime.leases import Lease, LeaseBook
-from podiumd.tools.process import start_of
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.locks.leases import Lease, LeaseBook
+from podiumd.runtime.run import observe
+from podiumd.tools.process.processes import start_of
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running
 
@@ -178,7 +178,7 @@ async def test_what_the_session_has_grown_by_is_read_off_the_loop_and_never_whol
         threads.append(threading.current_thread())
         return foreign_user_rows(lines, known)
 
-    monkeypatch.setattr(world, "foreign_user_rows", spy)
+    monkeypatch.setattr(observe, "foreign_user_rows", spy)
     async with running(machine) as daemon:
         run_id = await daemon.start(again)
         turn = await daemon.turn()

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from podiumd.core.recipe_load import RecipeInvalid, read_recipe
-from podiumd.runtime import catalogue
-from podiumd.runtime.catalogue import (
+from podiumd.core.recipe.load import RecipeInvalid, read_recipe
+from podiumd.runtime.recipes import catalogue
+from podiumd.runtime.recipes.catalogue import (
     ALL_OF_PROJECT,
     Catalogue,
     Entry,
@@ -21,7 +21,7 @@ from podiumd.runtime.catalogue import (
     load_file,
     project_of,
 )
-from podiumd.runtime.recipe_files import (
+from podiumd.runtime.recipes.files import (
     PROJECT_NAMES,
     PROJECT_RECIPE_BYTES,
     PROJECT_RECIPES,

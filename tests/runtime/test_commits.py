@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podiumd.runtime.errors import Refused
-from podiumd.runtime.places import check_place
+from podiumd.runtime.intake.commit_places import check_place
 from tests.core.builders import a_recipe, a_step
 from tests.runtime.fake_agent import FakeTurn
 from tests.runtime.harness import Daemon, Machine, running

@@ -8,8 +8,8 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from podiumd.runtime import prompting
 from podiumd.runtime.errors import InvalidParameter, NotFound
+from podiumd.runtime.intake import prompt as prompting
 from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running

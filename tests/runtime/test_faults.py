@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core import commands as c
-from podiumd.core.report import TurnReport
-from podiumd.core.state import ActiveTurn, RunState
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run import commands as c
+from podiumd.core.run.state import ActiveTurn, RunState
 from podiumd.drivers.base import TurnRequest
-from podiumd.runtime import actor as acting
-from podiumd.runtime import turn_task
-from podiumd.runtime.actor import RunActor
 from podiumd.runtime.context import Agent
-from podiumd.runtime.effects import Effects
 from podiumd.runtime.errors import AlreadyEnded, NotFound
-from podiumd.runtime.turn_request import turn_request
+from podiumd.runtime.run import actor as acting
+from podiumd.runtime.run import turn_task
+from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.effects import Effects
+from podiumd.runtime.run.turn_request import turn_request
 from podiumd.store.errors import StoreError
 from podiumd.tools import failpoints
 from tests.plain import reason
@@ -173,7 +173,7 @@ async def test_a_command_that_cannot_be_stored_fails_and_changes_nothing(
             failpoints.arm(f"store.before-commit:{times}:error")
             with pytest.raises(StoreError):
                 await daemon.prompt("By the way", session_id=session)
-        assert daemon.desk.user(session) == run_id
+        assert daemon.session_locks.user(session) == run_id
         failpoints.arm("store.before-commit:1:error")
         with pytest.raises(StoreError):
             await daemon.service.answer(question["question_id"], "yes", None, "ann")

@@ -12,13 +12,13 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.core import facts as f
+from podiumd.core.run import facts as f
 from podiumd.rpc.adapter import notification
-from podiumd.runtime import events
+from podiumd.runtime import event as events
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
-from podiumd.runtime.feeds import PAGE
-from podiumd.runtime.recent import MOST_PIECES
+from podiumd.runtime.events.feeds import PAGE
+from podiumd.runtime.recent_output import MOST_PIECES
 from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
 from podiumd.wire import views

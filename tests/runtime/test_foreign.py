@@ -16,9 +16,9 @@ import trio
 import trio.testing
 
 from podiumd.formats.claude_transcript import LiveSession, live_session_record
-from podiumd.runtime import foreign
-from podiumd.runtime.foreign import foreign_holder, wait_idle
-from podiumd.tools.process import Identity, start_of
+from podiumd.runtime.locks import foreign_sessions
+from podiumd.runtime.locks.foreign_sessions import foreign_holder, wait_idle
+from podiumd.tools.process.processes import Identity, start_of
 from tests.patience import HANG_SECONDS
 
 
@@ -148,7 +148,7 @@ def test_a_look_in_the_middle_of_a_rewrite_is_repeated(
         seen.append(data)
         return real(b"" if len(seen) == 1 else data)
 
-    monkeypatch.setattr(foreign, "live_session_record", torn_at_first)
+    monkeypatch.setattr(foreign_sessions, "live_session_record", torn_at_first)
     assert foreign_holder("s1", tmp_path, ()) is not None
     assert len(seen) == 2
 
@@ -156,8 +156,8 @@ def test_a_look_in_the_middle_of_a_rewrite_is_repeated(
 def test_the_start_is_counted_in_milliseconds_where_there_is_no_proc(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("podiumd.runtime.foreign.sys.platform", "darwin")
-    assert foreign._started(Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
+    monkeypatch.setattr("podiumd.runtime.locks.foreign_sessions.sys.platform", "darwin")
+    assert foreign_sessions._started(Identity(1, 1_767_225_600_000)) == "2026-01-01T00:00:00Z"
 
 
 class Waiting:
@@ -168,14 +168,14 @@ class Waiting:
         self.done = trio.Event()
         self.looked = trio.Event()
         self.looks = 0
-        real = foreign._first_change
+        real = foreign_sessions._first_change
 
         async def counted(*arguments: Any) -> None:
             self.looks += 1
             self.looked.set()
             await real(*arguments)
 
-        monkeypatch.setattr(foreign, "_first_change", counted)
+        monkeypatch.setattr(foreign_sessions, "_first_change", counted)
 
     async def run(self) -> None:
         await wait_idle("s1", self.tmp_path, ())
@@ -243,7 +243,7 @@ async def test_without_a_watch_the_end_of_the_process_is_still_seen(
     def start(observer: object) -> None:
         raise OSError(28, "inotify watch limit reached")
 
-    monkeypatch.setattr("podiumd.runtime.foreign.Observer.start", start)
+    monkeypatch.setattr("podiumd.runtime.locks.foreign_sessions.Observer.start", start)
     with trio.fail_after(HANG_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waiting.run)

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from podiumd.drivers.base import Settled
-from podiumd.runtime import lockfile
+from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import Overloaded
-from podiumd.runtime.holder import Holder
-from podiumd.runtime.lockfile import LeaseError, prepare_directory
+from podiumd.runtime.locks import lockfile
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.locks.lockfile import LeaseError, prepare_directory
 from podiumd.store.errors import StoreFull
 from tests.plain import reason
 from tests.runtime.harness import Machine, fields_of, running
@@ -130,7 +130,7 @@ async def test_a_run_that_waits_for_room_for_its_lease_can_be_cancelled(
         if begun:
             run_id, turn = await daemon.begun(one)
             turn.complete()
-            machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+            machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
         else:
             run_id, _ = await daemon.waiting(gated)
     with full_disk():

@@ -11,10 +11,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.drivers.base import Settled
-from podiumd.runtime import world
-from podiumd.runtime.runs import Runs
-from podiumd.tools import git, honest_index
+from podiumd.drivers.base import TurnStatus
+from podiumd.runtime.run import observe
+from podiumd.runtime.run.registry import Runs
+from podiumd.tools.git import honest_index
+from podiumd.tools.git import queries as git
 from tests.core.builders import Play, a_recipe
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
@@ -98,7 +99,7 @@ async def test_a_git_that_takes_too_long_does_not_hold_the_end_of_a_turn_up(
         monkeypatch.setattr(git, "tree_mark", hang)
         turn.breaks()
         await looked.wait()
-        mock_clock.jump(world.MARK_SECONDS)
+        mock_clock.jump(observe.MARK_SECONDS)
         assert (await daemon.question(run_id))["kind"] == "recover"
         assert len(await daemon.events(run_id, "turn.ended")) == 1
 
@@ -124,7 +125,7 @@ async def test_a_git_that_cannot_name_the_tree_after_a_restart_keeps_the_run_wai
         if begun:
             run_id, turn = await daemon.begun(one)
             turn.complete()  # releases the leases, as a process that was never there
-            machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+            machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
         else:
             run_id, _session = await daemon.waiting(gated)
     turns = len(machine.agent.turns)
@@ -217,7 +218,7 @@ async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
         async with trio.open_nursery() as nursery:
             nursery.start_soon(daemon.service.restore)
             await asked.wait()
-            mock_clock.jump(world.TREE_SECONDS)
+            mock_clock.jump(observe.TREE_SECONDS)
         monkeypatch.undo()
         await daemon.answer(run_id, "yes")
         (await daemon.turn()).complete()
@@ -237,7 +238,7 @@ async def test_trees_at_mounts_that_hang_are_waited_for_together_and_keep_no_thr
     try:
         await runs._say_looked([Play(a_recipe()).state] * 3)
 
-        assert trio.current_time() - began == world.TREE_SECONDS
+        assert trio.current_time() - began == observe.TREE_SECONDS
         assert trio.to_thread.current_default_thread_limiter().borrowed_tokens == 0
     finally:
         goes_on.set()

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from podiumd.core import facts as f
-from podiumd.core.recipe import Limits
-from podiumd.runtime import heard
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import facts as f
+from podiumd.runtime.run import heard
 from podiumd.runtime.run_rows import row_of
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import NewFact, StoredFact

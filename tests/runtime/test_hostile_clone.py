@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from podiumd.runtime.errors import PodiumError, RecipeRefused, Refused
-from podiumd.tools import tree
+from podiumd.tools.git import content_digest
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Daemon, Machine, running
@@ -110,7 +110,7 @@ def _ten_thousand_recipes(place: Path) -> None:
         (place / f"r{number}.toml").touch()
 
 
-HUGE = tree.MAX_CONTENT_BYTES + 1
+HUGE = content_digest.MAX_CONTENT_BYTES + 1
 """More bytes than even a digest of the tree reads of a file."""
 
 

@@ -15,11 +15,11 @@ import trio
 import trio.testing
 from msgspec.structs import replace
 
-from podiumd.config import RetentionSettings
+from podiumd.config.settings import RetentionSettings
 from podiumd.core.times import wire_time
-from podiumd.runtime import housekeeping
 from podiumd.runtime.context import Context
-from podiumd.runtime.housekeeping import DAY_SECONDS, daily, tidy
+from podiumd.runtime.maintenance import housekeeping
+from podiumd.runtime.maintenance.housekeeping import DAY_SECONDS, daily, tidy
 from podiumd.store.facts import Store, open_store
 from tests.long import sampled
 from tests.patience import HANG_SECONDS

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from podiumd.runtime.holder import Holder, encode_record
-from podiumd.runtime.leases import Lease, LeaseBook
-from podiumd.runtime.lockfile import LeaseError
+from podiumd.runtime.locks.holder import Holder, encode_record
+from podiumd.runtime.locks.leases import Lease, LeaseBook
+from podiumd.runtime.locks.lockfile import LeaseError
 
 RUN = Holder(
     kind="run",
@@ -165,8 +165,8 @@ def test_a_dead_daemons_lease_is_held_by_its_agent_and_adopted_by_the_next(
     script = f"""
 import os, subprocess
 from pathlib import Path
-from podiumd.runtime.holder import Holder
-from podiumd.runtime.leases import LeaseBook
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.locks.leases import LeaseBook
 lease = LeaseBook(Path({str(tmp_path / "locks")!r})).try_session(
     "s1", Holder(kind="run", id="run-1", turn_id="turn-1", state_directory="/state/a"))
 agent = subprocess.Popen(["cat"], pass_fds=[lease.fd])
@@ -247,7 +247,7 @@ def test_somebody_looking_does_not_make_a_free_session_busy(
             real(fd, operation)
 
         real = fcntl.flock
-        monkeypatch.setattr("podiumd.runtime.lockfile.fcntl.flock", flock)
+        monkeypatch.setattr("podiumd.runtime.locks.lockfile.fcntl.flock", flock)
         taken(book.try_session("s1", RUN)).release()
         assert attempts > 3
 
@@ -275,7 +275,7 @@ def test_a_lock_file_replaced_in_the_moment_of_locking_is_noticed(
             if successor:
                 path.touch(0o600)
 
-    monkeypatch.setattr("podiumd.runtime.lockfile.fcntl.flock", flock)
+    monkeypatch.setattr("podiumd.runtime.locks.lockfile.fcntl.flock", flock)
     with taken(book.try_session("s1", RUN)) as lease:
         assert os.fstat(lease.fd).st_ino == path.stat().st_ino
         assert refused(book.try_session("s1", OTHER)).id == "run-1"

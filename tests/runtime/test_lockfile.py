@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.runtime import lockfile
-from podiumd.runtime.holder import RECORD_BYTES, UNKNOWN, Holder, decode_record, encode_record
-from podiumd.runtime.leases import Lease, LeaseBook
-from podiumd.runtime.lockfile import LeaseError, lock_directory
+from podiumd.runtime.locks import lockfile
+from podiumd.runtime.locks.holder import RECORD_BYTES, UNKNOWN, Holder, decode_record, encode_record
+from podiumd.runtime.locks.leases import Lease, LeaseBook
+from podiumd.runtime.locks.lockfile import LeaseError, lock_directory
 from tests.plain import plain
 
 RUN = Holder(
@@ -76,7 +76,7 @@ def test_a_directory_of_another_user_is_refused(
 ) -> None:
     LeaseBook(tmp_path / "locks")
     owner = os.geteuid()
-    monkeypatch.setattr("podiumd.runtime.lockfile.os.geteuid", lambda: owner + 1)
+    monkeypatch.setattr("podiumd.runtime.locks.lockfile.os.geteuid", lambda: owner + 1)
     with pytest.raises(LeaseError, match=f"belongs to user {owner}, not to {owner + 1}"):
         LeaseBook(tmp_path / "locks")
 
@@ -107,7 +107,7 @@ def test_a_file_system_without_locks_is_told(
         raise OSError(95, "Operation not supported")
 
     open_before = set(Path("/proc/self/fd").iterdir())
-    monkeypatch.setattr("podiumd.runtime.lockfile.fcntl.flock", flock)
+    monkeypatch.setattr("podiumd.runtime.locks.lockfile.fcntl.flock", flock)
     with pytest.raises(LeaseError, match="no usable locks: Operation not supported"):
         book.try_session("s1", RUN)
     assert set(Path("/proc/self/fd").iterdir()) == open_before
@@ -117,7 +117,7 @@ def test_with_a_full_disk_no_lease_is_taken_that_names_nobody(
     book: LeaseBook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("podiumd.runtime.lockfile.os.pwrite", lambda *_: 10)
+        patch.setattr("podiumd.runtime.locks.lockfile.os.pwrite", lambda *_: 10)
         with pytest.raises(OSError, match="No space left"):
             book.try_session("s1", RUN)
     assert book.peek("s1") is None

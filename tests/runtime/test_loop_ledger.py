@@ -8,12 +8,12 @@ from typing import Literal
 
 import pytest
 
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.actions import NAMES
-from podiumd.core.report import TurnReport
-from podiumd.drivers.base import Ledger, LedgerClosed, Settled
+from podiumd.core.reply.actions import NAMES
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
+from podiumd.drivers.base import JournalClosed, TurnJournal, TurnStatus
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeDriver, FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
@@ -28,12 +28,12 @@ WRITTEN = lf.Result(action="write_file", success=True, message="created")
 CHANGE = lf.FileChange("a.py", None, "b" * 64)
 
 
-def ledger_of(turn: FakeTurn) -> Ledger:
+def ledger_of(turn: FakeTurn) -> TurnJournal:
     assert turn.request.ledger is not None
     return turn.request.ledger
 
 
-async def half_done(turn: FakeTurn) -> Ledger:
+async def half_done(turn: FakeTurn) -> TurnJournal:
     """The turn has read, and is about to write."""
     ledger = ledger_of(turn)
     await ledger.record(BEGIN)
@@ -61,7 +61,7 @@ async def cut_off(
         await half_done(turn)
         yield daemon, run_id, turn
     turn.end(TurnReport(kind="interrupted"))
-    machine.agent.settled[turn.request.turn_id] = Settled(state=state)
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state=state)
 
 
 async def completed(daemon: Daemon, run_id: str, turn: FakeTurn) -> Json:
@@ -96,13 +96,13 @@ async def test_a_ledger_closes_with_its_turn_and_still_tells_how_far_that_came(
         turn.end(done(text="no JSON"))
         retry = await daemon.turn()
 
-        with pytest.raises(LedgerClosed):
+        with pytest.raises(JournalClosed):
             await ledger.record(lc.ActionOver(index=1, result=READ))
         assert ledger.loop.next == ls.Act(1)
         assert ledger.words == ()
         assert ledger_of(retry).loop == ls.LoopState()
         await completed(daemon, run_id, retry)
-        with pytest.raises(LedgerClosed):
+        with pytest.raises(JournalClosed):
             await ledger_of(retry).record(BEGIN)
 
 

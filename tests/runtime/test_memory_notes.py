@@ -6,10 +6,10 @@ import subprocess
 import sys
 from typing import Any
 
-from podiumd.core.facts import RunStarted, TurnIntended, TurnStarted
-from podiumd.core.state import ActiveTurn, RunState
-from podiumd.runtime.memory_notes import MIB, MemoryNotes
-from podiumd.tools.memory import tree_bytes
+from podiumd.core.run.facts import RunStarted, TurnIntended, TurnStarted
+from podiumd.core.run.state import ActiveTurn, RunState
+from podiumd.runtime.maintenance.memory_notes import MIB, MemoryNotes
+from podiumd.tools.process.memory import tree_bytes
 
 HOLD = """
 import subprocess, sys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from podiumd.drivers.base import Settled
+from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import InvalidParameter
 from tests.runtime.harness import Daemon, Machine, running
 
@@ -44,7 +44,7 @@ async def test_a_turn_after_a_crash_has_the_same_model(machine: Machine, one: st
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one, model="large")
     turn.breaks()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine) as daemon:
         assert (await daemon.turn()).request.model == "large"
         assert (await daemon.service.get_run(run_id)).model == "large"

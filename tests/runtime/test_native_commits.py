@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools import index_lock
+from podiumd.tools.commit import index_lock
 from tests.runtime.harness import Json, running
 from tests.runtime.native_bench import (
     BROKEN,

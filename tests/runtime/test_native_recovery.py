@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.loop_facts import FileChange
+from podiumd.core.run.loop_facts import FileChange
 from tests.runtime.harness import Daemon, running
 from tests.runtime.native_bench import MENDED, PATCH, READ, NativeMachine, act
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.runtime.notifications import notify
+from podiumd.runtime.events.notifications import notify
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Json, Machine, fields_of, running
 from tests.runtime.phases import begun, talk

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from podiumd.tools import failpoints
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.workspace import Workspace
 from tests.long import sampled
 from tests.plain import reason
 from tests.runtime.fake_agent import done

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.core.state import RunState
-from podiumd.drivers.base import Settled
-from podiumd.runtime import phase_words
+from podiumd.core.run.state import RunState
+from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import InvalidParameter
+from podiumd.runtime.intake import conversation_input
 from podiumd.wire.sessions import Went
 from tests.long import sampled
 from tests.plain import plain
@@ -242,13 +242,13 @@ async def test_words_for_a_conversation_that_ends_just_then_are_a_plain_prompt(
 ) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
-        usual = phase_words.say
+        usual = conversation_input.say
 
         async def ended(*arguments: Any) -> Went:
             await daemon.service.cancel(held.run_id)
             return await usual(*arguments)
 
-        monkeypatch.setattr(phase_words, "say", ended)
+        monkeypatch.setattr(conversation_input, "say", ended)
         went = await held.says("Still there?")
         assert went["delivery"] == "sent" and went["run_id"] != held.run_id
         (await daemon.turn()).end(done())
@@ -304,7 +304,7 @@ async def test_words_that_died_with_the_agent_before_it_wrote_them_down_are_said
         uuid = await turn.steered()
         turn.begins_with(uuid)
         await daemon.until(held.run_id, lambda state: not state.steers)
-        machine.agent.settled[turn.request.turn_id] = Settled(
+        machine.agent.settled[turn.request.turn_id] = TurnStatus(
             state="broken", delivered_steers=(uuid,) if recorded else ()
         )
         turn.breaks()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core import commands as c
+from podiumd.core.run import commands as c
 from podiumd.runtime.errors import Busy
 from tests.long import sampled
 from tests.plain import reason
@@ -130,7 +130,7 @@ async def test_a_command_that_outlives_its_daemon_holds_the_tree(
     async with running(machine) as daemon:
         run_id = await daemon.start(plain(machine, BEGUN))
         await marker_of(fifo)
-        lease = daemon.desk.tree(run_id)
+        lease = daemon.session_locks.tree(run_id)
         assert lease is not None
         lease.forget_fd()  # as if killed: what this process held is gone
         found = daemon.context.leases.peek_tree(machine.project)

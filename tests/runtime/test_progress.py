@@ -8,8 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.runtime import world
-from podiumd.tools import git
+from podiumd.runtime.run import observe
+from podiumd.tools.git import queries as git
 from tests.runtime.harness import Daemon, Json, Machine, fields_of, running, virtual
 from tests.tools.git_repository import commit, make_repository
 
@@ -147,7 +147,7 @@ async def test_a_git_that_never_answers_holds_a_turn_up_for_seconds_alone(
         work.complete(detail="Built.")
         await asked.wait()
         assert (await daemon.events(run_id, "turn.ended")) == []
-        mock_clock.jump(world.MARK_SECONDS)
+        mock_clock.jump(observe.MARK_SECONDS)
         monkeypatch.undo()
         (await daemon.turn()).complete("good")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.core import commands as c
-from podiumd.core import kernel
-from podiumd.runtime import effects, world
-from podiumd.runtime.actor import RunActor
+from podiumd.core.decide import decision
+from podiumd.core.run import commands as c
 from podiumd.runtime.errors import Busy, Overloaded
+from podiumd.runtime.run import effects, observe
+from podiumd.runtime.run.actor import RunActor
 from tests.plain import plain
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Machine, running
@@ -89,7 +89,7 @@ async def test_who_is_about_to_begin_is_counted_once(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine.max_agents, machine.max_queued = 3, 1
-    looking, go_on, look = trio.Event(), trio.Event(), world.look
+    looking, go_on, look = trio.Event(), trio.Event(), observe.preconditions
 
     async def slow(actor: RunActor) -> c.Proceed | None:
         looking.set()
@@ -99,7 +99,7 @@ async def test_who_is_about_to_begin_is_counted_once(
     async with running(machine) as daemon:
         session, _ = await held(daemon)
         await queue(daemon, "second", session)
-        monkeypatch.setattr(effects, "look", slow)
+        monkeypatch.setattr(effects, "preconditions", slow)
         await daemon.prompt("has its place among the agents")
         await looking.wait()
         await daemon.prompt("has the last one")
@@ -197,7 +197,7 @@ async def test_a_prompt_that_is_paused_in_the_queue_has_its_place_in_it(machine:
 async def test_words_for_a_run_have_a_bound_too_and_there_is_room_when_it_has_read_some(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "MOST_WAITING", 1)
+    monkeypatch.setattr(decision, "MOST_WAITING", 1)
     gated = machine.one_step(step='gate = "Go on?"')
     async with running(machine) as daemon:
         run_id, _ = await daemon.waiting(gated)

@@ -8,10 +8,17 @@ from typing import Any
 import pytest
 
 from podiumd.drivers.base import Output
-from podiumd.runtime import recent as module
+from podiumd.runtime import recent_output as module
 from podiumd.runtime.bus import QUEUE_EVENTS
-from podiumd.runtime.events import Event
-from podiumd.runtime.recent import MOST_CHARACTERS, MOST_PIECES, MOST_RUNS, OUTPUT, Piece, Recent
+from podiumd.runtime.event import Event
+from podiumd.runtime.recent_output import (
+    MOST_CHARACTERS,
+    MOST_PIECES,
+    MOST_RUNS,
+    OUTPUT,
+    Piece,
+    Recent,
+)
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 

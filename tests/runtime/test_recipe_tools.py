@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.claude import ClaudeDriver
-from podiumd.runtime.catalogue import builtin_directory
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
-from podiumd.runtime.recipe_files import PROJECT_NAMES
+from podiumd.runtime.recipes.catalogue import builtin_directory
+from podiumd.runtime.recipes.files import PROJECT_NAMES
 from tests.plain import plain
 from tests.runtime.harness import Daemon, Json, Machine, running
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core.prompts import INTERRUPTED
-from podiumd.core.report import TurnReport
-from podiumd.drivers.base import PendingTurn, Settled
-from podiumd.drivers.script import Script, parse_script
-from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.core.prompts.prompts import INTERRUPTED
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run import commands as c
+from podiumd.drivers.base import PendingTurn, TurnStatus
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import Script, parse_script
 from podiumd.runtime.errors import Busy, NotFound
-from podiumd.tools.process import MARKER
+from podiumd.tools.process.processes import MARKER
 from tests.long import sampled
 from tests.plain import plain, reason
 from tests.runtime.fake_agent import done
@@ -69,7 +69,7 @@ async def test_a_turn_is_let_go_also_when_the_daemon_is_torn_down(
         async with running(machine) as daemon:
             run_id, turn = await daemon.begun(one)
             daemon.runs.leave = leave_nothing  # type: ignore[method-assign]
-            daemon.desk.forget()
+            daemon.session_locks.forget()
             raise Crash
     assert turn.left
     assert not turn.interrupted.is_set()
@@ -100,7 +100,7 @@ async def test_a_turn_that_never_reached_its_agent_is_sent_again_under_the_same_
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     turn.complete()  # releases the lease, as a process that was never there
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine) as daemon:
         second = await daemon.turn()
         assert second.request.prompt_uuid == turn.request.prompt_uuid
@@ -119,7 +119,7 @@ async def test_a_turn_that_was_to_be_stopped_and_never_began_is_not_begun(
         at, mono = daemon.actor(run_id).stamp()
         await daemon.actor(run_id).submit(c.Cancel(at=at, mono=mono))
     turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine) as daemon:
         assert (await daemon.ended(run_id))["exit"]["reason"] == "user-requested"
     assert len(machine.agent.turns) == 1
@@ -154,7 +154,7 @@ async def test_a_broken_turn_without_a_report_counts_as_cut_off(machine: Machine
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(
         state="broken", prompt_recorded=True, detail="half an answer"
     )
     async with running(machine) as daemon:
@@ -290,13 +290,13 @@ async def test_old_spools_are_thinned_out_but_not_that_of_a_turn_at_work(
     ("found", "prompt"),
     sampled(
         [
-            (Settled(state="absent"), "Do the work."),
-            (Settled(state="broken", prompt_recorded=True), INTERRUPTED),
+            (TurnStatus(state="absent"), "Do the work."),
+            (TurnStatus(state="broken", prompt_recorded=True), INTERRUPTED),
         ]
     ),
 )
 async def test_an_agent_that_ends_just_before_it_is_taken_up_is_looked_at_again(
-    machine: Machine, one: str, found: Settled, prompt: str
+    machine: Machine, one: str, found: TurnStatus, prompt: str
 ) -> None:
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
@@ -351,10 +351,10 @@ async def test_an_agent_that_cannot_be_taken_up_does_not_work_on_for_nobody(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
 
-    def take_up(pending: PendingTurn) -> None:
+    def reattach(pending: PendingTurn) -> None:
         raise FileNotFoundError(pending.directory)
 
-    monkeypatch.setattr(machine.agent, "take_up", take_up)
+    monkeypatch.setattr(machine.agent, "reattach", reattach)
     with subprocess.Popen(["sleep", "600"], env={MARKER: turn.request.turn_id}) as agent:
         async with running(machine) as daemon:
             assert (await daemon.ended(run_id))["exit"]["reason"] == "internal-error"

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
-from podiumd.core.state import RunState
-from podiumd.drivers.base import PendingTurn, Settled, Started
+from podiumd.core.run.state import RunState
+from podiumd.drivers.base import PendingTurn, Started, TurnStatus
 from tests.runtime import fake_agent
 from tests.runtime.harness import Machine, running
 
@@ -18,7 +18,7 @@ async def test_a_turn_that_is_begun_once_more_is_known_by_its_new_process(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     second = Started(pid=4_000_001, proc_start=2, group=4_000_001)
     monkeypatch.setattr(fake_agent, "LIVES", second)
     async with running(machine) as daemon:
@@ -41,16 +41,16 @@ async def test_the_process_that_was_found_is_taken_up_not_the_dead_one_that_is_r
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     second = Started(pid=4_000_001, proc_start=2, group=4_000_001)
-    found = Settled(state="running", pid=second.pid, proc_start=second.proc_start)
+    found = TurnStatus(state="running", pid=second.pid, proc_start=second.proc_start)
     machine.agent.settled[turn.request.turn_id] = found
     taken_up: list[PendingTurn] = []
-    attach = machine.agent.take_up
+    attach = machine.agent.reattach
 
-    def take_up(pending: PendingTurn) -> AbstractAsyncContextManager[fake_agent.FakeTurn]:
+    def reattach(pending: PendingTurn) -> AbstractAsyncContextManager[fake_agent.FakeTurn]:
         taken_up.append(pending)
         return attach(pending)
 
-    monkeypatch.setattr(machine.agent, "take_up", take_up)
+    monkeypatch.setattr(machine.agent, "reattach", reattach)
     async with running(machine) as daemon:
         await turn.taken_up()
         assert [(each.pid, each.proc_start) for each in taken_up] == [

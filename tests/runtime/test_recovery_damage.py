@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core.fold import evolve
-from podiumd.core.workflow import decide
-from podiumd.drivers.base import Settled
-from podiumd.runtime.loading import SHOWN_FAULTS, load
+from podiumd.core.decide.workflow import decide
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.fold import evolve
+from podiumd.drivers.base import TurnStatus
+from podiumd.runtime.fact_reader import SHOWN_FAULTS, load
 from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact, RunRow
-from podiumd.tools.process import MARKER
+from podiumd.tools.process.processes import MARKER
 from tests.long import sampled
 from tests.plain import plain
 from tests.runtime.fake_agent import done
@@ -79,7 +79,7 @@ async def test_a_turn_of_a_damaged_run_is_not_sent_again_unasked(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     turn.complete()
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     damage(machine, run_id, "type = 'turn.started'")
     async with running(machine) as daemon:
         await daemon.question(run_id)

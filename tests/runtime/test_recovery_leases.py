@@ -11,11 +11,12 @@ import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.core.prompts import INTERRUPTED
-from podiumd.drivers.base import Settled
-from podiumd.runtime import recovery
-from podiumd.runtime.leases import Lease
-from podiumd.tools import git, honest_index
+from podiumd.core.prompts.prompts import INTERRUPTED
+from podiumd.drivers.base import TurnStatus
+from podiumd.runtime.locks.leases import Lease
+from podiumd.runtime.run import recovery
+from podiumd.tools.git import honest_index
+from podiumd.tools.git import queries as git
 from tests.long import sampled
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, fields_of, running
@@ -92,7 +93,7 @@ async def test_a_session_that_somebody_took_meanwhile_is_asked_about_and_nothing
         run_id, turn = await daemon.begun(one)
     turn.breaks()
     async with running(machine, restore=False) as daemon:
-        other = daemon.desk.holder("another", "prompt")
+        other = daemon.session_locks.holder("another", "prompt")
         lease = daemon.context.leases.try_session(
             turn.request.session_id, replace(other, state_directory="/another")
         )
@@ -110,7 +111,7 @@ async def test_a_session_that_somebody_took_meanwhile_is_asked_about_and_nothing
 
 def another_takes_the_tree(daemon: Daemon) -> Lease:
     """A run of another daemon of the same user."""
-    other = replace(daemon.desk.holder("another", "recipe"), state_directory="/another")
+    other = replace(daemon.session_locks.holder("another", "recipe"), state_directory="/another")
     lease = daemon.context.leases.try_tree(daemon.machine.project, other)
     assert isinstance(lease, Lease)
     return lease
@@ -141,7 +142,7 @@ async def test_a_turn_that_never_began_does_not_begin_in_a_tree_that_another_dae
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     turn.complete()  # releases the leases, as a process that was never there
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine, restore=False) as daemon:
         with another_takes_the_tree(daemon):
             await daemon.service.restore()
@@ -222,7 +223,7 @@ async def test_a_lease_that_falls_free_late_is_waited_for(
     """A process between fork and exec holds the lease and cannot be found yet."""
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     looks: list[int] = []
 
     class Late(list):  # type: ignore[type-arg]
@@ -245,7 +246,7 @@ async def test_a_lease_that_never_falls_free_keeps_the_run_waiting(
 ) -> None:
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
-    machine.agent.settled[turn.request.turn_id] = Settled(state="absent")
+    machine.agent.settled[turn.request.turn_id] = TurnStatus(state="absent")
     async with running(machine) as daemon:
         assert (await daemon.question(run_id))["kind"] == "recover"
         assert len(machine.agent.turns) == 1
@@ -359,7 +360,7 @@ async def test_what_fails_at_one_run_as_it_is_taken_up_is_its_fault_alone(
         if path.endswith("/hurt"):
             raise OSError(errno.EIO, "the disk is worn")
 
-    monkeypatch.setattr("podiumd.runtime.runs.looked_before", looked)
+    monkeypatch.setattr("podiumd.runtime.run.registry.looked_before", looked)
     async with running(machine) as daemon:
         ending = await daemon.ended(hurt)
         assert ending["exit"]["class"] == "error"

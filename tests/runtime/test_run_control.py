@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import trio
 
-from podiumd.core.prompts import GO_ON, STEERED
-from podiumd.core.report import TurnReport
-from podiumd.runtime import turn_task
+from podiumd.core.prompts.prompts import GO_ON, STEERED
+from podiumd.core.reply.report import TurnReport
 from podiumd.runtime.errors import AlreadyEnded, NotFound
+from podiumd.runtime.run import turn_task
 from tests.plain import plain, reason
 from tests.runtime.fake_agent import LINE, done
 from tests.runtime.harness import Machine, running

@@ -8,12 +8,12 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from podiumd.core.facts import TreeLook
-from podiumd.core.recipe import Recipe
-from podiumd.runtime import run_tree
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.run.facts import TreeLook
 from podiumd.runtime.errors import NotFound, PodiumError, Refused
-from podiumd.runtime.run_diff import run_diff
-from podiumd.tools import git
+from podiumd.runtime.worktrees import tree as run_tree
+from podiumd.runtime.worktrees.diff import run_diff
+from podiumd.tools.git import queries as git
 from podiumd.wire.runs import DiffPart
 from tests.core.builders import DIRECTORY, Play, a_recipe, a_step
 from tests.long import sampled

@@ -13,10 +13,10 @@ import pytest
 import trio
 
 from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
-from podiumd.runtime.holder import Holder
-from podiumd.runtime.leases import Lease
-from podiumd.sessions import messages
-from podiumd.sessions.messages import Moved
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.locks.leases import Lease
+from podiumd.sessions.log import messages
+from podiumd.sessions.log.messages import Moved
 from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running

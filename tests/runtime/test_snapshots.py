@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.runtime import feeds, snapshots
 from podiumd.runtime.bus import QUEUE_EVENTS
+from podiumd.runtime.events import feeds
+from podiumd.runtime.run import snapshots
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import begun, designing, talk

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from podiumd.runtime.spools import MEBIBYTE
+from podiumd.runtime.run.spools import MEBIBYTE
 from podiumd.tools.failpoints import VARIABLE
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 

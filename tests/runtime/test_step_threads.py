@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.drivers.script import parse_script
-from podiumd.drivers.scripted import ScriptedDriver
-from podiumd.tools import git_process, honest_index, pinned_settings
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import parse_script
+from podiumd.tools.git import honest_index, pinned_settings, process
 from tests.in_threads import in_threads
 from tests.runtime.harness import Machine, running
 from tests.tools.git_repository import commit, make_repository
@@ -40,7 +40,7 @@ async def test_a_step_in_a_repository_takes_three_threads_and_one_program(
         monkeypatch.setattr(module, "_SETTLED_NS", 0)
     pins = pinned_settings.Pins()
     pins.keep_in(tmp_path / "pins")
-    monkeypatch.setattr(git_process, "PINS", pins)
+    monkeypatch.setattr(process, "PINS", pins)
     script = {"turns": [{"times": 0, "text": "Done.", "outcome": {"outcome": "again"}}]}
     machine.drivers["scripted"] = ScriptedDriver(parse_script(script, "test"))
     place = make_repository(tmp_path / "repository")

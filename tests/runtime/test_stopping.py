@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import trio
 
-from podiumd.core import commands as c
-from podiumd.drivers.base import PendingTurn, Settled
+from podiumd.core.run import commands as c
+from podiumd.drivers.base import PendingTurn, TurnStatus
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, running
 
@@ -37,14 +37,14 @@ async def test_stopping_all_turns_also_ends_one_that_recovery_still_looks_at(
     async with running(machine) as daemon:
         run_id, turn = await daemon.begun(one)
     looked, go_on = trio.Event(), trio.Event()
-    usual = machine.agent.settle
+    usual = machine.agent.inspect
 
-    async def slow(pending: PendingTurn) -> Settled:
+    async def slow(pending: PendingTurn) -> TurnStatus:
         looked.set()
         await go_on.wait()
         return await usual(pending)
 
-    machine.agent.settle = slow  # type: ignore[method-assign]
+    machine.agent.inspect = slow  # type: ignore[method-assign]
     async with running(machine) as daemon:
         await looked.wait()
         async with trio.open_nursery() as nursery:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from podiumd.config import RetentionSettings
-from podiumd.runtime import lockfile
+from podiumd.config.settings import RetentionSettings
 from podiumd.runtime.errors import InvalidParameter, Refused
-from podiumd.runtime.holder import Holder
-from podiumd.runtime.storage import Storage
+from podiumd.runtime.locks import lockfile
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.maintenance.storage import Storage
 from podiumd.store.facts import Store
 from podiumd.wire.daemon import Pruned
 from tests.runtime.harness import BEGIN, Daemon, Machine, fields_of, running

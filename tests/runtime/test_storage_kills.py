@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.runtime import storage
+from podiumd.runtime.maintenance import storage
 from podiumd.store.facts import Store, open_store
 from podiumd.store.records import Ledger
 from tests.long import sampled

@@ -14,7 +14,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.formats import mcp
 from podiumd.runtime import tool_access
 from podiumd.runtime.errors import Overloaded, Refused

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from podiumd.runtime.errors import RecipeRefused, Refused
-from podiumd.runtime.recipe_files import PROJECT_RECIPES
+from podiumd.runtime.recipes.files import PROJECT_RECIPES
 from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import ONE_STEP, Daemon, Json, Machine, fields_of, running

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.runtime import unfinished_worktrees
+from podiumd.runtime.worktrees import unfinished
 from podiumd.store.errors import StoreError
 from tests.runtime.harness import Daemon, Machine, fields_of, running
 from tests.runtime.processes import marker_of
@@ -176,7 +176,7 @@ async def test_a_worktree_that_was_made_is_the_persons_whatever_became_of_it(
     stray = place(machine, "stray")
     stray.mkdir()
     async with running(machine) as daemon:
-        await unfinished_worktrees.clear_earlier(daemon.context, ())
+        await unfinished.clear_earlier(daemon.context, ())
         assert (place(machine, run_id) / "a.txt").exists() and stray.exists()
         assert len(branches(repository)) == 2
         assert fields_of(daemon.logged, "Unfinished worktree removed") == []
@@ -192,8 +192,8 @@ async def test_a_store_that_cannot_be_read_leaves_it_for_the_next_start(
         async def unreadable(*_: object) -> None:
             raise StoreError(Path("facts.db"), "no")
 
-        monkeypatch.setattr(unfinished_worktrees, "run_of", unreadable)
-        await unfinished_worktrees.clear_earlier(daemon.context, ())
+        monkeypatch.setattr(unfinished, "run_of", unreadable)
+        await unfinished.clear_earlier(daemon.context, ())
         assert directory.exists()
 
 
@@ -210,11 +210,11 @@ async def test_a_git_that_never_answers_holds_no_start_up_and_is_given_up(
         await trio.sleep_forever()
         return ""
 
-    monkeypatch.setattr(unfinished_worktrees, "clear", hang)
+    monkeypatch.setattr(unfinished, "clear", hang)
     async with running(machine) as daemon:
         await asked.wait()
         await daemon.prompt()
         assert fields_of(daemon.logged, "Unfinished worktree kept") == []
-    monkeypatch.setattr(unfinished_worktrees, "CLEAR_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CLEAR_SECONDS", 0.0)
     async with running(machine) as daemon:
         await daemon.hears("Unfinished worktree kept")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.config import VoiceSettings
-from podiumd.runtime import voice as voice_module
+from podiumd.config.settings import VoiceSettings
 from podiumd.runtime.errors import InvalidParameter, NotFound
-from podiumd.runtime.voice import Voice, speak_aloud
+from podiumd.runtime.voice import service as voice_module
+from podiumd.runtime.voice.service import Voice, speak_aloud
+from podiumd.speech.audio.speaker import Speaker, open_speaker
 from podiumd.speech.service import open_speech
-from podiumd.speech.speaker import Speaker, open_speaker
 from tests.gateway.ears import Ears
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Daemon, Machine, running

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.facts import Worktree
-from podiumd.runtime import worktree_list
+from podiumd.core.run.facts import Worktree
+from podiumd.runtime.worktrees import listing
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Daemon, Machine, running
 from tests.tools.deep_tree import deep_tree
@@ -39,7 +39,7 @@ async def test_a_few_are_looked_into_at_once(
     looks = most = 0
     both = trio.Event()
 
-    async def look(plan: Worktree) -> worktree_list.Inside:
+    async def look(plan: Worktree) -> listing.Inside:
         nonlocal looks, most
         looks += 1
         most = max(most, looks)
@@ -50,12 +50,12 @@ async def test_a_few_are_looked_into_at_once(
         looks -= 1
         return await looked_inside(plan)
 
-    looked_inside = worktree_list.look_inside
-    monkeypatch.setattr(worktree_list, "AT_ONCE", 2)
-    monkeypatch.setattr(worktree_list, "LOOK_SECONDS", HANG_SECONDS)
+    looked_inside = listing.look_inside
+    monkeypatch.setattr(listing, "AT_ONCE", 2)
+    monkeypatch.setattr(listing, "LOOK_SECONDS", HANG_SECONDS)
     async with running(machine) as daemon:
         made = [await worked(daemon, one, repository) for _ in range(3)]
-        monkeypatch.setattr(worktree_list, "look_inside", look)
+        monkeypatch.setattr(listing, "look_inside", look)
         rows = await daemon.service.worktrees.list()
     assert {row.run_id for row in rows} == {run_id for run_id, _ in made}
     assert [row.problem for row in rows] == [None] * 3
@@ -66,7 +66,7 @@ async def test_a_few_are_looked_into_at_once(
 async def test_one_in_which_a_command_went_very_deep_is_listed_and_removed(
     machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worktree_list, "LOOK_SECONDS", HANG_SECONDS)
+    monkeypatch.setattr(listing, "LOOK_SECONDS", HANG_SECONDS)
     async with running(machine) as daemon:
         run_id, where = await worked(daemon, one, repository)
         # Deeper than a path can be long, too.

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.facts import Worktree
 from podiumd.core.ids import derive
-from podiumd.runtime import worktree_care, worktree_list
+from podiumd.core.run.facts import Worktree
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
-from podiumd.runtime.worktree_list import Inside, short_name
-from podiumd.tools.process import MARKER
+from podiumd.runtime.maintenance import worktree_care
+from podiumd.runtime.worktrees import listing
+from podiumd.runtime.worktrees.listing import Inside, short_name
+from podiumd.tools.process.processes import MARKER
 from tests.long import sampled
 from tests.plain import plain
 from tests.runtime.harness import Daemon, Machine, running
@@ -107,9 +108,9 @@ def test_a_name_has_the_beginning_of_the_id_whatever_the_words_are() -> None:
 async def test_one_of_an_older_release_is_listed_and_removed_as_well(
     machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from podiumd.runtime import starting
+    from podiumd.runtime.intake import start_run
 
-    monkeypatch.setattr(starting, "short_name", lambda _words, run_id: run_id)
+    monkeypatch.setattr(start_run, "short_name", lambda _words, run_id: run_id)
     async with running(machine) as daemon:
         run_id, where = await worked(daemon, one, repository)
         assert where.name == run_id
@@ -220,7 +221,7 @@ async def test_a_prompt_that_begins_during_the_look_at_a_worktree_keeps_it(
 ) -> None:
     async with running(machine) as daemon:
         run_id, where = await worked(daemon, one, repository, b_txt="new")
-        look = worktree_list.look_inside
+        look = listing.look_inside
 
         async def slow_look(plan: Worktree) -> Inside:
             await daemon.prompt(working_directory=str(where))
@@ -453,13 +454,13 @@ async def test_what_gits_of_an_earlier_daemon_read_goes_once_they_have_ended(
 def test_all_worktrees_share_the_number_of_files_that_are_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worktree_list, "MOST_COUNTED", 7)
+    monkeypatch.setattr(listing, "MOST_COUNTED", 7)
     for name in ("one", "two"):
         (tmp_path / name / "below").mkdir(parents=True)
         for number in range(3):
             (tmp_path / name / "below" / f"{number}").write_text("12")
     looks: list[None] = []
-    sizes = worktree_list.Sizes()
+    sizes = listing.Sizes()
 
     found = [sizes.of(tmp_path / name, lambda: looks.append(None)) for name in ("one", "two")]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from podiumd.config import GatewaySettings
-from podiumd.paths import resolve
+from podiumd.config.paths import resolve
+from podiumd.config.settings import GatewaySettings
 from podiumd.service.situation import Situation
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.activation import handed_over
+from podiumd.host.socket_activation import handed_over
 from podiumd.service.daemon_link import DaemonLink
 from tests.long import sampled
 from tests.needs import need
@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 LOOK = """
 import json, os, sys
-from podiumd.activation import handed_over
-from podiumd.paths import PlaceError
+from podiumd.host.socket_activation import handed_over
+from podiumd.config.paths import PlaceError
 environ = dict(os.environ)
 try:
     handed = handed_over(environ, os.getpid() + int(sys.argv[1]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium import installed, skew
+from podium.rpc import installed, version_mismatch
 from podiumd.service import property_list, units
 from tests.client.fake_daemon import HangUp, fake_daemon, podium
 
@@ -89,7 +89,7 @@ def test_on_macos_the_property_list_tells(home: Path, monkeypatch: pytest.Monkey
 def test_a_daemon_of_another_version_is_told_with_the_command(
     service: str | None, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    skew.tell({"version": "9.9", "service": service})
+    version_mismatch.tell({"version": "9.9", "service": service})
 
     assert f"the daemon 9.9: '{command}' " in capsys.readouterr().err
 
@@ -99,6 +99,6 @@ def test_a_daemon_of_the_same_version_is_not_worth_a_word(
 ) -> None:
     from podium import __version__
 
-    skew.tell({"version": __version__})
+    version_mismatch.tell({"version": __version__})
 
     assert capsys.readouterr().err == ""

@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.health import Part, keep_fed
-from podiumd.notify import Notifier
+from podiumd.host.notify import Notifier
+from podiumd.host.watchdog import Part, keep_fed
 
 PERIOD = 30.0
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.activation import handed_over
-from podiumd.launchd import activate
-from podiumd.paths import PlaceError
+from podiumd.config.paths import PlaceError
+from podiumd.host.launchd import activate
+from podiumd.host.socket_activation import handed_over
 from podiumd.service import command
 from podiumd.service.arguments import add_arguments
 from podiumd.service.launchd import Launchd

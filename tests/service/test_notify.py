@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.notify import Notifier
+from podiumd.host.notify import Notifier
 from tests.patience import HANG_SECONDS
 
 

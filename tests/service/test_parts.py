@@ -10,9 +10,9 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.sessions.follower import Follower
+from podiumd.sessions.index.follower import Follower
+from podiumd.sessions.index.tree import Root
 from podiumd.sessions.transcripts import open_transcripts
-from podiumd.sessions.tree import Root
 from podiumd.store.facts import open_store
 from tests.patience import HANG_SECONDS
 

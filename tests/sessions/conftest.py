@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.sessions import bulk
+from podiumd.sessions.index import bulk
 from podiumd.store.index import open_index
 from tests.sessions import service
 from tests.sessions.support import session_id

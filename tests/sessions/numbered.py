@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podiumd.formats.message import Role
 from podiumd.formats.session import Entry
-from podiumd.sessions.log import Log
+from podiumd.sessions.log.numbered import Log
 
 SESSION = "5f1c8a52-0000-4000-8000-000000000001"
 

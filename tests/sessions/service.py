@@ -12,12 +12,12 @@ import msgspec
 import pytest
 import trio
 
-from podiumd.sessions.feed import MessageFeed
-from podiumd.sessions.open_log import OpenLog, Page
-from podiumd.sessions.table import Row
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import Root
+from podiumd.sessions.index.watch import Changes
+from podiumd.sessions.log.feed import MessageFeed
+from podiumd.sessions.log.open_log import OpenLog, Page
 from podiumd.sessions.transcripts import Transcripts, open_transcripts
-from podiumd.sessions.tree import Root
-from podiumd.sessions.watch import Changes
 from podiumd.store.errors import StoreFailed
 from podiumd.store.records import Ledger
 from podiumd.wire.sessions import MessagesPage, NewMessages

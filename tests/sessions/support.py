@@ -8,9 +8,9 @@ from typing import Any
 
 from podiumd.formats.claude_session import ClaudeSession
 from podiumd.formats.session import Cursor, Summary
-from podiumd.sessions.table import Row
-from podiumd.sessions.tree import Companion, Found, Kind, Root, look
-from podiumd.sessions.update import Update, update
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import Companion, Found, Kind, Root, look
+from podiumd.sessions.index.update import Update, update
 
 FORMAT = ClaudeSession()
 

@@ -14,13 +14,13 @@ import pytest
 import trio
 
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions import bulk, bulk_worker
-from podiumd.sessions.bulk import batches_of, bulk_reader
-from podiumd.sessions.bulk_worker import Answer, Request, framed, read_all, serve
-from podiumd.sessions.tree import Found
-from podiumd.sessions.tree import Root as TreeRoot
-from podiumd.sessions.walk import walk
-from podiumd.tools.process import Identity, identity_of, wait_gone
+from podiumd.sessions.index import bulk, bulk_worker
+from podiumd.sessions.index.bulk import batches_of, bulk_reader
+from podiumd.sessions.index.bulk_worker import Answer, Request, framed, read_all, serve
+from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.tree import Root as TreeRoot
+from podiumd.sessions.index.walk import walk
+from podiumd.tools.process.processes import Identity, identity_of, wait_gone
 from tests.patience import HANG_SECONDS
 from tests.sessions.service import bytes_path, complaints
 from tests.sessions.support import append, find, line, lines, read, session_id
@@ -233,7 +233,7 @@ async def test_none_is_left_when_the_sweep_is_cancelled(
 DAEMON = """
 import sys, trio
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions import bulk
+from podiumd.sessions.index import bulk
 
 async def main():
     async with bulk.bulk_reader(FORMATS) as reader:
@@ -281,7 +281,7 @@ async def test_a_process_is_nicer_than_the_daemon(started: list[trio.Process]) -
 
 def test_a_process_imports_little_and_has_an_environment_of_its_own() -> None:
     code = (
-        "import os, sys, podiumd.sessions.bulk_worker;"
+        "import os, sys, podiumd.sessions.index.bulk_worker;"
         "print(*sys.modules); print(*(name for name in os.environ if name != 'LC_CTYPE'))"
     )
     ran = subprocess.run(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.sessions import bulk, compare, follower, table
-from podiumd.sessions.compare import changed
-from podiumd.sessions.database import Index
-from podiumd.sessions.tree import Known
-from podiumd.sessions.walk import Tree
+from podiumd.sessions.index import bulk, compare, follower, table
+from podiumd.sessions.index.compare import changed
+from podiumd.sessions.index.database import Index
+from podiumd.sessions.index.tree import Known
+from podiumd.sessions.index.walk import Tree
 from tests.patience import HANG_SECONDS
 from tests.sessions.service import Home, complaints
 from tests.sessions.support import line, lines

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from podiumd.sessions import table
-from podiumd.sessions.compare import Changes, changed, is_older_copy, look, unread
-from podiumd.sessions.table import Row
-from podiumd.sessions.tree import Companion, Found, Known, Root
-from podiumd.sessions.update import NEVER
-from podiumd.sessions.walk import Tree
-from podiumd.sessions.walk import walk as walk_roots
+from podiumd.sessions.index import table
+from podiumd.sessions.index.compare import Changes, changed, is_older_copy, look, unread
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import Companion, Found, Known, Root
+from podiumd.sessions.index.update import NEVER
+from podiumd.sessions.index.walk import Tree
+from podiumd.sessions.index.walk import walk as walk_roots
 from tests.sessions.support import append, companion, find, lines, read, session_id
 
 A, B = session_id(1), session_id(2)

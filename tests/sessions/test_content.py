@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from podiumd.formats.session import Cursor, Summary
-from podiumd.sessions import reading
-from podiumd.sessions.reading import MAX_LINE_BYTES
+from podiumd.sessions.log import reading
+from podiumd.sessions.log.reading import MAX_LINE_BYTES
 from tests.sessions.support import append, line, lines, read
 
 

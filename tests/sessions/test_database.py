@@ -12,8 +12,8 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.sessions import database
-from podiumd.sessions.database import COMMITS_A_CHECKPOINT, LARGE_COMMIT, Index
+from podiumd.sessions.index import database
+from podiumd.sessions.index.database import COMMITS_A_CHECKPOINT, LARGE_COMMIT, Index
 from podiumd.store.index import INDEX_NAME
 
 

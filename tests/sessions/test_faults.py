@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.sessions import reading
-from podiumd.sessions.tree import Found
-from podiumd.sessions.update import NEVER, Unreadable, Update, update
+from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.update import NEVER, Unreadable, Update, update
+from podiumd.sessions.log import reading
 from tests.long import sampled
 from tests.sessions.support import (
     FORMAT,

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from podiumd.sessions.watch import TreeWatch
+from podiumd.sessions.index.watch import TreeWatch
 from tests.patience import HANG_SECONDS
 from tests.sessions.service import Home
 from tests.sessions.support import line

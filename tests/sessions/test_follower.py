@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.sessions import bulk, follower, sweep_pause, table
+from podiumd.sessions.index import bulk, follower, sweep_pause, table
 from tests.sessions import support
 from tests.sessions.service import Home, bytes_path, complaints, seqs
 from tests.sessions.support import line, lines, session_id

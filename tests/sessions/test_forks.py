@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from podiumd.formats.claude_session import ClaudeSession
 from podiumd.formats.session import Cursor, Entry, identity_of
-from podiumd.sessions import forks, links
-from podiumd.sessions.forks import nearest
-from podiumd.sessions.log import Log
+from podiumd.sessions.log import forks, links
+from podiumd.sessions.log.forks import nearest
+from podiumd.sessions.log.numbered import Log
 from podiumd.store.index import _TABLES
 from tests.sessions.numbered import SESSION
 

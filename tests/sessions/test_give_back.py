@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.sessions import follower, give_back
+from podiumd.sessions.index import follower, give_back
 from tests.sessions.service import Home
 from tests.sessions.support import line
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.sessions import compare, reading, sweep_pause, table
-from podiumd.sessions.compare import Changes
-from podiumd.sessions.tree import Root
+from podiumd.sessions.index import compare, sweep_pause, table
+from podiumd.sessions.index.compare import Changes
+from podiumd.sessions.index.tree import Root
+from podiumd.sessions.log import reading
 from tests.sessions.service import Home, Service
 from tests.sessions.support import append, line, session_id
 

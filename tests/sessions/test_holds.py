@@ -6,11 +6,11 @@ import pytest
 import trio
 from trio.testing import Sequencer, wait_all_tasks_blocked
 
-from podiumd.sessions.holds import Holds
+from podiumd.sessions.log.mutexes import SessionMutexes
 
 
 async def test_one_session_is_held_by_one_at_a_time() -> None:
-    holds, order = Holds(), Sequencer()
+    holds, order = SessionMutexes(), Sequencer()
     said: list[str] = []
 
     async def first() -> None:
@@ -34,7 +34,7 @@ async def test_one_session_is_held_by_one_at_a_time() -> None:
 
 
 async def test_many_are_held_together_but_those_that_are_held() -> None:
-    holds = Holds()
+    holds = SessionMutexes()
     async with holds.one("a"):
         with holds.together(["a", "b", "c", "b"]) as taken:
             assert taken == {"b", "c"}
@@ -46,7 +46,7 @@ async def test_many_are_held_together_but_those_that_are_held() -> None:
 
 
 async def test_who_wants_one_of_many_waits_for_all_of_them() -> None:
-    holds = Holds()
+    holds = SessionMutexes()
     got: list[str] = []
 
     async def take(session_id: str) -> None:
@@ -71,7 +71,7 @@ async def test_who_wants_one_of_many_waits_for_all_of_them() -> None:
 
 async def test_a_session_is_held_in_the_step_that_found_it_free() -> None:
     """Else many could be taken together, with this one, between the two."""
-    holds = Holds()
+    holds = SessionMutexes()
     held: list[bool] = []
 
     this = trio.lowlevel.current_task()
@@ -91,7 +91,7 @@ async def test_a_session_is_held_in_the_step_that_found_it_free() -> None:
 
 
 async def test_who_is_cancelled_or_fails_holds_nothing() -> None:
-    holds = Holds()
+    holds = SessionMutexes()
     with trio.CancelScope() as scope, holds.together(["a"]):
         scope.cancel()
         async with holds.one("a"):

@@ -6,8 +6,9 @@ import sqlite3
 
 import pytest
 
-from podiumd.sessions import links, table
-from podiumd.sessions.links import FEW, PAGE, Links
+from podiumd.sessions.index import table
+from podiumd.sessions.log import links
+from podiumd.sessions.log.links import FEW, PAGE, Links
 from tests.sessions.numbered import SESSION, name
 
 OTHER = "5f1c8a52-0000-4000-8000-000000000002"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podiumd.formats.session import Entry
-from podiumd.sessions.log import Log, Place
+from podiumd.sessions.log.numbered import Log, Place
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name
 from tests.work import at_most_lines
 

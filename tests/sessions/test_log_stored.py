@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Entry
-from podiumd.sessions.log import PAGE, Log
+from podiumd.sessions.log.numbered import PAGE, Log
 from tests.examples import examples
 from tests.sessions.numbered import SESSION, entries, entry, log_of, name, seqs
 

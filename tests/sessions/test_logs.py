@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.sessions import logs, scan
-from podiumd.sessions.database import Index
-from podiumd.sessions.feed import LogLost
-from podiumd.sessions.log import Log
+from podiumd.sessions.index import logs, scan
+from podiumd.sessions.index.database import Index
+from podiumd.sessions.log.feed import LogLost
+from podiumd.sessions.log.numbered import Log
 from podiumd.store.errors import StoreError, StoreFailed
 from podiumd.store.records import Ledger
 from tests.long import sampled, spread

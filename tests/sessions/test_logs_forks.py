@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.sessions import reading, sweep_pause
+from podiumd.sessions.index import sweep_pause
+from podiumd.sessions.log import reading
 from tests.sessions import support
 from tests.sessions.service import Home, Service, told
 from tests.sessions.support import line

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from podiumd.formats.session import Cursor
-from podiumd.sessions.log import Log, Place
-from podiumd.sessions.messages import Moved, read
+from podiumd.sessions.log.messages import Moved, read
+from podiumd.sessions.log.numbered import Log, Place
 from tests.sessions import support
 from tests.sessions.support import FORMAT, line
 

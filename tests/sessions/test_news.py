@@ -6,13 +6,13 @@ from pathlib import Path
 
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.sessions.news import News
+from podiumd.sessions.changes import SessionChanges
 from tests.sessions.service import Home
 from tests.sessions.support import line, session_id
 
 
 async def test_a_listener_hears_each_session_once_however_often_it_changed() -> None:
-    news = News()
+    news = SessionChanges()
     with news.listen() as one:
         news.tell("a")
         news.tell("b", "a")

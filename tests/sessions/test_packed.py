@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
-from podiumd.sessions.bulk import BATCH_FILES, batches_of, packed, unpacked
-from podiumd.sessions.tree import Found
+from podiumd.sessions.index.bulk import BATCH_FILES, batches_of, packed, unpacked
+from podiumd.sessions.index.tree import Found
 
 COUNT = 4 * BATCH_FILES
 

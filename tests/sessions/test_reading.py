@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.sessions import reading
-from podiumd.sessions.reading import CHUNK_BYTES, MARK_BYTES, Chunks, Trail, chunks, mark, same
+from podiumd.sessions.log import reading
+from podiumd.sessions.log.reading import CHUNK_BYTES, MARK_BYTES, Chunks, Trail, chunks, mark, same
 from tests.sessions.support import append, overwrite
 
 Open = Callable[[Path], int]

@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from podiumd.sessions import follower
-from podiumd.sessions.sweep_pause import pause_after
+from podiumd.sessions.index import follower
+from podiumd.sessions.index.sweep_pause import pause_after
 from tests.sessions.service import Home
 from tests.sessions.support import line
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Summary
-from podiumd.sessions import links, table
-from podiumd.sessions.log import PAGE
-from podiumd.sessions.table import Row
+from podiumd.sessions.index import table
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.log import links
+from podiumd.sessions.log.numbered import PAGE
 from podiumd.store.index import open_index
 from tests.sessions.support import companion, session_id
 

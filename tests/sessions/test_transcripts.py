@@ -9,7 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.sessions import transcripts
-from podiumd.sessions.follower import Follower
+from podiumd.sessions.index.follower import Follower
 from podiumd.sessions.transcripts import StillThere, UnknownSession
 from tests.sessions.service import Home, seqs, told
 from tests.sessions.support import line, lines, session_id

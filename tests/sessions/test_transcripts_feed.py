@@ -8,7 +8,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.sessions import logs, messages, open_log, watch
+from podiumd.sessions.index import logs, watch
+from podiumd.sessions.log import messages, open_log
 from tests.long import sampled
 from tests.sessions.service import Home, Service, collect, seqs, told
 from tests.sessions.support import line, lines, session_id

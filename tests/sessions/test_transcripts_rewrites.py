@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.sessions import logs, messages, scan, transcripts
-from podiumd.sessions.messages import Moved
-from podiumd.sessions.scan import Changed
+from podiumd.sessions import transcripts
+from podiumd.sessions.index import logs, scan
+from podiumd.sessions.index.scan import Changed
+from podiumd.sessions.log import messages
+from podiumd.sessions.log.messages import Moved
 from podiumd.sessions.transcripts import Unsettled
 from tests.sessions import support
 from tests.sessions.service import Home, seqs, told, words_of

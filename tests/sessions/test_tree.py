@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.sessions import tree
-from podiumd.sessions import walk as walking
-from podiumd.sessions.tree import (
+from podiumd.sessions.index import tree
+from podiumd.sessions.index import walk as walking
+from podiumd.sessions.index.tree import (
     Companion,
     Found,
     Kind,
@@ -19,7 +19,7 @@ from podiumd.sessions.tree import (
     files_below,
     look,
 )
-from podiumd.sessions.walk import Tree, newest, walk
+from podiumd.sessions.index.walk import Tree, newest, walk
 from tests.sessions.support import line, session_id
 
 A, B = session_id(1), session_id(2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podiumd.sessions.tree import Root, look
-from podiumd.sessions.walk import walk
+from podiumd.sessions.index.tree import Root, look
+from podiumd.sessions.index.walk import walk
 from tests.sessions.support import session_id
 
 A = session_id(1)

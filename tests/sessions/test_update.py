@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.session import Cursor
-from podiumd.sessions.reading import MARK_BYTES
+from podiumd.sessions.log.reading import MARK_BYTES
 from tests.sessions.support import (
     append,
     line,

@@ -12,8 +12,8 @@ import trio
 from watchdog.events import FileModifiedEvent
 from watchdog.observers.api import BaseObserver
 
-from podiumd.sessions import watch as watching
-from podiumd.sessions.watch import Changes, TreeWatch, watch_trees
+from podiumd.sessions.index import watch as watching
+from podiumd.sessions.index.watch import Changes, TreeWatch, watch_trees
 from tests.patience import HANG_SECONDS
 
 

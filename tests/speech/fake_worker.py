@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from podiumd.speech import wire
 from podiumd.speech.api import Heard
+from podiumd.speech.engines import wire
 
 
 def say(line: wire.Line) -> None:

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import UtteranceRequest
-from podiumd.speech.local import WorkerEngine, open_worker_engine
+from podiumd.speech.engines.local import WorkerEngine, open_worker_engine
+from podiumd.speech.engines.scripted import ScriptedEngine
 from podiumd.speech.models import Models
-from podiumd.speech.scripted import ScriptedEngine
 from podiumd.speech.service import Speech, open_speech
 from tests.patience import HANG_SECONDS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.speech.languages import code_of
+from podiumd.speech.words.languages import code_of
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import INSTALL, LIBRARY, AudioError, SpeechUnavailable
-from podiumd.speech.local import WorkerEngine, open_worker_engine
+from podiumd.speech.engines.local import WorkerEngine, open_worker_engine
+from podiumd.speech.engines.process import WorkerProcess
 from podiumd.speech.models import Models
-from podiumd.speech.process import WorkerProcess
 from podiumd.speech.service import Speech, open_speech
-from podiumd.tools.process import Identity, alive, start_of, wait_gone
+from podiumd.tools.process.processes import Identity, alive, start_of, wait_gone
 from tests.house.source import ROOT
 from tests.speech.speeches import SECOND, fake_worker, request
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.speech import wav, wire
-from podiumd.speech.sniff import sniff
+from podiumd.speech.audio import wav
+from podiumd.speech.audio.sniff import sniff
+from podiumd.speech.engines import wire
 from podiumd.speech.worker.agreement import Agreement
 from podiumd.speech.worker.source import File, Source, Stream
 from tests.patience import HANG_SECONDS

@@ -15,7 +15,7 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import AudioError, SpeechUnavailable
 from podiumd.speech.service import open_speech
 from tests.long import sampled

@@ -13,9 +13,9 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from podiumd.config import VoiceSettings
-from podiumd.speech.aloud import Mode, speak_events
-from podiumd.speech.speaker import MOST_WAITING, SpeakerMissing, open_speaker
+from podiumd.config.settings import VoiceSettings
+from podiumd.speech.audio.announcer import Mode, speak_events
+from podiumd.speech.audio.speaker import MOST_WAITING, SpeakerMissing, open_speaker
 from tests.patience import HANG_SECONDS
 
 RECORDER = """\
@@ -179,8 +179,8 @@ async def test_a_program_that_hangs_is_ended(
     recorder: Recorder, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("WARNING", "podium")
-    monkeypatch.setattr("podiumd.speech.speaker.START_SECONDS", 0.5)
-    monkeypatch.setattr("podiumd.speech.speaker.SLOWEST", 1000.0)
+    monkeypatch.setattr("podiumd.speech.audio.speaker.START_SECONDS", 0.5)
+    monkeypatch.setattr("podiumd.speech.audio.speaker.SLOWEST", 1000.0)
     async with open_speaker(settings(), environ(recorder)) as speaker:
         speaker.say("This is said for ever.")
         with trio.fail_after(HANG_SECONDS):

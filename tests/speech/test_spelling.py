@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.speech.spelling import spell
+from podiumd.speech.words.spelling import spell
 
 TERMS = (
     "phone_link",

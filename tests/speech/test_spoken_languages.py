@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.core import spoken_language as spoken_language_module
-from podiumd.speech import spoken_languages as module
-from podiumd.speech.spoken_languages import languages_read, spoken_language, spoken_languages
+from podiumd.core.voice import language as spoken_language_module
+from podiumd.speech.words import spoken_languages as module
+from podiumd.speech.words.spoken_languages import languages_read, spoken_language, spoken_languages
 
 
 @pytest.fixture

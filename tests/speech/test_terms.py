@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.speech.terms import (
+from podiumd.speech.words.terms import (
     MANIFESTS,
     MOST_CHARACTERS,
     choose,

@@ -11,8 +11,8 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from podiumd.speech import vocabulary as module
-from podiumd.speech.vocabulary import Vocabulary, vocabulary
+from podiumd.speech.words import vocabulary as module
+from podiumd.speech.words.vocabulary import Vocabulary, vocabulary
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from podiumd.tools.sandbox import Probe, Sandbox
-from podiumd.tools.shell import ShellResult, run_arguments
+from podiumd.tools.sandbox.sandbox import Probe, Sandbox
+from podiumd.tools.sandbox.shell import ShellResult, run_arguments
 from tests.needs import need
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import begin

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import trio
 
-from podiumd.tools.commit import commit_changes
-from podiumd.tools.commit_result import CommitOrder
-from podiumd.tools.originals import Originals
+from podiumd.tools.commit.commit import commit_changes
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.commit.result import CommitOrder
 
 ORDER = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=CommitOrder)
 

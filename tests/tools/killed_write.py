@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from podiumd.tools.files import do_plan, plan_patch, plan_write
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.edit import do_plan, plan_patch, plan_write
+from podiumd.tools.agent.workspace import Workspace
 
 OLD, NEW = b"one\ntwo\n" * 5000, b"ONE\n" + (b"one\ntwo\n" * 5000)[4:]
 MODULES = ("posix", "_io")

@@ -13,11 +13,11 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.tools.admission import admitted
-from podiumd.tools.beside import through
-from podiumd.tools.mount_gate import UNSEEN, Gate
-from podiumd.tools.sandbox import Enclosure
-from podiumd.tools.shell import _HeadAndTail, _Start
+from podiumd.tools.confine.admission import admitted
+from podiumd.tools.confine.mount_gate import UNSEEN, Gate
+from podiumd.tools.git.beside import through
+from podiumd.tools.sandbox.sandbox import Enclosure
+from podiumd.tools.sandbox.shell import _HeadAndTail, _Start
 
 
 class Hanging:

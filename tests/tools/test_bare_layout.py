@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import files
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.tools.agent import edit
+from podiumd.tools.agent.workspace import Refused, Workspace
 
 HEAD = "ref: refs/heads/main\n"
 WAYS = (
@@ -27,10 +27,10 @@ def test_the_file_that_would_complete_one_is_refused(tmp_path: Path, ways: tuple
     # Where case counts, only the last name is looked at so: it may not count elsewhere.
     for name in first:
         exact = name.replace("head", "HEAD") if name.endswith("head") else name
-        files.do_plan(workspace, files.plan_write(workspace, exact.replace("Obj", "obj"), HEAD))
+        edit.do_plan(workspace, edit.plan_write(workspace, exact.replace("Obj", "obj"), HEAD))
 
     with pytest.raises(Refused, match="is laid out as a git repository"):
-        files.plan_write(workspace, last, HEAD)
+        edit.plan_write(workspace, last, HEAD)
     with pytest.raises(Refused, match="is laid out as a git repository"):
         workspace.write(last, b"x", before=None)
 
@@ -45,10 +45,10 @@ def test_nothing_is_written_in_one_that_is_there(tmp_path: Path) -> None:
 
     for name in ("config", "hooks/post-update", "new"):
         with pytest.raises(Refused, match=r"'fixtures/bare\.git' is laid out as"):
-            files.plan_write(workspace, f"fixtures/bare.git/{name}", "evil")
+            edit.plan_write(workspace, f"fixtures/bare.git/{name}", "evil")
     line = {"line": 1, "type": "insert", "content": ["[core]"]}
     with pytest.raises(Refused, match="is laid out as"):
-        files.plan_patch(workspace, "fixtures/bare.git/config", [line])
+        edit.plan_patch(workspace, "fixtures/bare.git/config", [line])
 
     assert (bare / "config").read_bytes() == before
 
@@ -56,5 +56,5 @@ def test_nothing_is_written_in_one_that_is_there(tmp_path: Path) -> None:
 def test_two_of_the_three_are_names_like_others(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     for name in ("refs/x", "objects/x", "config", "a/HEAD", "a/refs/x", "a/objectsx"):
-        files.do_plan(workspace, files.plan_write(workspace, name, "x"))
+        edit.do_plan(workspace, edit.plan_write(workspace, name, "x"))
         assert (tmp_path / name).read_text() == "x"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from podiumd.tools.believed import fault_of
+from podiumd.tools.files.believed import fault_of
 
 ADA, EVE, ROOT = 1000, 1001, 0
 OWN_GROUP, STAFF, WHEEL = 1000, 50, 10

@@ -15,18 +15,19 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools import at_work as at_work_module
-from podiumd.tools import beside, git
-from podiumd.tools.at_work import AtWork, Reach
-from podiumd.tools.beside import Confined
-from podiumd.tools.commit import CommitOrder, Committed, commit_changes
-from podiumd.tools.confined_filters import ConfinedFilters
-from podiumd.tools.git import GitError
-from podiumd.tools.originals import Originals
-from podiumd.tools.sandbox import Enclosure
-from podiumd.tools.shell import ShellResult, run_arguments
-from podiumd.tools.worktree_merge import merge, prepare
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.commit.confined_filters import ConfinedFilters
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.commit.worktree_merge import merge, prepare
+from podiumd.tools.git import at_work as at_work_module
+from podiumd.tools.git import beside
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.at_work import AtWork, Reach
+from podiumd.tools.git.beside import Confined
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.sandbox.sandbox import Enclosure
+from podiumd.tools.sandbox.shell import ShellResult, run_arguments
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside

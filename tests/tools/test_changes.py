@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools import changes as module
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.originals import Originals
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit import changes as module
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.originals import Originals
 from tests.tools.git_repository import commit, make_repository, run_git
 
 

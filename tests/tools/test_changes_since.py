@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import changes_since as module
-from podiumd.tools.changes_since import Changes, Part, changes_since
-from podiumd.tools.diff_listing import ChangedFile, as_added
-from podiumd.tools.git_process import GitError
+from podiumd.tools.git import changes_since as module
+from podiumd.tools.git.changes_since import Changes, Part, changes_since
+from podiumd.tools.git.diff_listing import ChangedFile, as_added
+from podiumd.tools.git.process import GitError
 from tests.long import sampled
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 

@@ -12,9 +12,9 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.tools import commands
-from podiumd.tools.commands import CommandResult, run_command
-from podiumd.tools.process import identity_of, wait_gone
+from podiumd.tools.process import run_command as commands
+from podiumd.tools.process.processes import identity_of, wait_gone
+from podiumd.tools.process.run_command import CommandResult, run_command
 from tests.patience import HANG_SECONDS
 from tests.tools.fresh_turn import fresh_turn
 
@@ -91,7 +91,7 @@ async def test_a_full_disk_does_not_fail_the_command(
     def full(fd: int, data: bytes) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("podiumd.tools.commands.os.write", full)
+    monkeypatch.setattr("podiumd.tools.process.run_command.os.write", full)
     result = await shell(tmp_path, "echo hello")
     assert (result.exit_status, result.tail, result.truncated) == (0, "hello\n", True)
 

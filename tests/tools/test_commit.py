@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools.commit import CommitOrder, commit_changes
-from podiumd.tools.originals import Originals
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.commit import CommitOrder, commit_changes
+from podiumd.tools.commit.originals import Originals
 from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.commit_identity import NOBODY, identity_variables, unknown_committer
-from podiumd.tools.worktree_merge import merge, prepare
+from podiumd.tools.commit.identity import NOBODY, identity_variables, unknown_committer
+from podiumd.tools.commit.worktree_merge import merge, prepare
 from tests.tools.git_repository import commit
 from tests.tools.turn_repository import Turn
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools.process import identity_of, wait_gone
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.process.processes import identity_of, wait_gone
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, set_for_person
 from tests.tools.turn_repository import TEN, Turn
@@ -177,7 +177,7 @@ async def test_a_signature_that_nobody_gives_is_not_waited_for_without_end(
     turn: Turn, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The signing program asks for a passphrase where nobody sees it."""
-    monkeypatch.setattr("podiumd.tools.commit.SIGNING_SECONDS", 2.0)
+    monkeypatch.setattr("podiumd.tools.commit.commit.SIGNING_SECONDS", 2.0)
     signer, pid = turn.top.parent / "signer", turn.top.parent / "pid"
     signer.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec sleep 1000\n")
     signer.chmod(0o755)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools.commit import CommitOrder, commit_changes
-from podiumd.tools.line_up import LineUp
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.commit import CommitOrder, commit_changes
+from podiumd.tools.git.line_up import LineUp
 from tests.tools.turn_repository import Turn
 
 

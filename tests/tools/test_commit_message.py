@@ -1,6 +1,6 @@
 """What a turn's commit says."""
 
-from podiumd.tools.commit_message import (
+from podiumd.tools.commit.message import (
     FALLBACK,
     SUBJECT_CHARACTERS,
     Kind,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import commit_index
+from podiumd.tools.commit import index as commit_index
 from tests.tools.turn_repository import TEN, Turn
 
 

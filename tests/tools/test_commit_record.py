@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.actions import Action
-from podiumd.tools.commit_record import RECORD
-from podiumd.tools.originals import Originals
-from podiumd.tools.registry import Plan, Toolbox, ToolContext
-from podiumd.tools.workspace import Workspace
+from podiumd.core.reply.actions import Action
+from podiumd.tools.agent.registry import Plan, Toolbox, ToolContext
+from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.commit.record import RECORD
 from tests.long import sampled
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import run_git

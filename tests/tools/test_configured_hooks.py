@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.worktree_remains import forget_branch
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.worktree_remains import forget_branch
 from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.actions import Action
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.commit import CommitOrder, Committed, commit_changes
-from podiumd.tools.confined_filters import ConfinedFilters
-from podiumd.tools.git_hooks import Hooks
-from podiumd.tools.originals import Originals
-from podiumd.tools.registry import Plan, Toolbox, ToolContext
-from podiumd.tools.sandbox import Probe, Sandbox
-from podiumd.tools.workspace import Workspace
+from podiumd.core.reply.actions import Action
+from podiumd.tools.agent.registry import Plan, Toolbox, ToolContext
+from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.commit.confined_filters import ConfinedFilters
+from podiumd.tools.commit.hooks import Hooks
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.sandbox.sandbox import Probe, Sandbox
 from tests.long import sampled
 from tests.needs import need
 from tests.tools.boxed_project import Inside

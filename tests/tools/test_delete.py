@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.delete import delete_tree
+from podiumd.tools.files.delete import delete_tree
 from tests.tools.deep_tree import deep_tree
 
 

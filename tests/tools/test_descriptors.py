@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from podiumd.tools.descriptors import ENOUGH, raise_limit
+from podiumd.tools.process.descriptors import ENOUGH, raise_limit
 
 
 @pytest.fixture(autouse=True)

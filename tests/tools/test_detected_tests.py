@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.test_command import detect_test_command
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.tools.agent.test_command import detect_test_command
+from podiumd.tools.agent.workspace import Refused, Workspace
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 

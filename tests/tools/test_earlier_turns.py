@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.earlier_turns import Earlier, with_earlier
-from podiumd.tools.git import GitError
-from podiumd.tools.passed_over import passed_over
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
+from podiumd.tools.git.passed_over import passed_over
+from podiumd.tools.git.queries import GitError
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -73,8 +73,8 @@ async def test_what_comes_to_nothing_is_no_commit(turn: Turn) -> None:
 async def test_of_more_files_than_a_command_is_said_to_change_all_are_committed(
     turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("podiumd.tools.changes._AT_ONCE", 2)
-    monkeypatch.setattr("podiumd.tools.changes.MOST_CHANGES", 1)
+    monkeypatch.setattr("podiumd.tools.commit.changes._AT_ONCE", 2)
+    monkeypatch.setattr("podiumd.tools.commit.changes.MOST_CHANGES", 1)
     turn.write("a.py", "x\n")
     turn.write("b.py", "x\n")
     turn.write("c.py", "x\n")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from podiumd.tools.environment import (
+from podiumd.tools.process.environment import (
     child_environment,
     outside_turn,
     plain_environment,

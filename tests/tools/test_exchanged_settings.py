@@ -17,13 +17,14 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.core.facts import Worktree
-from podiumd.runtime.worktree_list import look_inside
-from podiumd.tools import git, git_process
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.changes_since import changes_since
-from podiumd.tools.git import GitError
-from podiumd.tools.originals import Originals
+from podiumd.core.run.facts import Worktree
+from podiumd.runtime.worktrees.listing import look_inside
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git import process
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.changes_since import changes_since
+from podiumd.tools.git.queries import GitError
 from tests.long import sampled
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import run_git
@@ -47,7 +48,7 @@ Listed = Callable[[str], Awaitable[Any]]
 
 def between(monkeypatch: pytest.MonkeyPatch, before: Callable[[], object], after: Listed) -> None:
     """Have ``before`` called at each look at settings, and ``after`` when it is over."""
-    real: Listed = git_process._listed
+    real: Listed = process._listed
 
     async def listed(path: str) -> Any:
         before()
@@ -55,7 +56,7 @@ def between(monkeypatch: pytest.MonkeyPatch, before: Callable[[], object], after
         await after(path)
         return found
 
-    monkeypatch.setattr(git_process, "_listed", listed)
+    monkeypatch.setattr(process, "_listed", listed)
 
 
 class Exchange:

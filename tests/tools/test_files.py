@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core.patch import BOM
-from podiumd.tools.files import MOST_SHOWN_BYTES, do_plan, plan_patch, plan_write, read_text
-from podiumd.tools.workspace import Changed, Refused, Workspace
+from podiumd.core.reply.patch import BOM
+from podiumd.tools.agent.edit import MOST_SHOWN_BYTES, do_plan, plan_patch, plan_write, read_text
+from podiumd.tools.agent.workspace import Changed, Refused, Workspace
 
 
 def digest(data: bytes) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools import git
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 
 

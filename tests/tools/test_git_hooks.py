@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.git_hooks import (
+from podiumd.tools.commit.hooks import (
     MOST_MESSAGE_BYTES,
     HookFailed,
     Hooks,
@@ -13,7 +13,7 @@ from podiumd.tools.git_hooks import (
     read_message,
     write_message,
 )
-from podiumd.tools.git_plumbing import GitCall
+from podiumd.tools.git.plumbing import GitCall
 from tests.tools.git_repository import set_for_person
 from tests.tools.turn_repository import Turn
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_settings import cut_short, kept_from, named_programs, runs_nothing, within
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.settings import cut_short, kept_from, named_programs, runs_nothing, within
 from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 

@@ -9,13 +9,15 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools import git, git_process, git_refused, git_waits
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_waits import waiting_below
-from podiumd.tools.originals import Originals
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git import process, refused
+from podiumd.tools.git import queries as git
+from podiumd.tools.git import waits as git_waits
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.waits import waiting_below
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository
 
@@ -86,7 +88,7 @@ async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended_and_told_what_a
 
     async def let_time_pass() -> None:
         writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
-        mock_clock.jump(git_process.LOOK_SECONDS)
+        mock_clock.jump(process.LOOK_SECONDS)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(let_time_pass)
@@ -116,9 +118,9 @@ async def test_a_look_that_fails_ends_the_git_in_words(
 
     async def let_time_pass() -> None:
         writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
-        mock_clock.jump(git_process.LOOK_SECONDS)
+        mock_clock.jump(process.LOOK_SECONDS)
 
-    monkeypatch.setattr(git_process, "waits_at", fail)
+    monkeypatch.setattr(process, "waits_at", fail)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(let_time_pass)
         with pytest.raises(GitError, match=r"status.* was ended: .*: of whatever kind"):
@@ -143,7 +145,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> trio.Event:
         trio.from_thread.run_sync(event.set)
         return found
 
-    monkeypatch.setattr(git_refused, "waiting_below", look)
+    monkeypatch.setattr(refused, "waiting_below", look)
     return event
 
 
@@ -156,7 +158,7 @@ async def test_a_git_that_has_much_to_do_is_let(
 
     async def let_time_pass() -> None:
         slow = await trio.to_thread.run_sync(os.open, repository / "large", os.O_WRONLY)
-        mock_clock.jump(git_process.LOOK_SECONDS)
+        mock_clock.jump(process.LOOK_SECONDS)
         await looked.wait()
         await wait_all_tasks_blocked()
         if not ends:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git
-from podiumd.tools.git import GitError
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.queries import GitError
 from tests.tools.git_repository import commit, make_repository, run_git
 
 

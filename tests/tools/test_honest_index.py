@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git, honest_index, pinned_settings
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.changes_since import changes_since
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.originals import Originals
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git import honest_index, pinned_settings
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.changes_since import changes_since
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
 from tests.long import sampled
 from tests.tools.forged_index import forge, forge_trees, forge_untracked, stat_of, trees_in
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git

@@ -10,8 +10,8 @@ from typing import Any
 
 import trio
 
-from podiumd.tools.hooks import REASON_BYTES, HookResult, run_hook
-from podiumd.tools.process import carriers
+from podiumd.tools.hooks.hooks import REASON_BYTES, HookResult, run_hook
+from podiumd.tools.process.processes import carriers
 from tests.tools.fresh_turn import fresh_turn
 
 TOLD = {"event": "before-tool", "tool": "Bash", "input": {"command": "make"}, "ctx": {"a": "ä"}}

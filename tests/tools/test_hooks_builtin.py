@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from podiumd.tools import failpoints
-from podiumd.tools.hooks import HookResult
-from podiumd.tools.hooks_builtin import Moment, run_builtin
+from podiumd.tools.hooks.builtin import Moment, run_builtin
+from podiumd.tools.hooks.hooks import HookResult
 from tests.tools.git_repository import commit, make_repository
 
 CONTEXT = {"goal": "A shop", "parts": [{"name": "door"}, {"name": "till"}], "notes": None}

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.tools.hooks_document import as_json, as_markdown, heading, is_json_of, is_markdown
+from podiumd.tools.hooks.document import as_json, as_markdown, heading, is_json_of, is_markdown
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),

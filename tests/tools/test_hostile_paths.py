@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import workspace_walk
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.tools.agent import workspace_walk
+from podiumd.tools.agent.workspace import Refused, Workspace
 from tests.long import sampled
 
 SECRET = b"secret of somebody else\n"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools import in_thread
-from podiumd.tools.in_thread import Program
+from podiumd.tools.process import in_thread
+from podiumd.tools.process.in_thread import Program
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "OWN": "own"}
 

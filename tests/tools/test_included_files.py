@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from podiumd.tools import git, git_process, git_waits, included_files
-from podiumd.tools.git import GitError
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_waits import waiting_within
-from podiumd.tools.included_files import included_in, waiting_settings
-from podiumd.tools.pinned_settings import repository_at
+from podiumd.tools.git import included_files, process
+from podiumd.tools.git import queries as git
+from podiumd.tools.git import waits as git_waits
+from podiumd.tools.git.included_files import included_in, waiting_settings
+from podiumd.tools.git.pinned_settings import repository_at
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.waits import waiting_within
 from tests.tools.git_repository import commit, make_repository, run_git
 
 
@@ -89,13 +91,13 @@ async def test_one_that_comes_later_ends_the_git_that_waits_and_is_named(
     """Between the look and the git, or where nobody looks before: among what git itself keeps."""
     if where == "pipe":
         add(repo, "[include]\n\tpath = ../pipe\n")
-        monkeypatch.setattr(git_process, "fault_at", lambda *_: "")
+        monkeypatch.setattr(process, "fault_at", lambda *_: "")
     os.mkfifo(repo / where)
     writers = []
 
     async def let_time_pass() -> None:
         writers.append(await trio.to_thread.run_sync(os.open, repo / where, os.O_WRONLY))
-        mock_clock.jump(git_process.LOOK_SECONDS)
+        mock_clock.jump(process.LOOK_SECONDS)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(let_time_pass)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git, honest_index, index_file
-from podiumd.tools.index_file import SHA1_BYTES, SHA256_BYTES, trees_hold, unfit, without_trees
+from podiumd.tools.git import honest_index, index_file
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.index_file import SHA1_BYTES, SHA256_BYTES, trees_hold, unfit, without_trees
 from tests.tools.forged_index import trees_in
 from tests.tools.git_repository import commit, make_repository, run_git
 

@@ -13,10 +13,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.tools import index_lock
-from podiumd.tools.commit import CommitOrder
-from podiumd.tools.git import GitError
-from podiumd.tools.index_lock import LOCK_SECONDS, held_index, settle_index
+from podiumd.tools.commit import index_lock
+from podiumd.tools.commit.commit import CommitOrder
+from podiumd.tools.commit.index_lock import LOCK_SECONDS, held_index, settle_index
+from podiumd.tools.git.queries import GitError
 from tests.patience import HANG_SECONDS
 from tests.tools.turn_repository import Turn
 

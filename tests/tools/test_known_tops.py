@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git, known_tops, pinned_settings
-from podiumd.tools.git import GitError
-from podiumd.tools.known_tops import Tops
+from podiumd.tools.git import known_tops, pinned_settings
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.known_tops import Tops
+from podiumd.tools.git.queries import GitError
 from tests.tools.git_repository import commit, make_repository, run_git
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 from trio.testing import Sequencer, wait_all_tasks_blocked
 
-from podiumd.tools.line_up import LineUp
+from podiumd.tools.git.line_up import LineUp
 
 
 async def test_who_wants_the_same_waits_in_order_and_who_gives_up_holds_up_nobody() -> None:

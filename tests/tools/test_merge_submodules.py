@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.worktree_merge import NotMerged, prepare
+from podiumd.tools.commit.worktree_merge import NotMerged, prepare
 from tests.long import sampled
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")

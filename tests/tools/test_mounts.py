@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.tools.mounts import Mounts, strayed
+from podiumd.tools.confine.mounts import Mounts, strayed
 
 OURS = rb"""22 27 0:21 / /proc rw - proc proc rw
 27 1 254:0 / / rw - ext4 /dev/vda rw

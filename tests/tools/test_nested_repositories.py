@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from podiumd.tools.nested_repositories import Repositories, RepositoryLook
+from podiumd.tools.git.nested_repositories import Repositories, RepositoryLook
 
 
 def test_they_are_found_in_heaps_hidden_and_deep_ones_too_and_the_root_s_own_is_not(

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from podiumd.tools.originals import Originals
+from podiumd.tools.commit.originals import Originals
 
 
 def test_a_content_is_kept_once_and_found(tmp_path: Path) -> None:

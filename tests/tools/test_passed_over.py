@@ -2,7 +2,7 @@
 
 import pytest
 
-from podiumd.tools.passed_over import bounded, covers
+from podiumd.tools.git.passed_over import bounded, covers
 
 
 @pytest.mark.parametrize("path", ["a.log", "kept/x", "kept/deep/x", "deep/kept/x"])

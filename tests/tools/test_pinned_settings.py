@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.tools import git, git_process, pinned_settings
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.git_process import PINS
-from podiumd.tools.pinned_settings import Listings, Pins, repository_at, settings_text
+from podiumd.tools.git import pinned_settings, process
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.pinned_settings import Listings, Pins, repository_at, settings_text
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.process import PINS
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
@@ -288,13 +289,13 @@ async def test_settings_are_listed_once_while_nobody_changes_them(
     repository: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    real = git_process._listed
+    real = process._listed
 
     async def listed(path: str) -> Any:
         asked.append(path)
         return await real(path)
 
-    monkeypatch.setattr(git_process, "_listed", listed)
+    monkeypatch.setattr(process, "_listed", listed)
     await git.dirty(repository)
     fresh = len(asked)
     await git.dirty(repository)

@@ -11,14 +11,14 @@ from typing import Final, TypeVar
 import pytest
 import trio
 
-from podiumd.tools import git
-from podiumd.tools.boundary import Boundary, tidy
-from podiumd.tools.git import GitError
-from podiumd.tools.nested_repositories import RepositoryLook
-from podiumd.tools.pinned_settings import repository_at
-from podiumd.tools.plain_file import read_plain
-from podiumd.tools.sandbox_places import PLACED, is_own_worktree, is_placed, places_for
-from podiumd.tools.worktree_remains import is_unfinished
+from podiumd.tools.confine.places import PLACED, is_own_worktree, is_placed, places_for
+from podiumd.tools.files.plain_file import read_plain
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.nested_repositories import RepositoryLook
+from podiumd.tools.git.pinned_settings import repository_at
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.worktree_remains import is_unfinished
+from podiumd.tools.sandbox.boundary import Boundary, tidy
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.private_file import write_private
+from podiumd.tools.files.private_file import write_private
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.tools import cgroup
-from podiumd.tools.process import (
+from podiumd.tools.process import cgroup
+from podiumd.tools.process.processes import (
     Identity,
     alive,
     carriers,
@@ -129,7 +129,7 @@ def test_the_marks_are_those_of_living_processes_but_not_our_own(
 
 def test_a_process_with_the_marker_does_not_count_itself() -> None:
     turn = str(uuid.uuid4())
-    look = f"from podiumd.tools.process import carriers\nprint(carriers({turn!r}), flush=True)\n"
+    look = f"from podiumd.tools.process.processes import carriers\nprint(carriers({turn!r}), flush=True)\n"
     daemon = Path(cgroup.__file__).parents[2]
     environment = {"PATH": os.environ["PATH"], "PODIUM_TURN": turn, "PYTHONPATH": str(daemon)}
     said = subprocess.run(
@@ -169,7 +169,7 @@ async def test_a_sweep_names_what_it_first_sees_in_the_middle_of_an_exec(
         seen.append(pid)
         return command_line(pid) if len(seen) > 1 else ""
 
-    monkeypatch.setattr("podiumd.tools.process.command_line", not_at_first)
+    monkeypatch.setattr("podiumd.tools.process.processes.command_line", not_at_first)
     with child(turn=turn), trio.fail_after(HANG_SECONDS):
         [line] = await sweep(turn)
     assert "time.sleep(1000)" in line

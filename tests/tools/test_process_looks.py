@@ -14,9 +14,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.tools import process, process_looks
-from podiumd.tools.process import sweep
-from podiumd.tools.process_looks import Look, environment, listed, look
+from podiumd.tools.process import looks as process_looks
+from podiumd.tools.process import processes as process
+from podiumd.tools.process.looks import Look, environment, listed, look
+from podiumd.tools.process.processes import sweep
 from tests.patience import HANG_SECONDS
 from tests.tools.test_process import READY, SLEEP, child, named
 

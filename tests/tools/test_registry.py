@@ -8,13 +8,13 @@ import msgspec
 import pytest
 import trio
 
-from podiumd.core.actions import NAMES, Action
-from podiumd.core.loop_facts import FileChange, Result
-from podiumd.tools.git_waits import WAITS
-from podiumd.tools.originals import Originals
-from podiumd.tools.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
-from podiumd.tools.sandbox import Enclosed, Policy, Probe, Sandbox
-from podiumd.tools.workspace import Workspace
+from podiumd.core.reply.actions import NAMES, Action
+from podiumd.core.run.loop_facts import FileChange, Result
+from podiumd.tools.agent.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
+from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git.waits import WAITS
+from podiumd.tools.sandbox.sandbox import Enclosed, Policy, Probe, Sandbox
 from tests.long import sampled
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import commit, make_repository, run_git

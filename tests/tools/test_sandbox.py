@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.bubblewrap import KERNEL
-from podiumd.tools.process import carriers
-from podiumd.tools.sandbox import Probe, Sandbox
-from podiumd.tools.shell import run_arguments
+from podiumd.tools.confine.bubblewrap import KERNEL
+from podiumd.tools.process.processes import carriers
+from podiumd.tools.sandbox.sandbox import Probe, Sandbox
+from podiumd.tools.sandbox.shell import run_arguments
 from tests.tools.boxed_project import Inside
 from tests.tools.fresh_turn import fresh_turn
 

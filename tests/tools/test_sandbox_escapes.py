@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
-from podiumd.tools.sandbox_places import Places, places_for
+from podiumd.tools.confine.places import Places, places_for
+from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -43,8 +43,8 @@ async def test_a_socket_of_the_daemon_cannot_be_connected_to_wherever_it_is(
     # The tests' directory is in /tmp, which is empty inside: here it stands for any other place.
     within, beside = inside.project / "in.sock", tmp_path / "beside"
     beside.mkdir()
-    monkeypatch.setattr("podiumd.tools.bubblewrap.BASE", _base_showing(tmp_path))
-    monkeypatch.setattr("podiumd.tools.sandbox_places._EMPTY", ())
+    monkeypatch.setattr("podiumd.tools.confine.bubblewrap.BASE", _base_showing(tmp_path))
+    monkeypatch.setattr("podiumd.tools.confine.places._EMPTY", ())
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
         for listening, path in ((one, within), (other, beside / "podium.sock")):
             listening.bind(f"{path}")
@@ -59,7 +59,7 @@ async def test_a_socket_of_the_daemon_cannot_be_connected_to_wherever_it_is(
 
 
 def _base_showing(folder: Path) -> tuple[str, ...]:
-    from podiumd.tools.bubblewrap import BASE
+    from podiumd.tools.confine.bubblewrap import BASE
 
     return (*BASE, "--bind", f"{folder}", f"{folder}")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.sandbox import SandboxRefused
+from podiumd.tools.sandbox.sandbox import SandboxRefused
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import make_repository, run_git
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.bubblewrap import bubblewrap_arguments
-from podiumd.tools.sandbox import Enclosed, Probe, Sandbox
-from podiumd.tools.sandbox_places import Places, places_for
-from podiumd.tools.seatbelt import profile
+from podiumd.tools.confine.bubblewrap import bubblewrap_arguments
+from podiumd.tools.confine.places import Places, places_for
+from podiumd.tools.confine.seatbelt import profile
+from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox
 
 PLACES = Places(
     root="/Users/ada/proj",
@@ -117,7 +117,7 @@ def test_homes_of_others_that_may_not_be_entered_are_hidden_all_the_same(
         return look(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", guarded)
-    monkeypatch.setattr("podiumd.tools.sandbox_places._HOMES", (f"{other}",))
+    monkeypatch.setattr("podiumd.tools.confine.places._HOMES", (f"{other}",))
 
     places = places_for(
         tmp_path / "tree", home=tmp_path / "home", closed=[], environ={"PATH": f"{other}/bin"}

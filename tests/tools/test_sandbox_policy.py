@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
+from podiumd.tools.sandbox.sandbox import Enclosed, Probe, Sandbox, SandboxRefused
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 

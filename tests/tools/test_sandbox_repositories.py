@@ -18,13 +18,13 @@ import pygit2
 import pytest
 import trio
 
-from podiumd.tools import repository_links
-from podiumd.tools.boundary import RECORD, Boundary, Placeholders, Tidied, make_up_for, tidy
-from podiumd.tools.nested_repositories import RepositoryLook
-from podiumd.tools.new_repository import is_plain
-from podiumd.tools.owner_rights import entries_of
-from podiumd.tools.sandbox import Probe, Sandbox
-from podiumd.tools.shell import ShellResult
+from podiumd.tools.files.owner_rights import entries_of
+from podiumd.tools.git import repository_links
+from podiumd.tools.git.nested_repositories import RepositoryLook
+from podiumd.tools.git.new_repository import is_plain
+from podiumd.tools.sandbox.boundary import RECORD, Boundary, Placeholders, Tidied, make_up_for, tidy
+from podiumd.tools.sandbox.sandbox import Probe, Sandbox
+from podiumd.tools.sandbox.shell import ShellResult
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -158,8 +158,8 @@ async def test_repositories_in_heaps_hidden_and_deep_ones_keep_what_they_name(
 async def test_what_is_beyond_the_bound_is_looked_at_and_told(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("podiumd.tools.sandbox_places.MOST_NEAR", 1)
-    monkeypatch.setattr("podiumd.tools.sandbox_places.MOST_MOUNTS", 24)
+    monkeypatch.setattr("podiumd.tools.confine.places.MOST_NEAR", 1)
+    monkeypatch.setattr("podiumd.tools.confine.places.MOST_MOUNTS", 24)
     for name in ("one", "two", "x/y/z/three", "x/y/z/zz/four"):
         make_repository(inside.project / name)
     last = inside.project / "x/y/z/zz/four/.git"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.search import MOST_HITS, SearchResult, search
-from podiumd.tools.search_worker import wanted
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.tools.agent.search import MOST_HITS, SearchResult, search
+from podiumd.tools.agent.search_worker import wanted
+from podiumd.tools.agent.workspace import Refused, Workspace
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.programs import brought
@@ -212,7 +212,7 @@ def test_a_pattern_may_leave_files_out() -> None:
 
 
 def test_the_worker_knows_only_the_standard_library() -> None:
-    code = "import sys, podiumd.tools.search_worker; print('trio' in sys.modules)"
+    code = "import sys, podiumd.tools.agent.search_worker; print('trio' in sys.modules)"
     root = Path(__file__).resolve().parents[2] / "daemon"
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": f"{root}"}, capture_output=True, check=True
@@ -223,7 +223,7 @@ def test_the_worker_knows_only_the_standard_library() -> None:
 
 def test_a_tree_deeper_than_a_stack_is_walked(tmp_path: Path) -> None:
     with deep_tree(tmp_path / "deep", 1100) as top:
-        code = "from podiumd.tools.search_worker import walked; print(len(list(walked())))"
+        code = "from podiumd.tools.agent.search_worker import walked; print(len(list(walked())))"
         told = subprocess.run(
             [sys.executable, "-c", code], cwd=top, capture_output=True, text=True, check=True
         )

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.tools.process import carriers
-from podiumd.tools.shell import (
+from podiumd.tools.process.processes import carriers
+from podiumd.tools.sandbox.shell import (
     HEAD_BYTES,
     TAIL_BYTES,
     ShellResult,

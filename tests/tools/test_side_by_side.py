@@ -16,13 +16,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from podiumd.tools import boundary, mount_gate, owner_rights, sandbox_places
-from podiumd.tools.boundary import Boundary, Placeholders, tidy
-from podiumd.tools.mount_gate import Gate, gated
-from podiumd.tools.nested_repositories import RepositoryLook
-from podiumd.tools.sandbox import Enclosed
-from podiumd.tools.sandbox_places import Places, is_own_worktree, places_for
-from podiumd.tools.shell import ShellResult, run_arguments
+from podiumd.tools.confine import mount_gate
+from podiumd.tools.confine import places as sandbox_places
+from podiumd.tools.confine.mount_gate import Gate, gated
+from podiumd.tools.confine.places import Places, is_own_worktree, places_for
+from podiumd.tools.files import owner_rights
+from podiumd.tools.git.nested_repositories import RepositoryLook
+from podiumd.tools.sandbox import boundary
+from podiumd.tools.sandbox.boundary import Boundary, Placeholders, tidy
+from podiumd.tools.sandbox.sandbox import Enclosed
+from podiumd.tools.sandbox.shell import ShellResult, run_arguments
 from tests.tools.boxed_project import Inside
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import make_repository, run_git

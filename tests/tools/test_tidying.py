@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from podiumd.tools import owner_rights
-from podiumd.tools.boundary import RECORD, Tidied, left_before, make_up_for
-from podiumd.tools.git_hooks import Hooks
-from podiumd.tools.git_process import GitError
-from podiumd.tools.nested_repositories import RepositoryLook
-from podiumd.tools.sandbox import Probe, Sandbox, SandboxRefused
+from podiumd.tools.commit.hooks import Hooks
+from podiumd.tools.files import owner_rights
+from podiumd.tools.git.nested_repositories import RepositoryLook
+from podiumd.tools.git.process import GitError
+from podiumd.tools.sandbox.boundary import RECORD, Tidied, left_before, make_up_for
+from podiumd.tools.sandbox.sandbox import Probe, Sandbox, SandboxRefused
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside
@@ -201,7 +201,7 @@ async def test_directories_do_not_crowd_out_the_look_for_repositories(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = partial(RepositoryLook, most=50)
-    monkeypatch.setattr("podiumd.tools.sandbox.RepositoryLook", few)
+    monkeypatch.setattr("podiumd.tools.sandbox.sandbox.RepositoryLook", few)
     many = "mkdir -p m/z/z/z; for i in $(seq 60); do mkdir m/$i; done; "
 
     done = await inside.run(f"{many}git init -q m/z/z/z")
@@ -214,7 +214,7 @@ async def test_directories_do_not_crowd_out_the_look_for_repositories(
 
 
 async def test_nor_do_submodules(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("podiumd.tools.boundary", "podiumd.tools.sandbox_places"):
+    for name in ("podiumd.tools.sandbox.boundary", "podiumd.tools.confine.places"):
         monkeypatch.setattr(f"{name}.MOST_MODULES", 3)
     make = "for i in 1 2 3 4; do mkdir -p .git/modules/$i; touch .git/modules/$i/HEAD; done"
 
@@ -227,7 +227,7 @@ async def test_a_tree_that_was_larger_before_is_worked_in(
     inside: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = RepositoryLook(inside.project, most=1)
-    monkeypatch.setattr("podiumd.tools.sandbox.RepositoryLook", lambda _: look)
+    monkeypatch.setattr("podiumd.tools.sandbox.sandbox.RepositoryLook", lambda _: look)
     (inside.project / "libs").mkdir()
     enclosure, notice = await inside.sandbox.enclose(inside.project, inside.state)
     assert enclosure is not None and "repositories beyond the nearer ones" in notice

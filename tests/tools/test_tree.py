@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.core.claims import same_content
-from podiumd.tools import git, tree
+from podiumd.core.decide.claims import same_content
+from podiumd.tools.git import content_digest
+from podiumd.tools.git import queries as git
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -113,7 +114,7 @@ async def test_the_digest_is_empty_outside_git(tmp_path: Path) -> None:
 async def test_content_beyond_the_bound_is_told_by_size_and_time(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", 10)
+    monkeypatch.setattr(content_digest, "MAX_CONTENT_BYTES", 10)
     large = repository / "large"
     large.write_text("a" * 11)
     os.utime(large, (1, 1))
@@ -126,9 +127,9 @@ async def test_content_beyond_the_bound_is_told_by_size_and_time(
 
 
 def test_a_file_that_is_gone_counts_as_that(tmp_path: Path) -> None:
-    gone = tree.digest(str(tmp_path), b"", [b"a"])
+    gone = content_digest.digest(str(tmp_path), b"", [b"a"])
     (tmp_path / "a").touch()
-    assert tree.digest(str(tmp_path), b"", [b"a"]) != gone
+    assert content_digest.digest(str(tmp_path), b"", [b"a"]) != gone
 
 
 async def test_what_a_nested_repository_names_is_not_run_and_its_changes_count(
@@ -156,13 +157,13 @@ async def test_what_a_nested_repository_names_is_not_run_and_its_changes_count(
 def test_all_files_share_one_room_for_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", 100)
+    monkeypatch.setattr(content_digest, "MAX_CONTENT_BYTES", 100)
     names = [b"%02d" % number for number in range(24)]
     for name in names:
         (tmp_path / os.fsdecode(name)).write_text("x" * 40)
     pieces: list[None] = []
 
-    found = tree.digests(str(tmp_path), names, lambda: pieces.append(None))
+    found = content_digest.digests(str(tmp_path), names, lambda: pieces.append(None))
 
     assert [name for name in names if not found[name].startswith(" ")] == names[:2]
     assert len(pieces) == len(names) + 2, "before each file, and after each piece of two"
@@ -174,18 +175,18 @@ def test_an_unchanged_file_is_the_same_whichever_look_had_room_for_it(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("as it was")
-    before = tree.digests(str(tmp_path), [b"file"])[b"file"]
-    monkeypatch.setattr(tree, "MAX_CONTENT_BYTES", read)
-    assert same_content(before, tree.digests(str(tmp_path), [b"file"])[b"file"])
+    before = content_digest.digests(str(tmp_path), [b"file"])[b"file"]
+    monkeypatch.setattr(content_digest, "MAX_CONTENT_BYTES", read)
+    assert same_content(before, content_digest.digests(str(tmp_path), [b"file"])[b"file"])
     file.write_text("otherwise")
     os.utime(file, (1, 1))
-    assert not same_content(before, tree.digests(str(tmp_path), [b"file"])[b"file"])
+    assert not same_content(before, content_digest.digests(str(tmp_path), [b"file"])[b"file"])
 
 
 def test_reading_ends_between_two_pieces_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree, "_PIECE", 1)
+    monkeypatch.setattr(content_digest, "_PIECE", 1)
     (tmp_path / "file").write_text("x" * 1000)
     asked: list[None] = []
 
@@ -195,7 +196,7 @@ def test_reading_ends_between_two_pieces_of_a_file(
             raise trio.TooSlowError
 
     with pytest.raises(trio.TooSlowError):
-        tree.digests(str(tmp_path), [b"file"], go_on)
+        content_digest.digests(str(tmp_path), [b"file"], go_on)
     assert len(asked) == 3
 
 
@@ -219,7 +220,7 @@ async def test_a_look_that_is_given_up_reads_no_further(
         finally:
             over.set()
 
-    monkeypatch.setattr(tree, "_content", reading)
+    monkeypatch.setattr(content_digest, "_content", reading)
     with trio.CancelScope() as scope:
         await look(repository)
 

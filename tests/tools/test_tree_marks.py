@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.tools import git, git_process, honest_index, pinned_settings
+from podiumd.tools.git import honest_index, pinned_settings, process
+from podiumd.tools.git import queries as git
 from tests.in_threads import in_threads
 from tests.tools.git_repository import commit, make_repository, run_git
 
@@ -29,15 +30,13 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What each git was asked that is started."""
     asked: list[str] = []
-    real = git_process._run
+    real = process._run
 
-    async def run(
-        command: list[str], environment: Mapping[str, str], *more: Any
-    ) -> git_process.Result:
-        asked.append(git_process.asked_of(command).partition(" ")[0])
+    async def run(command: list[str], environment: Mapping[str, str], *more: Any) -> process.Result:
+        asked.append(process.asked_of(command).partition(" ")[0])
         return await real(command, environment, *more)
 
-    monkeypatch.setattr(git_process, "_run", run)
+    monkeypatch.setattr(process, "_run", run)
     return asked
 
 
@@ -101,7 +100,7 @@ async def test_a_mark_takes_one_thread_beside_that_of_its_git_and_another_for_wh
 ) -> None:
     pins = pinned_settings.Pins()
     pins.keep_in(tmp_path / "pins")  # as the daemon has them
-    monkeypatch.setattr(git_process, "PINS", pins)
+    monkeypatch.setattr(process, "PINS", pins)
     await git.tree_mark(repository)
     threads.clear()
     await git.tree_mark(repository)

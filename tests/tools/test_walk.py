@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.walk import walk
+from podiumd.tools.files.walk import walk
 from tests.tools.deep_tree import deep_tree
 
 

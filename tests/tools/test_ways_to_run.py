@@ -18,23 +18,25 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.facts import Worktree
-from podiumd.core.loop_facts import FileChange
-from podiumd.runtime.worktree_list import look_inside
-from podiumd.speech.vocabulary import vocabulary
-from podiumd.tools import git, worktree_merge, worktree_remains
-from podiumd.tools.changes import TreeWatch
-from podiumd.tools.changes_since import changes_since
-from podiumd.tools.commit import CommitOrder, commit_changes
-from podiumd.tools.commit_identity import unknown_committer
-from podiumd.tools.git import GitError
-from podiumd.tools.git_hooks import Hooks
-from podiumd.tools.git_plumbing import GitCall
-from podiumd.tools.index_lock import settle_index
-from podiumd.tools.originals import Originals
-from podiumd.tools.search import search
-from podiumd.tools.workspace import Workspace
-from podiumd.tools.worktree_merge import Plan, commit_of
+from podiumd.core.run.facts import Worktree
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.runtime.worktrees.listing import look_inside
+from podiumd.speech.words.vocabulary import vocabulary
+from podiumd.tools.agent.search import search
+from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.commit import worktree_merge
+from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.commit import CommitOrder, commit_changes
+from podiumd.tools.commit.hooks import Hooks
+from podiumd.tools.commit.identity import unknown_committer
+from podiumd.tools.commit.index_lock import settle_index
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.commit.worktree_merge import Plan, commit_of
+from podiumd.tools.git import queries as git
+from podiumd.tools.git import worktree_remains
+from podiumd.tools.git.changes_since import changes_since
+from podiumd.tools.git.plumbing import GitCall
+from podiumd.tools.git.queries import GitError
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
 from tests.tools.boxed_project import Inside

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.workspace import Changed, Missing, Refused, Workspace
+from podiumd.tools.agent.workspace import Changed, Missing, Refused, Workspace
 
 
 def digest(data: bytes) -> str:

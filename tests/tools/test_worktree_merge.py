@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git
-from podiumd.tools.worktree_merge import NotMerged, merge, prepare
+from podiumd.tools.commit.worktree_merge import NotMerged, merge, prepare
+from podiumd.tools.git import queries as git
 from tests.long import sampled
 from tests.tools.forged_index import forge
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person

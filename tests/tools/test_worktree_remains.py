@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools import git
-from podiumd.tools.git import GitError
-from podiumd.tools.worktree_remains import clear, forget_branch, is_unfinished
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.worktree_remains import clear, forget_branch, is_unfinished
 from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools.commit import CommitOrder, Committed, commit_changes
-from podiumd.tools.git_hooks import Hooks
-from podiumd.tools.originals import Originals
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.commit import CommitOrder, Committed, commit_changes
+from podiumd.tools.commit.hooks import Hooks
+from podiumd.tools.commit.originals import Originals
 from tests.tools.fresh_turn import fresh_turn
 from tests.tools.git_repository import begin, run_git
 

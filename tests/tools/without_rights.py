@@ -10,9 +10,9 @@ from pathlib import Path
 
 import trio
 
-from podiumd.core.actions import Action
-from podiumd.core.loop_facts import FileChange
-from podiumd.tools.registry import Plan
+from podiumd.core.reply.actions import Action
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.agent.registry import Plan
 from tests.tools.test_registry import make_toolbox
 
 NOBODY = 65534

@@ -6,7 +6,7 @@ import os
 import subprocess
 
 from podiumd.service.units import GATEWAY, SERVICE, SOCKET
-from podiumd.tools.process import Identity
+from podiumd.tools.process.processes import Identity
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import Machine
 from tests.user_manager.namespace import MANAGER

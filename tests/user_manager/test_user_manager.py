@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from podiumd.service.units import GATEWAY, SERVICE, SOCKET
-from podiumd.tools import cgroup
+from podiumd.tools.process import cgroup
 from tests.e2e.daemon import gone
 from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.stories import ASKING, bash, held, word

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from podiumd.core import facts as f
+from podiumd.core.run import facts as f
 from podiumd.wire import declared, views
 from podiumd.wire.document import document
 from podiumd.wire.event_data import types_of_data

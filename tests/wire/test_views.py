@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from podiumd.core import commands as c
-from podiumd.core import facts as f
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core.fact import RunScript
-from podiumd.core.recipe import Limits
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run.fact import RunScript
 from podiumd.wire import views
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
 from tests.core.looped import Looped, read

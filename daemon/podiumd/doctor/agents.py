@@ -11,21 +11,21 @@ from typing import Final
 
 import trio
 
-from podiumd.config import NativeSettings, VoiceSettings
+from podiumd.config.paths import of_home
+from podiumd.config.settings import NativeSettings, VoiceSettings
 from podiumd.doctor.login import KEYS, Login, by_environment, by_its_word, was_started
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.claude_args import ENVIRONMENT
-from podiumd.drivers.native.anthropic import DEFAULT_MODEL
-from podiumd.drivers.native.endpoint import find_endpoint, problem
-from podiumd.drivers.script import ScriptError, load_script
-from podiumd.paths import of_home
-from podiumd.speech import openai, wyoming
+from podiumd.drivers.claude.arguments import ENVIRONMENT
+from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL
+from podiumd.drivers.native.model.endpoint import find_endpoint, problem
+from podiumd.drivers.scripted.script import ScriptError, load_script
+from podiumd.speech.engines import openai, wyoming
 from podiumd.speech.models import Models
-from podiumd.tools.commit_identity import IDENTITIES, identity_variables
-from podiumd.tools.environment import child_environment
-from podiumd.tools.git_settings import git_environment, too_old
-from podiumd.tools.sandbox import Probe
+from podiumd.tools.commit.identity import IDENTITIES, identity_variables
+from podiumd.tools.git.settings import git_environment, too_old
+from podiumd.tools.process.environment import child_environment
+from podiumd.tools.sandbox.sandbox import Probe
 
 _ANSWER_SECONDS: Final = 10.0
 _MOST_SAID: Final = 200

@@ -15,7 +15,7 @@ from typing import Final
 
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
-from podiumd.runtime.storage_places import usage
+from podiumd.runtime.maintenance.storage_places import usage
 from podiumd.store.connection import FACTS_NAME, beside
 from podiumd.store.index import INDEX_NAME, INDEX_SCHEMA
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS

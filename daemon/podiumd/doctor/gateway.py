@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors
-from podiumd.gateway.certificate import RENEW_DAYS
-from podiumd.tools.process import command_line
+from podiumd.gateway.tls.certificate import RENEW_DAYS
+from podiumd.tools.process.processes import command_line
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
@@ -131,6 +131,6 @@ def certificate(subject: Subject) -> list[Check]:
 
 
 def _load(path: Path) -> Certificate:
-    from podiumd.gateway import self_signed  # cryptography: only where TLS is wanted
+    from podiumd.gateway.tls import self_signed  # cryptography: only where TLS is wanted
 
     return self_signed.load(path.read_bytes())

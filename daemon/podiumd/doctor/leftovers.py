@@ -15,11 +15,11 @@ import msgspec
 from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
-from podiumd.runtime.unfinished_worktrees import marker_of
-from podiumd.runtime.worktree_list import SHORT
+from podiumd.runtime.worktrees.listing import SHORT
+from podiumd.runtime.worktrees.unfinished import marker_of
 from podiumd.store.connection import FACTS_NAME
 from podiumd.store.schema import MIGRATIONS, schema_version
-from podiumd.tools.process import MARKER, command_line
+from podiumd.tools.process.processes import MARKER, command_line
 
 _TRANSIENT: Final = ("name-", "discovery")  # of a daemon's own short errands
 _NAMED: Final = 5

@@ -13,8 +13,8 @@ from podiumd.doctor.disk import reading
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
 from podiumd.store.connection import FACTS_NAME
-from podiumd.tools.sandbox import AS_ROOT
-from podiumd.tools.walk import walk
+from podiumd.tools.files.walk import walk
+from podiumd.tools.sandbox.sandbox import AS_ROOT
 
 OLDEST_PYTHON: Final = (3, 11)
 _RELEASED: Final = datetime(2026, 1, 1, tzinfo=UTC)  # no honest clock stands before this

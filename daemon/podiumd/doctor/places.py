@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from podiumd import __version__
+from podiumd.config.paths import WORK
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
-from podiumd.paths import WORK
-from podiumd.tools.believed import fault_of
+from podiumd.tools.files.believed import fault_of
 
 _SECRET_FILES: Final = ("facts.db", "facts.db-wal", "index.db", "podiumd.log", "tls/gateway.pem")
 _LISTENING: Final = 0x10000  # __SO_ACCEPTCON of Linux's include/uapi/linux/net.h

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from podiumd.doctor import agents
 from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.native.endpoint import Endpoint, find_endpoint, problem
+from podiumd.drivers.native.model.endpoint import Endpoint, find_endpoint, problem
 
 _SECONDS: Final = 3.0
 _CLAUDE_OWN: Final = "https://api.anthropic.com"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podiumd.doctor import agents, provider
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.native.endpoint import problem
+from podiumd.drivers.native.model.endpoint import problem
 
 
 def unready(subject: Subject) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from podiumd.redaction import escape
+from podiumd.observe.redaction import escape
 
 State = Literal["ok", "warn", "broken"]
 

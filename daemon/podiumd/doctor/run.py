@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from podiumd.config import Config
-from podiumd.config_load import ConfigError, load
+from podiumd.config.load import ConfigError, load
+from podiumd.config.paths import Places, resolve
+from podiumd.config.settings import Config
 from podiumd.doctor import (
     agents,
     disk,
@@ -25,7 +26,6 @@ from podiumd.doctor import (
 )
 from podiumd.doctor.report import Check, broken
 from podiumd.doctor.subject import Subject, environment_of, find_daemon
-from podiumd.paths import Places, resolve
 
 Look = Callable[[Subject], list[Check]]
 
@@ -59,7 +59,7 @@ CHECKS: Final[tuple[tuple[str, Look], ...]] = (
 
 
 def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> list[Check]:
-    """Look at everything. Raises ``podiumd.paths.PlaceError`` where not even the places hold."""
+    """Look at everything. Raises ``podiumd.config.paths.PlaceError`` where not even the places hold."""
     unusable: list[Check] = []
     try:
         loaded = load(environ, sys.platform, home, config_flag)

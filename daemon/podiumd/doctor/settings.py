@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.config_load import ConfigError, ignored_variables
+from podiumd.config.load import ConfigError, ignored_variables
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
 

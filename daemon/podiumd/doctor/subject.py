@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.config import Config
+from podiumd.config.paths import Places
+from podiumd.config.settings import Config
 from podiumd.doctor.login import Login
-from podiumd.manager import restart_command
-from podiumd.paths import Places
+from podiumd.host.manager import restart_command
 
 _ANSWER_SECONDS: Final = 3.0
 _ANSWER_BYTES: Final = 1024 * 1024

@@ -12,10 +12,17 @@ import trio
 from podiumd.drivers.base import Started, TurnRequest
 from podiumd.drivers.fifo import Fifo, create_fifo
 from podiumd.drivers.spool import Bell
-from podiumd.tools import cgroup
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.private_file import write_private
-from podiumd.tools.process import MARKER, Identity, send_signal, start_of, sweep, wait_gone
+from podiumd.tools.files.private_file import write_private
+from podiumd.tools.process import cgroup
+from podiumd.tools.process.processes import (
+    MARKER,
+    Identity,
+    send_signal,
+    start_of,
+    sweep,
+    wait_gone,
+)
 
 PIPE, SPOOL, ERRORS, GROUP = "in", "out.jsonl", "err.log", "cgroup"
 ERROR_TAIL_BYTES = 4096

@@ -1,6 +1,6 @@
 """What every driver offers: one turn of one kind of agent, run, taken up or settled.
 
-A driver runs a turn (``turn``), takes a living turn of an earlier daemon up again (``take_up``),
+A driver runs a turn (``turn``), takes a living turn of an earlier daemon up again (``reattach``),
 or says what became of a turn whose end was never recorded (``settle``). It never decides what a
 turn means: it reports, the core decides.
 """
@@ -14,12 +14,12 @@ from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
-from podiumd.core.check_agents import Capabilities
-from podiumd.core.loop_commands import LoopCommand
-from podiumd.core.loop_facts import Words
-from podiumd.core.loop_state import LoopState
-from podiumd.core.phase_tools import ToolSpec
-from podiumd.core.report import TurnReport
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.prompts.tools import ToolSpec
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run.loop_commands import LoopCommand
+from podiumd.core.run.loop_facts import Words
+from podiumd.core.run.loop_state import LoopState
 
 
 class HookPoint(msgspec.Struct, frozen=True):
@@ -38,11 +38,11 @@ class ToolsServer(msgspec.Struct, frozen=True):
     environment: dict[str, str]
 
 
-class LedgerClosed(Exception):
+class JournalClosed(Exception):
     """The turn is over, or its whole run: nothing more of it is recorded."""
 
 
-class Ledger(Protocol):
+class TurnJournal(Protocol):
     """The record of a turn that goes on inside the daemon: facts of its run.
 
     What a driver records is stored for good when ``record`` returns, so that the next daemon can
@@ -65,7 +65,7 @@ class Ledger(Protocol):
     async def record(self, command: LoopCommand) -> LoopState:
         """Store what happened; returns how far the turn has come with it.
 
-        A command that does not fit changes nothing. Raises ``LedgerClosed``.
+        A command that does not fit changes nothing. Raises ``JournalClosed``.
         """
         ...
 
@@ -109,7 +109,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     idle_timeout_seconds: float = 600.0
     script: dict[str, Any] | None = None
-    ledger: Ledger | None = None
+    ledger: TurnJournal | None = None
     commits: bool = False
     foreign: tuple[str, ...] | None = None
     served: tuple[ToolSpec, ...] = ()
@@ -152,7 +152,7 @@ class PendingTurn(msgspec.Struct, frozen=True, kw_only=True):
     hooks: tuple[HookPoint, ...] = ()
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class TurnStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a pending turn, found by looking (never by blind repetition).
 
     ``absent``: nothing of the prompt reached the agent's record and no tool had begun: the same
@@ -328,11 +328,11 @@ class Driver(Protocol):
         Entering it raises ``OSError`` where the disk is too full; nothing was started then."""
         ...
 
-    def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[Turn]:
+    def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[Turn]:
         """Attach to a turn that ``settle`` found running; otherwise as ``turn``."""
         ...
 
-    async def settle(self, pending: PendingTurn) -> Settled:
+    async def inspect(self, pending: PendingTurn) -> TurnStatus:
         """Look what became of a turn. Ends survivors of a dead one (the marker's sweep)."""
         ...
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from podiumd.core.report import EndKind, TurnReport
+from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
     Decision,

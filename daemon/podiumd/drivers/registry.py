@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from podiumd.drivers.base import Driver
-from podiumd.drivers.claude import ClaudeDriver
+from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.native.driver import NativeDriver, Surroundings
-from podiumd.drivers.script import demo_script, load_script
-from podiumd.drivers.scripted import ScriptedDriver
+from podiumd.drivers.scripted.driver import ScriptedDriver
+from podiumd.drivers.scripted.script import demo_script, load_script
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES
 
@@ -27,7 +27,7 @@ def make_drivers(
     of turns (``[agents.scripted] script``); empty: the built-in demo. ``spool_megabytes`` says how
     much output (MiB) a turn may write.
 
-    Raises ``podiumd.drivers.script.ScriptError`` where that file cannot be used.
+    Raises ``podiumd.drivers.scripted.script.ScriptError`` where that file cannot be used.
     """
     return {
         "claude": ClaudeDriver(watch, spool_megabytes),

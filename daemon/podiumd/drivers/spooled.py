@@ -17,7 +17,7 @@ from typing import Self
 
 import trio
 
-from podiumd.core.report import EndKind, TurnReport
+from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.drivers.agent_process import (
     PIPE,
     SPOOL,
@@ -40,7 +40,7 @@ from podiumd.drivers.said_again import say_again
 from podiumd.drivers.spool import Bell, SpoolReader
 from podiumd.drivers.tasks import helpers
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.private_file import write_private
+from podiumd.tools.files.private_file import write_private
 
 TOLD = "told"
 STEP_SECONDS = 2.0  # for each of: interrupt, end of session, terminate, kill

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from podiumd.core.report import Denial
+from podiumd.core.reply.report import Denial
 from podiumd.formats.message import Block, ToolResult
 
 SYNTHETIC_MODEL = "<synthetic>"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from podiumd.core.report import Denial
+from podiumd.core.reply.report import Denial
 from podiumd.formats.claude_content import blocks_of, words_of_view
 from podiumd.formats.claude_control import (
     allow,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from podiumd.core.report import Denial, EndKind, TurnReport
+from podiumd.core.reply.report import Denial, EndKind, TurnReport
 from podiumd.formats import claude_refusals
 from podiumd.formats.claude_events import (
     ApiRetry,

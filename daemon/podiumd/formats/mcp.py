@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from podiumd import __version__
-from podiumd.core.actions import SERVER
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
+from podiumd.core.reply.actions import SERVER
 from podiumd.formats.claude_json import mapping, read_value
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

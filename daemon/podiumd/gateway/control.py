@@ -9,12 +9,13 @@ from typing import Protocol
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway import qr, reach
-from podiumd.gateway.addresses import Address, own_addresses, own_names
-from podiumd.gateway.certificate import Tls
-from podiumd.gateway.devices import Devices
-from podiumd.logs import log
+from podiumd.config.settings import GatewaySettings
+from podiumd.gateway.access import qr
+from podiumd.gateway.access.devices import Devices
+from podiumd.gateway.network import reach
+from podiumd.gateway.network.addresses import Address, own_addresses, own_names
+from podiumd.gateway.tls.certificate import Tls
+from podiumd.observe.logs import log
 from podiumd.runtime.errors import Refused
 from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 

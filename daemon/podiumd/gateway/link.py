@@ -12,23 +12,23 @@ from typing import Final, Protocol
 
 import trio
 
-from podiumd.gateway.admission import Place
-from podiumd.gateway.head import BadHead, Head, NotHttp, check_upgrade, read_head
-from podiumd.gateway.hosts import HostRules, is_own_origin
-from podiumd.gateway.http import Answer, Body, Handler, Problem, Request, exchange, refuse
+from podiumd.gateway.access.admission import Place
+from podiumd.gateway.access.hosts import HostRules, is_own_origin
+from podiumd.gateway.access.notices import Notices
+from podiumd.gateway.http.exchange import Answer, Body, Handler, Problem, Request, exchange, refuse
+from podiumd.gateway.http.head import BadHead, Head, NotHttp, check_upgrade, read_head
 from podiumd.gateway.limits import GatewayLimits
-from podiumd.gateway.notices import Notices
 from podiumd.gateway.outbox import OutboxStream
-from podiumd.gateway.turnstile import Turnstile
+from podiumd.gateway.turnstile import FairReadGate
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket, serve_websocket
-from podiumd.logs import log
+from podiumd.observe.logs import log
 
 _GOING_AWAY: Final = 1001
 _BACK_SECONDS: Final = "5"
 
 
-class Doorkeeper(Protocol):
-    """Who remembers wrong keys (``podiumd.gateway.guard.Guard``)."""
+class ConnectionAdmission(Protocol):
+    """Who remembers wrong keys (``podiumd.gateway.access.auth_throttle.AuthThrottle``)."""
 
     def delay(self, address: str) -> float:
         """Seconds for which this address is still shut out; 0: it may try."""
@@ -43,7 +43,7 @@ class House:
 
     phone: Callable[[WebSocket], Awaitable[None]]
     http: Handler
-    guard: Doorkeeper
+    guard: ConnectionAdmission
     hosts: HostRules
     tls: ssl.SSLContext | None
     limits: GatewayLimits
@@ -51,7 +51,7 @@ class House:
     notices: Notices = field(default_factory=Notices)
     stopping: bool = False
     traffic: Traffic = NO_TRAFFIC
-    turnstile: Turnstile = field(default_factory=Turnstile)
+    turnstile: FairReadGate = field(default_factory=FairReadGate)
 
 
 class Link:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import trio
 
-from podiumd.logs import log
+from podiumd.observe.logs import log
 
 _BACKLOG: Final = 256
 _OURS: Final = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK, errno.EFAULT, errno.EOPNOTSUPP)

@@ -13,14 +13,14 @@ from typing import Final, Protocol
 
 import trio
 
-from podiumd.gateway.admission import Admission
-from podiumd.gateway.hosts import HostRules, canonical
-from podiumd.gateway.http import Answer, ClientGone, Request
+from podiumd.gateway.access.admission import Admission
+from podiumd.gateway.access.hosts import HostRules, canonical
+from podiumd.gateway.http.exchange import Answer, ClientGone, Request
 from podiumd.gateway.limits import GatewayLimits
-from podiumd.gateway.link import Doorkeeper, House, Link
+from podiumd.gateway.link import ConnectionAdmission, House, Link
 from podiumd.gateway.listener import accept, open_sockets
 from podiumd.gateway.websocket import NO_TRAFFIC, Traffic, WebSocket
-from podiumd.logs import log
+from podiumd.observe.logs import log
 
 _FULL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 10\r\n"
@@ -164,7 +164,7 @@ async def serve_gateway(
     options: GatewayOptions,
     phones: PhoneApp,
     http: HttpApp,
-    guard: Doorkeeper,
+    guard: ConnectionAdmission,
     *,
     task_status: trio.TaskStatus[Gateway] = trio.TASK_STATUS_IGNORED,
 ) -> None:

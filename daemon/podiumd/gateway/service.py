@@ -21,17 +21,17 @@ from typing import Final, Protocol
 import msgspec
 import trio
 
-from podiumd.config import GatewaySettings
-from podiumd.gateway.addresses import own_addresses, own_names
-from podiumd.gateway.certificate import CertificateError, Tls, make_tls
+from podiumd.config.paths import PlaceError
+from podiumd.config.settings import GatewaySettings
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.access.devices import DamagedDevices, Devices, Settings
+from podiumd.gateway.access.notices import KeyNotices
+from podiumd.gateway.agui.route import AguiRoute
 from podiumd.gateway.control import Control
-from podiumd.gateway.devices import DamagedDevices, Devices, Settings
-from podiumd.gateway.guard import Guard
 from podiumd.gateway.listener import CannotListen
-from podiumd.gateway.notices import KeyNotices
+from podiumd.gateway.network.addresses import own_addresses, own_names
 from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
-from podiumd.gateway.routes.agui import AguiRoute
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.metrics import MetricsRoute
 from podiumd.gateway.routes.prompt import PromptRoute
@@ -39,16 +39,16 @@ from podiumd.gateway.routes.table import Handler, Routes
 from podiumd.gateway.routes.upload import UploadRoute
 from podiumd.gateway.routes.voice import Recordings, TranscriptionRoute
 from podiumd.gateway.server import GatewayOptions, serve_gateway
+from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
 from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import Traffic
-from podiumd.manager import restart_command
-from podiumd.metrics import Meters
-from podiumd.paths import PlaceError
+from podiumd.host.manager import restart_command
+from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.service import Service
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreError
 
 _NO_HISTORY: Final = (
@@ -118,7 +118,7 @@ async def open_gateway(
 async def _running(
     around: Surroundings, service: Service, store: Store, devices: Devices, control: Control
 ) -> AsyncIterator[None]:
-    guard, home = Guard(trio.current_time, KeyNotices().tell), around.home
+    guard, home = AuthThrottle(trio.current_time, KeyNotices().tell), around.home
     listeners: list[Callable[[CommandEvent], None]] = []
 
     def tell(event: CommandEvent) -> None:

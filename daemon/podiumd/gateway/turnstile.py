@@ -36,7 +36,7 @@ OPEN: Final[Gate] = _Open()
 """Lets everybody in."""
 
 
-class Turnstile:
+class FairReadGate:
     """A gate that lets one in for each pass of the loop. ``run`` is its task; without it nobody
     comes in after the first."""
 

@@ -20,7 +20,7 @@ from podiumd.gateway.limits import GatewayLimits
 from podiumd.gateway.outbox import OutboxStream
 from podiumd.gateway.pace import Pace
 from podiumd.gateway.turnstile import OPEN, Gate
-from podiumd.logs import log
+from podiumd.observe.logs import log
 
 __all__ = ["Closed", "WebSocket", "serve_websocket", "text_frame"]
 

@@ -26,8 +26,8 @@ from podiumd.projects.menu import Command, Offered
 from podiumd.projects.output import MEBIBYTE, Output, Stream
 from podiumd.projects.places import existing_directory, named_directory
 from podiumd.projects.records import CommandRecord, Shelf, instant
-from podiumd.tools.commands import Ending, run_into
-from podiumd.tools.process import MARKER, sweep
+from podiumd.tools.process.processes import MARKER, sweep
+from podiumd.tools.process.run_command import Ending, run_into
 
 MOST_AT_ONCE = 16
 _CLEANING_SECONDS = 24 * 60 * 60.0

@@ -13,9 +13,9 @@ from typing import Any
 import trio
 
 from podiumd.projects.naming import cleaned_name, heuristic_name
-from podiumd.tools.commands import run_command
-from podiumd.tools.private_file import write_private
-from podiumd.tools.process import MARKER, sweep
+from podiumd.tools.files.private_file import write_private
+from podiumd.tools.process.processes import MARKER, sweep
+from podiumd.tools.process.run_command import run_command
 
 LIMIT_SECONDS = 8.0
 """For the agent: with its ending and the sweep the answer is there within 10 s."""

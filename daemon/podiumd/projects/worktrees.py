@@ -13,7 +13,7 @@ import trio
 
 from podiumd.projects.errors import BadPlace, WorktreeRefused
 from podiumd.projects.places import existing_directory
-from podiumd.tools import git
+from podiumd.tools.git import queries as git
 
 LONGEST_NAME = 60
 LIMIT_SECONDS = 120.0

@@ -30,10 +30,10 @@ with warnings.catch_warnings():
     from oslash.either import Right
 
 from podiumd.core.findings import nearest
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.rpc.params import fault_of
 from podiumd.runtime.errors import Overloaded, PodiumError
-from podiumd.runtime.events import Event
+from podiumd.runtime.event import Event
 from podiumd.store.errors import StoreFull
 from podiumd.wire import method as wire
 from podiumd.wire.method import Pace

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import trio
 
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.rpc.adapter import (
     INVALID_REQUEST,
     Adapter,

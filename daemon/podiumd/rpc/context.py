@@ -10,13 +10,13 @@ from typing import Literal, Protocol, TypeVar
 import trio
 from msgspec.structs import asdict
 
-from podiumd.config import Config
-from podiumd.config_reload import limits_of
+from podiumd.config.reload import limits_of
+from podiumd.config.settings import Config
 from podiumd.runtime.api import GatewayControl, Subscription
 from podiumd.runtime.errors import NotFound, Refused
 from podiumd.runtime.service import Service
 from podiumd.runtime.tool_access import REFUSED, Reply
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.wire.daemon import (
     Configuration,
     ConfigurationStatus,
@@ -50,7 +50,7 @@ class NoGateway:
 
 
 class SettingsControl(Protocol):
-    """The daemon's settings (``podiumd.config_reload.Settings``)."""
+    """The daemon's settings (``podiumd.config.reload.Settings``)."""
 
     def status(self) -> ConfigurationStatus: ...
     def document(self) -> Configuration: ...

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from podiumd.instance import hold_lock
-from podiumd.paths import PlaceError
+from podiumd.config.paths import PlaceError
+from podiumd.host.instance import hold_lock
 
 _BACKLOG: Final = 128
 
@@ -22,7 +22,7 @@ def listening(path: Path, uid: int) -> Iterator[socket.socket]:
 
     The directory must have been checked. A lock beside the socket decides who may replace it, so
     two daemons with different state cannot take it from each other. Raises ``PlaceError`` when
-    the path is in use, ``podiumd.instance.AlreadyRunning`` when another daemon listens there.
+    the path is in use, ``podiumd.host.instance.AlreadyRunning`` when another daemon listens there.
     """
     with hold_lock(path.with_name(path.name + ".lock")):
         _remove_dead(path, uid)

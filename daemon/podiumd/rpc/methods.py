@@ -10,12 +10,12 @@ from typing import Final
 from msgspec import Raw
 from msgspec.structs import asdict
 
-from podiumd.config_load import ConfigError
-from podiumd.core.paths import Paths
-from podiumd.core.rehearse import Accepted, Rejected, StepPlay
-from podiumd.core.rehearse_talk import PhasePlay
-from podiumd.core.simulate import Trace
-from podiumd.paths import PlaceError
+from podiumd.config.load import ConfigError
+from podiumd.config.paths import PlaceError
+from podiumd.core.analysis.rehearse import Accepted, Rejected, StepPlay
+from podiumd.core.analysis.rehearse_conversation import PhasePlay
+from podiumd.core.analysis.simulate import Trace
+from podiumd.core.recipe.paths import Paths
 from podiumd.rpc import voice_methods
 from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext

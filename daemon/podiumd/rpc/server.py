@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import trio
 
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.rpc.adapter import Adapter, error_line
 from podiumd.rpc.connection import Connection
 from podiumd.rpc.context import DaemonInfo, RequestContext

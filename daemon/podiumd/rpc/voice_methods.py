@@ -19,7 +19,7 @@ import trio
 from msgspec import UNSET
 from msgspec.structs import asdict
 
-from podiumd.core.summary import plain, short
+from podiumd.core.voice.summary import plain, short
 from podiumd.rpc.adapter import Method, bind
 from podiumd.rpc.context import RequestContext
 from podiumd.runtime.errors import (
@@ -29,14 +29,14 @@ from podiumd.runtime.errors import (
     Overloaded,
     PodiumError,
 )
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.speech import api
 from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
+from podiumd.speech.audio.speaker import SpeakerMissing
 from podiumd.speech.install import InstallError
-from podiumd.speech.languages import KNOWN, code_of
 from podiumd.speech.service import Speech
-from podiumd.speech.speaker import SpeakerMissing
 from podiumd.speech.utterance import Utterance
+from podiumd.speech.words.languages import KNOWN, code_of
 from podiumd.wire import voice as wire
 from podiumd.wire.fields import Done, Nothing
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from podiumd.core.spoken import Asked
+from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.bus import Burst
-from podiumd.runtime.events import Event
+from podiumd.runtime.event import Event
 from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 Told = tuple[list[Event], int, int]

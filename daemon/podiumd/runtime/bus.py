@@ -15,8 +15,8 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from podiumd.runtime.events import RUN_ENDED, Event, Heard
-from podiumd.runtime.recent import OUTPUT, Recent
+from podiumd.runtime.event import RUN_ENDED, Event, Heard
+from podiumd.runtime.recent_output import OUTPUT, Recent
 from podiumd.store.records import StoredFact
 
 QUEUE_EVENTS = 1024

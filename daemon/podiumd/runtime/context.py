@@ -8,13 +8,13 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from podiumd.config import LimitSettings, RetentionSettings
+from podiumd.config.settings import LimitSettings, RetentionSettings
 from podiumd.drivers.base import Driver
 from podiumd.runtime.bus import Bus
 from podiumd.runtime.clock import Clock
-from podiumd.runtime.leases import LeaseBook
-from podiumd.runtime.run_names import RunNames
-from podiumd.runtime.slots import Slots
+from podiumd.runtime.locks.agent_limiter import AgentLimiter
+from podiumd.runtime.locks.leases import LeaseBook
+from podiumd.runtime.session_names import RunNames
 from podiumd.runtime.tool_access import ToolAccess
 from podiumd.store.facts import Store
 
@@ -63,7 +63,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     leases: LeaseBook
     agents: dict[str, Agent]
     state: Path
-    slots: Slots
+    agent_limiter: AgentLimiter
     log: LogEvent
     command_environment: Callable[[str], dict[str, str]]
     retention: Callable[[], RetentionSettings] = RetentionSettings

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from podiumd.core.findings import closest
-from podiumd.tools.disk import is_full
+from podiumd.tools.files.disk import is_full
 
 FULL_RETRY_MS = 5000
 

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, fields, replace
 
-from podiumd.core.naming import named_row
-from podiumd.core.state import RunState
+from podiumd.core.recipe.naming import named_row
+from podiumd.core.run.state import RunState
 from podiumd.store.records import RunRow
 from podiumd.wire import views
 from podiumd.wire.runs import Run, Visit, WholeRun

@@ -12,13 +12,9 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
-from podiumd.core import commands as c
-from podiumd.runtime.actor import RunActor
+from podiumd.core.run import commands as c
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Told
-from podiumd.runtime.catalogue import Catalogue
 from podiumd.runtime.context import Context
-from podiumd.runtime.cut_off_commands import tidy_after_commands
-from podiumd.runtime.desk import Desk
 from podiumd.runtime.errors import (
     AlreadyEnded,
     InvalidParameter,
@@ -28,26 +24,30 @@ from podiumd.runtime.errors import (
     PodiumError,
     full_disk_refused,
 )
-from podiumd.runtime.events import Event
-from podiumd.runtime.feeds import GlobalFeed, RunFeed
-from podiumd.runtime.following import Following
-from podiumd.runtime.loading import summary, whole, whole_of
-from podiumd.runtime.locks import all_locks
-from podiumd.runtime.prompting import Prompting, Sent, ended_turn, steer
-from podiumd.runtime.questions import find_question, open_questions
-from podiumd.runtime.queueing import AGAIN_MS
-from podiumd.runtime.recipe_tools import RecipeTools
-from podiumd.runtime.recipes import Recipes
-from podiumd.runtime.run_diff import run_diff
-from podiumd.runtime.runs import Runs
-from podiumd.runtime.session_list import SessionList
-from podiumd.runtime.sessions import Sessions
-from podiumd.runtime.starting import Starter
-from podiumd.runtime.storage import Storage
-from podiumd.runtime.tokens import Tokens
-from podiumd.runtime.worktree_care import WorktreeCare
-from podiumd.sessions.feed import MessageFeed
-from podiumd.sessions.news import Listener
+from podiumd.runtime.event import Event
+from podiumd.runtime.events.feeds import GlobalFeed, RunFeed
+from podiumd.runtime.events.following import Following
+from podiumd.runtime.fact_reader import summary, whole, whole_of
+from podiumd.runtime.idempotency import Tokens
+from podiumd.runtime.intake.prompt import Prompting, Sent, ended_turn, steer
+from podiumd.runtime.intake.start_run import Starter
+from podiumd.runtime.locks.session_locks import SessionLocks
+from podiumd.runtime.maintenance.storage import Storage
+from podiumd.runtime.maintenance.worktree_care import WorktreeCare
+from podiumd.runtime.open_questions import find_question, open_questions
+from podiumd.runtime.recipes.analysis import RecipeTools
+from podiumd.runtime.recipes.catalogue import Catalogue
+from podiumd.runtime.recipes.queries import Recipes
+from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.cut_off_commands import tidy_after_commands
+from podiumd.runtime.run.queueing import AGAIN_MS
+from podiumd.runtime.run.registry import Runs
+from podiumd.runtime.sessions.listing import SessionList
+from podiumd.runtime.sessions.lock_listing import all_locks
+from podiumd.runtime.sessions.resolve import Sessions
+from podiumd.runtime.worktrees.diff import run_diff
+from podiumd.sessions.changes import Listener
+from podiumd.sessions.log.feed import MessageFeed
 from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
 from podiumd.wire import views
@@ -74,7 +74,7 @@ class Service:
     def __init__(
         self,
         context: Context,
-        desk: Desk,
+        session_locks: SessionLocks,
         runs: Runs,
         catalogue: Catalogue,
         transcripts: Transcripts,
@@ -83,7 +83,7 @@ class Service:
         orchestration_enabled: bool,
     ) -> None:
         self._context = context
-        self._desk = desk
+        self._session_locks = session_locks
         self._runs = runs
         self.recipes = Recipes(context, catalogue, lambda: self._enabled)
         self.recipe_tools = RecipeTools(context, catalogue, default_agent)
@@ -91,11 +91,11 @@ class Service:
         self._tokens = Tokens(context)
         self._sessions = sessions = Sessions(context, transcripts)
         self._session_list = SessionList(context, transcripts, sessions, runs)
-        self._starter = Starter(context, desk, catalogue, sessions, default_agent)
+        self._starter = Starter(context, session_locks, catalogue, sessions, default_agent)
         self._following = Following(context, runs)
-        self.worktrees = WorktreeCare(context, desk, runs)
+        self.worktrees = WorktreeCare(context, session_locks, runs)
         self.storage = Storage(context, transcripts, runs)
-        self._prompting = Prompting(context, desk, runs, sessions, default_agent)
+        self._prompting = Prompting(context, session_locks, runs, sessions, default_agent)
 
     # -- the daemon --------------------------------------------------------------------------
 
@@ -158,9 +158,9 @@ class Service:
             try:
                 actor = await self._runs.start(start, used.token)
             except BaseException:
-                self._desk.give_back(start.run_id)
+                self._session_locks.release(start.run_id)
                 raise
-        in_line = self._context.slots.in_line
+        in_line = self._context.agent_limiter.in_line
         with trio.move_on_after(BEGIN_SECONDS):
             await actor.until(lambda state: state.begun or in_line(actor.run_id))
         return views.run_view(actor.state)
@@ -356,7 +356,7 @@ class Service:
 
     async def interrupt_session(self, session_id: str) -> None:
         session_id = await self._sessions.resolve(session_id)
-        user = self._desk.user(session_id)
+        user = self._session_locks.user(session_id)
         if user is not None and self._runs.get(user) is not None:
             await self.interrupt(user)
 

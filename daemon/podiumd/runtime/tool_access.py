@@ -18,13 +18,13 @@ from typing import Any, Final
 
 import trio
 
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers.base import ToolsServer
 from podiumd.formats import mcp
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.runtime.errors import Overloaded, Refused
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.private_file import write_private
+from podiumd.tools.files.private_file import write_private
 
 TOKEN: Final = "PODIUM_TOOLS_TOKEN"  # noqa: S105 - the name of a variable
 SOCKET: Final = "PODIUM_SOCKET"

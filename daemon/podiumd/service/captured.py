@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from podiumd.redaction import HIDDEN, is_secret_name
-from podiumd.tools.environment import child_environment
-from podiumd.tools.process import MARKER
+from podiumd.observe.redaction import HIDDEN, is_secret_name
+from podiumd.tools.process.environment import child_environment
+from podiumd.tools.process.processes import MARKER
 
 _GIVEN_BY_THE_MANAGER: Final = frozenset(("HOME", "USER", "LOGNAME", "SHELL", MARKER))
 _OF_THIS_TERMINAL: Final = frozenset(("TERM", "TMPDIR"))

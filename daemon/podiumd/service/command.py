@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from podiumd.config import Config
-from podiumd.config_load import ConfigError, load
-from podiumd.paths import Places, make_private, resolve
+from podiumd.config.load import ConfigError, load
+from podiumd.config.paths import Places, make_private, resolve
+from podiumd.config.settings import Config
 from podiumd.service import logs
 from podiumd.service.captured import shown
 from podiumd.service.execute import Executor, StepFailed

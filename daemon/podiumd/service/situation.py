@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podiumd.config import GatewaySettings
-from podiumd.paths import Places
+from podiumd.config.paths import Places
+from podiumd.config.settings import GatewaySettings
 from podiumd.service.captured import captured
 from podiumd.service.steps import Run
 

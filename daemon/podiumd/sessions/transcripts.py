@@ -17,20 +17,21 @@ import trio
 
 from podiumd.formats.session import SessionFormat, uuid_of
 from podiumd.formats.session_formats import FORMATS
-from podiumd.sessions import messages, table
-from podiumd.sessions.complaints import Complaints
-from podiumd.sessions.database import Index
-from podiumd.sessions.feed import MessageFeed
-from podiumd.sessions.follower import Follower
-from podiumd.sessions.log import Place
-from podiumd.sessions.logs import Ledgers, Logs
-from podiumd.sessions.messages import Encoded, Moved
-from podiumd.sessions.news import Listener
-from podiumd.sessions.open_log import OpenLog, Page
-from podiumd.sessions.scan import Changed
-from podiumd.sessions.table import Row
-from podiumd.sessions.tree import Root
-from podiumd.sessions.watch import watch_trees
+from podiumd.sessions.changes import Listener
+from podiumd.sessions.index import table
+from podiumd.sessions.index.database import Index
+from podiumd.sessions.index.follower import Follower
+from podiumd.sessions.index.logged_problems import LoggedProblems
+from podiumd.sessions.index.logs import Ledgers, Logs
+from podiumd.sessions.index.scan import Changed
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import Root
+from podiumd.sessions.index.watch import watch_trees
+from podiumd.sessions.log import messages
+from podiumd.sessions.log.feed import MessageFeed
+from podiumd.sessions.log.messages import Encoded, Moved
+from podiumd.sessions.log.numbered import Place
+from podiumd.sessions.log.open_log import OpenLog, Page
 from podiumd.store.index import open_index
 
 PAGE_BYTES = 4 * 1024 * 1024
@@ -276,7 +277,7 @@ async def open_transcripts(
             watch_trees([root.directory for root in roots]) as watch,
             trio.open_nursery() as nursery,
         ):
-            complaints = await Complaints.load(index)
+            complaints = await LoggedProblems.load(index)
             follower = Follower(roots, formats, index, logs, watch, complaints)
             nursery.start_soon(follower.run)
             transcripts = Transcripts(index, logs, follower)

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import trio
 
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.speech.models import KNOWN, MANIFEST, Model, Models, is_whole
-from podiumd.tools.environment import plain_environment
+from podiumd.tools.process.environment import plain_environment
 from podiumd.wire.voice import Phase, Progress
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from typing import Final
 import msgspec
 import trio
 
-from podiumd.config import VoiceSettings
-from podiumd.logs import log
+from podiumd.config.settings import VoiceSettings
+from podiumd.observe.logs import log
 from podiumd.speech.api import (
     FORMATS,
     SAMPLE_RATES,
@@ -32,14 +32,14 @@ from podiumd.speech.api import (
     Transcript,
     UtteranceRequest,
 )
-from podiumd.speech.engine import Engine, Job
-from podiumd.speech.engines import open_engine
-from podiumd.speech.languages import primary_of
+from podiumd.speech.audio.recording import Recording, Spool
+from podiumd.speech.audio.sniff import sniff
+from podiumd.speech.engines.base import Engine, Job
+from podiumd.speech.engines.choice import open_engine
 from podiumd.speech.models import Models
-from podiumd.speech.recording import Recording, Spool
-from podiumd.speech.sniff import sniff
-from podiumd.speech.spelling import spell
 from podiumd.speech.utterance import Utterance
+from podiumd.speech.words.languages import primary_of
+from podiumd.speech.words.spelling import spell
 from podiumd.wire.voice import Progress, SpeechModel, SpeechStatus
 
 MOST_UTTERANCES: Final = 8

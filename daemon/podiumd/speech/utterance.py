@@ -11,8 +11,8 @@ import time
 import trio
 
 from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
-from podiumd.speech.engine import Job
-from podiumd.speech.recording import Recording
+from podiumd.speech.audio.recording import Recording
+from podiumd.speech.engines.base import Job
 
 
 class Partials:

@@ -20,8 +20,8 @@ INDEX_NAME = "index.db"
 # Another schema is another file: the index is made anew, never migrated.
 INDEX_SCHEMA = 5
 
-# What the columns mean is told where they are written: ``sessions/table.py``. A path that is not
-# UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
+# What the columns mean is told where they are written: ``sessions/index/table.py``. A path that is
+# not UTF-8 is a BLOB, which a TEXT column of an ordinary table takes.
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions (

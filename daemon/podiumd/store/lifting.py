@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.store.connection import (
     beside,
     connect_writer,

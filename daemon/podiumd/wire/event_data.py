@@ -11,10 +11,10 @@ from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 
-from podiumd.core import facts as f
-from podiumd.core import loop_facts as lf
-from podiumd.core import tree_facts as tf
-from podiumd.core.fact import Fact
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import tree_facts as tf
+from podiumd.core.run.fact import Fact
 from podiumd.wire.events import Snapshot, TurnOutput
 from podiumd.wire.fields import Result
 from podiumd.wire.questions import Choice

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.core.facts import QuestionKind
+from podiumd.core.run.facts import QuestionKind
 from podiumd.wire.fields import AnyText, Id, JsonObject, Nothing, Params, Result, Text
 from podiumd.wire.method import Method
 

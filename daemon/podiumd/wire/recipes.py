@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from podiumd.core.analysis.rehearse import Accepted, Rejected, StepPlay
+from podiumd.core.analysis.rehearse_conversation import PhasePlay
+from podiumd.core.analysis.simulate import Trace
+from podiumd.core.analysis.worst_case import WorstCase
 from podiumd.core.findings import Finding
-from podiumd.core.paths import Paths, Way
-from podiumd.core.recipe import Recipe, Source
-from podiumd.core.rehearse import Accepted, Rejected, StepPlay
-from podiumd.core.rehearse_talk import PhasePlay
-from podiumd.core.simulate import Trace
-from podiumd.core.worst_case import WorstCase
+from podiumd.core.recipe.model import Recipe, Source
+from podiumd.core.recipe.paths import Paths, Way
 from podiumd.wire.fields import AnyText, Digest, Directory, File, Name, Params, Result, Word
 from podiumd.wire.method import Method
 

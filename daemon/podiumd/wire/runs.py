@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Raw, UnsetType, field
 
-from podiumd.core.claims import Left
-from podiumd.core.exits import Exit
-from podiumd.core.facts import StopKind, Worktree
-from podiumd.core.recipe import Limits
+from podiumd.core.decide.claims import Left
+from podiumd.core.recipe.exits import Exit
+from podiumd.core.recipe.model import Limits
+from podiumd.core.run.facts import StopKind, Worktree
 from podiumd.wire.fields import (
     AnyText,
     Directory,

@@ -7,17 +7,17 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import asdict
 
-from podiumd.core import facts as f
-from podiumd.core import loop_facts as lf
-from podiumd.core import prompts
-from podiumd.core import state as state_of
-from podiumd.core import tree_facts as tf
-from podiumd.core.claims import left_uncommitted
-from podiumd.core.fold import evolve
-from podiumd.core.naming import run_name
-from podiumd.core.recipe import Recipe
-from podiumd.core.speaking import Speaking
-from podiumd.core.state import RunState
+from podiumd.core.decide.claims import left_uncommitted
+from podiumd.core.prompts import prompts
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.recipe.naming import run_name
+from podiumd.core.reply.visible_text import Speaking
+from podiumd.core.run import facts as f
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import state as state_of
+from podiumd.core.run import tree_facts as tf
+from podiumd.core.run.fold import evolve
+from podiumd.core.run.state import RunState
 from podiumd.wire.event_data import FOR_RECOVERY, LOOK_FOR_RECOVERY
 from podiumd.wire.events import Snapshot
 from podiumd.wire.questions import Choice, Question
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 def run_view(state: RunState) -> Run:
     """The public ``run``, but for what grows with its steps: how each visit ended and the sessions
-    (``runtime.loading.whole``)."""
+    (``runtime.fact_reader.whole``)."""
     start = state.start
     return Run(
         run_id=start.run_id,

@@ -10,12 +10,12 @@ from typing import Any
 
 import trio
 
-from podiumd.config import NativeSettings
-from podiumd.core import commands as c
-from podiumd.core.loop_commands import LoopCommand
-from podiumd.core.loop_facts import Result, Words
-from podiumd.core.loop_state import LoopState
-from podiumd.core.phase_tools import ToolSpec
+from podiumd.config.settings import NativeSettings
+from podiumd.core.prompts.tools import ToolSpec
+from podiumd.core.run import commands as c
+from podiumd.core.run.loop_commands import LoopCommand
+from podiumd.core.run.loop_facts import Result, Words
+from podiumd.core.run.loop_state import LoopState
 from podiumd.drivers.base import TurnRequest
 from podiumd.drivers.native.driver import NativeDriver, Surroundings
 from tests.core.builders import Play

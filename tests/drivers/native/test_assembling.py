@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from podiumd.core.model_message import Message
+from podiumd.core.reply.model_message import Message
 from podiumd.drivers.native.driver import SESSIONS
-from podiumd.drivers.native.model import ModelReply
-from podiumd.drivers.native.scripted_model import ScriptedModel
+from podiumd.drivers.native.model.base import ModelReply
+from podiumd.drivers.native.model.scripted import ScriptedModel
 from podiumd.drivers.native.transcript import Row, SessionFile
 from tests.drivers.native.bench import Bench, act
 from tests.drivers.rig import play

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.core import loop_facts as lf
-from podiumd.core.actions import Action
-from podiumd.core.kept_texts import KeptTexts
-from podiumd.core.loop_state import ActionState, LoopState
+from podiumd.core.prompts.kept_texts import KeptTexts
+from podiumd.core.reply.actions import Action
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run.loop_state import ActionState, LoopState
 from podiumd.drivers.native.context import next_request
-from podiumd.tools.files import do_plan, plan_patch, read_text
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.edit import do_plan, plan_patch, read_text
+from podiumd.tools.agent.workspace import Workspace
 from tests.core.rounds import turn
 
 ROOM = 1_000_000

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from podiumd.config import NativeSettings
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.actions import Action
+from podiumd.config.settings import NativeSettings
+from podiumd.core.reply.actions import Action
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from podiumd.drivers.base import PendingTurn
 from podiumd.drivers.native.driver import NativeDriver, Surroundings
-from podiumd.drivers.native.model import ModelError
+from podiumd.drivers.native.model.base import ModelError
 from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.work import failed_reply
 from tests.tools.fresh_turn import fresh_turn
@@ -61,7 +61,7 @@ def pending(loop: ls.LoopState, *, irreversible: bool) -> PendingTurn:
 async def test_a_turn_goes_on_unless_a_command_must_not_be_repeated(
     driver: NativeDriver, loop: ls.LoopState, irreversible: bool, state: str
 ) -> None:
-    settled = await driver.settle(pending(loop, irreversible=irreversible))
+    settled = await driver.inspect(pending(loop, irreversible=irreversible))
     assert settled.state == state
     assert (settled.report is not None) is (state == "broken")
 
@@ -82,7 +82,7 @@ def test_what_is_no_id_never_touches_a_path(driver: NativeDriver, name: str) -> 
 
 async def test_a_native_turn_cannot_be_taken_up(driver: NativeDriver) -> None:
     with pytest.raises(RuntimeError, match="ended with its daemon"):
-        driver.take_up(pending(ls.LoopState(), irreversible=False))
+        driver.reattach(pending(ls.LoopState(), irreversible=False))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podiumd.config import NativeSettings
-from podiumd.drivers.native.endpoint import Endpoint, find_endpoint, problem
-from podiumd.drivers.native.model import ModelError
+from podiumd.config.settings import NativeSettings
+from podiumd.drivers.native.model.base import ModelError
+from podiumd.drivers.native.model.endpoint import Endpoint, find_endpoint, problem
 
 KEYS = {"ANTHROPIC_API_KEY": "a-key", "OPENAI_API_KEY": "o-key"}
 

@@ -16,10 +16,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.drivers.native import http_body
-from podiumd.drivers.native.model import ModelError, ModelReply
-from podiumd.drivers.native.reading import LONGEST_TEXT
-from podiumd.drivers.native.retry import RetryPolicy
+from podiumd.drivers.native.model import body as http_body
+from podiumd.drivers.native.model.base import ModelError, ModelReply
+from podiumd.drivers.native.model.reply_reader import LONGEST_TEXT
+from podiumd.drivers.native.model.retry import RetryPolicy
 from tests.drivers.native.models import HI, KEY, Told, opened
 from tests.patience import HANG_SECONDS
 

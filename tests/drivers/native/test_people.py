@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import trio
 
-from podiumd.core.loop_facts import Words
+from podiumd.core.run.loop_facts import Words
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, PromptState
-from podiumd.drivers.dealings import EVENTS_AHEAD
-from podiumd.drivers.native.people import People
+from podiumd.drivers.native.user_channel import UserChannel
+from podiumd.drivers.turn_channel import EVENTS_AHEAD
 
 ALLOW, DENY = Decision("allow"), Decision("deny")
 EARLY, LATE = Words("early", "Be quick."), Words("late", "Be kind.")
 
 
 async def test_a_question_waits_for_its_first_answer() -> None:
-    people = People("prompt", ())
+    people = UserChannel("prompt", ())
     decided: list[Decision] = []
 
     async def ask() -> None:
@@ -41,7 +41,7 @@ async def test_the_same_question_is_the_same_in_each_life_of_the_daemon() -> Non
         ("1:0", "b\udcff", "a diff"),
         ("1:0", "a", "another"),
     ):
-        people = People("prompt", ())
+        people = UserChannel("prompt", ())
         async with trio.open_nursery() as nursery:
             nursery.start_soon(people.ask, use, "patch", {"path": path}, diff)
             asked = await people.events.receive()
@@ -54,7 +54,7 @@ async def test_the_same_question_is_the_same_in_each_life_of_the_daemon() -> Non
 
 
 async def test_words_are_taken_once_also_those_of_an_earlier_life() -> None:
-    people = People("prompt", (EARLY,))
+    people = UserChannel("prompt", (EARLY,))
     assert people.say(EARLY) and people.say(LATE) and people.say(LATE)
     assert people.waiting == (EARLY, LATE)
     assert not people.hush(), "there is something to be heard"
@@ -65,7 +65,7 @@ async def test_words_are_taken_once_also_those_of_an_earlier_life() -> None:
 
 
 async def test_when_the_turn_is_over_nothing_is_heard_any_more() -> None:
-    people = People("prompt", ())
+    people = UserChannel("prompt", ())
     assert people.hush()
     assert not people.say(EARLY)
     people.end()
@@ -74,7 +74,7 @@ async def test_when_the_turn_is_over_nothing_is_heard_any_more() -> None:
 
 
 async def test_output_that_nobody_keeps_up_with_is_passed_over_and_words_are_not() -> None:
-    people = People("prompt", ())
+    people = UserChannel("prompt", ())
     for _ in range(2 * EVENTS_AHEAD):
         people.stream("much")
     async with trio.open_nursery() as nursery:
@@ -84,7 +84,7 @@ async def test_output_that_nobody_keeps_up_with_is_passed_over_and_words_are_not
 
 
 async def test_what_is_shown_belongs_to_the_part_of_the_turn_that_goes_on() -> None:
-    people = People("prompt", ())
+    people = UserChannel("prompt", ())
     people.part = "2/0"
     people.stream("a line")
     await people.show("tool", "make")
@@ -96,7 +96,7 @@ async def test_what_is_shown_belongs_to_the_part_of_the_turn_that_goes_on() -> N
 
 
 async def test_nothing_is_shown_of_no_words() -> None:
-    people = People("prompt", ())
+    people = UserChannel("prompt", ())
     await people.show("text", "")
     await people.phase("prompt", "started")
     assert await people.events.receive() == PromptState("prompt", "started")

@@ -12,7 +12,7 @@ import trio
 from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn, TurnEvent
 from podiumd.drivers.native.acting import OBJECTED_BY_HOOK, REFUSED_BY_HOOK
 from podiumd.drivers.native.system_text import system_text
-from podiumd.tools.sandbox import AS_ROOT, Probe
+from podiumd.tools.sandbox.sandbox import AS_ROOT, Probe
 from tests.drivers.native.bench import ASK, ENDS, SAVE, Bench, act
 from tests.drivers.rig import Reaction, follow, play
 from tests.patience import HANG_SECONDS

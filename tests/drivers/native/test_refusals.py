@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native.endpoint import Endpoint
-from podiumd.drivers.native.model import ModelError
-from podiumd.drivers.native.refusals import broke_off, refused
-from podiumd.redaction import escape
+from podiumd.drivers.native.model.base import ModelError
+from podiumd.drivers.native.model.endpoint import Endpoint
+from podiumd.drivers.native.model.refusals import broke_off, refused
+from podiumd.observe.redaction import escape
 
 KEY = "sk-ant-0123456789abcdef"
 HERE = Endpoint(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podiumd.drivers.native import retrieval
 from podiumd.drivers.native.retrieval import mentioned, opening_for, tree_map
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.workspace import Workspace
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.actions import Action
-from podiumd.core.conversation import PastTurn
+from podiumd.core.prompts.context_window import PastTurn
+from podiumd.core.reply.actions import Action
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from podiumd.drivers.native.history import past_turns
-from podiumd.drivers.native.rows import INTERRUPTED, TurnRows
+from podiumd.drivers.native.session_rows import INTERRUPTED, TurnRows
 from podiumd.drivers.native.transcript import Row
 
 AT = "2026-11-22T09:00:00.000Z"

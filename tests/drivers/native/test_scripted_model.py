@@ -8,12 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.config import NativeSettings
-from podiumd.core.actions import parse_reply
-from podiumd.core.model_message import Message
-from podiumd.drivers.native.model import ModelError
-from podiumd.drivers.native.opening import open_model
-from podiumd.drivers.native.scripted_model import ScriptedModel, ScriptedReply
+from podiumd.config.settings import NativeSettings
+from podiumd.core.reply.actions import parse_reply
+from podiumd.core.reply.model_message import Message
+from podiumd.drivers.native.model.base import ModelError
+from podiumd.drivers.native.model.opening import open_model
+from podiumd.drivers.native.model.scripted import ScriptedModel, ScriptedReply
 from tests.drivers.native.models import HI, Told
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.gateway.agui.incoming import MOST_RESUMED, Message, Props, RunInput, run_input
-from podiumd.gateway.http import Problem
+from podiumd.gateway.http.exchange import Problem
 from podiumd.runtime.errors import InvalidParameter
 
 Json = dict[str, Any]

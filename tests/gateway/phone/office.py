@@ -12,19 +12,19 @@ from typing import Any, cast
 
 import trio
 
-from podiumd.config import VoiceSettings
-from podiumd.gateway.devices import Devices
-from podiumd.gateway.guard import Guard
-from podiumd.gateway.notices import KeyNotices
+from podiumd.config.settings import VoiceSettings
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.access.devices import Devices
+from podiumd.gateway.access.notices import KeyNotices
 from podiumd.gateway.phone.hub import Hub
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.projects.commands import CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
 from podiumd.projects.worktrees import Worktrees
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
+from podiumd.speech.audio.speaker import open_speaker
 from podiumd.speech.service import open_speech
-from podiumd.speech.speaker import open_speaker
 from tests.gateway.ears import Ears
 from tests.phone.decoders.recorder import RECORDER
 from tests.runtime.harness import Daemon, Machine, environment, running
@@ -154,7 +154,7 @@ class Office:
         daemon: Daemon,
         hub: Hub,
         devices: Devices,
-        guard: Guard,
+        guard: AuthThrottle,
         voice: Voice,
         ears: Ears,
         nursery: trio.Nursery,
@@ -241,7 +241,7 @@ async def open_office(
     ):
         devices = Devices(daemon.store, daemon.context.clock.now)
         await devices.load()
-        guard = Guard(trio.current_time, KeyNotices().tell)
+        guard = AuthThrottle(trio.current_time, KeyNotices().tell)
         workshop = Workshop(
             commands=book,
             resources=Resources(home),

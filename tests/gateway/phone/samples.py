@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podiumd.core.exits import Exit
-from podiumd.gateway.phone.history import Message, Session
+from podiumd.core.recipe.exits import Exit
+from podiumd.gateway.phone.feed.history import Message, Session
 from podiumd.wire.recipes import RecipeRow
 from podiumd.wire.sessions import Session as Row
 from tests.phone.decoders.recorder import RECORDER

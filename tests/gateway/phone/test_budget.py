@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import budget, outgoing, outgoing_recipes, outgoing_tools
-from podiumd.gateway.phone.wire import frame
+from podiumd.gateway.phone.protocol import budget, outgoing, outgoing_recipes, outgoing_tools
+from podiumd.gateway.phone.protocol.wire import frame
 from tests.gateway.phone.samples import (
     SESSION,
     a_command,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import dates
+from podiumd.gateway.phone.protocol import dates
 
 
 def test_a_time_in_each_form() -> None:

@@ -11,10 +11,10 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone.following import MOST_FOLLOWED
+from podiumd.gateway.phone.feed.subscriptions import MOST_FOLLOWED
 from podiumd.projects.worktrees import Worktree, Worktrees
 from podiumd.store.errors import StoreFailed
-from podiumd.tools.git import GitError
+from podiumd.tools.git.queries import GitError
 from tests.gateway.phone.office import Line, Office, open_office
 from tests.runtime.harness import Machine
 from tests.sessions.support import line as record

@@ -7,7 +7,7 @@ import uuid
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import channels
+from podiumd.gateway.phone.feed import channels
 from tests.gateway.phone.office import Line, Office
 from tests.sessions.support import line as record
 from tests.sessions.support import lines

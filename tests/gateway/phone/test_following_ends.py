@@ -12,7 +12,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import channels, connection
+from podiumd.gateway.phone import connection
+from podiumd.gateway.phone.feed import channels
 from podiumd.runtime.errors import NotFound, Overloaded, PodiumError
 from tests.gateway.phone.office import Line, Office
 from tests.sessions.support import line as record

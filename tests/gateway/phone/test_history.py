@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import dates, history, versions
-from podiumd.gateway.phone.requests import Subscribe
+from podiumd.gateway.phone.feed import history
+from podiumd.gateway.phone.protocol import dates, versions
+from podiumd.gateway.phone.protocol.requests import Subscribe
 from tests.gateway.phone.samples import SESSION, a_log, a_message, messages, read
 
 KB = 1024

@@ -7,7 +7,7 @@ import uuid
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import news
+from podiumd.gateway.phone.feed import run_events
 from podiumd.runtime.errors import Overloaded
 from tests.gateway.phone.office import Office
 from tests.runtime.harness import Machine
@@ -35,10 +35,10 @@ async def test_a_fault_in_telling_one_event_does_not_end_the_gateway(
 async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
     office: Office, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(news, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(run_events, "AGAIN_SECONDS", 0.0)
     line = await office.connected()
     machine.one_step()
-    take = news.guarded
+    take = run_events.guarded
     failed: list[None] = []
 
     async def refused(work: object) -> None:
@@ -47,7 +47,7 @@ async def test_events_that_cannot_be_read_are_read_again_where_it_stopped(
             raise Overloaded("the disk is slow")
         await take(work)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(news, "guarded", refused)
+    monkeypatch.setattr(run_events, "guarded", refused)
     _, turn = await office.daemon.begun("one")
     turn.complete()
     await line.hears("recipe_exited")

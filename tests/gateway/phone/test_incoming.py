@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from podiumd.gateway.phone import incoming
-from podiumd.gateway.phone import requests as r
+from podiumd.gateway.phone.protocol import decode
+from podiumd.gateway.phone.protocol import requests as r
 from tests.gateway.phone.samples import SESSION, UUID, Json, read
 
 DIRECTORY = "/home/ada/gate"
 
 
 def _decode(type: str, **fields: Any) -> r.Request:
-    return incoming.decode(json.dumps({"type": type, **fields}))
+    return decode.decode(json.dumps({"type": type, **fields}))
 
 
 def _refused(data: str | bytes) -> Json:
-    with pytest.raises(incoming.Refusal) as refusal:
-        incoming.decode(data)
+    with pytest.raises(decode.Refusal) as refusal:
+        decode.decode(data)
     return read(refusal.value.frame)
 
 
@@ -32,7 +32,7 @@ def _refused_request(type: str, **fields: Any) -> Json:
 
 
 def test_every_type_that_is_known_is_one_of_the_requests() -> None:
-    assert set(incoming.TYPES.values()) == set(r.Request.__args__) - {r.VoiceFrame}
+    assert set(decode.TYPES.values()) == set(r.Request.__args__) - {r.VoiceFrame}
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -194,15 +194,15 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
-_NAMES = sorted({f.name for struct in incoming.TYPES.values() for f in fields(struct)})
+_NAMES = sorted({f.name for struct in decode.TYPES.values() for f in fields(struct)})
 
 
-@given(st.sampled_from(sorted(incoming.TYPES)), st.dictionaries(st.sampled_from(_NAMES), _JSON))
+@given(st.sampled_from(sorted(decode.TYPES)), st.dictionaries(st.sampled_from(_NAMES), _JSON))
 def test_whatever_comes_is_made_out_or_refused_with_a_frame(type: str, fields: Json) -> None:
     """P-1.1"""
     made = _made_out(json.dumps({"type": type, **fields}))
 
-    assert isinstance(made, dict | incoming.TYPES[type])
+    assert isinstance(made, dict | decode.TYPES[type])
     assert not isinstance(made, dict) or isinstance(made["type"], str)
 
 
@@ -216,6 +216,6 @@ def test_no_message_breaks_it(data: str | bytes) -> None:
 def _made_out(data: str | bytes) -> r.Request | Json:
     """The request, or the frame that refuses it."""
     try:
-        return incoming.decode(data)
-    except incoming.Refusal as refusal:
+        return decode.decode(data)
+    except decode.Refusal as refusal:
         return read(refusal.frame)

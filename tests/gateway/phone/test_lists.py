@@ -10,8 +10,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from podiumd.gateway.phone import lists
-from podiumd.gateway.phone.lists import SessionLists
+from podiumd.gateway.phone.feed import lists
+from podiumd.gateway.phone.feed.lists import SessionLists
 from podiumd.runtime.service import Service
 from podiumd.wire.sessions import SessionsPage
 

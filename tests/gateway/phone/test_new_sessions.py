@@ -8,7 +8,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from podiumd.gateway.phone import hub as hubs
-from podiumd.gateway.phone import told
+from podiumd.gateway.phone.feed import told
 from tests.gateway.phone.office import Json, Line, Office
 from tests.runtime.harness import Machine
 from tests.sessions.support import line as record
@@ -122,7 +122,7 @@ async def test_an_old_session_that_goes_on_is_told_to_a_phone_whose_list_has_it_
     old, newer = str(uuid.uuid4()), str(uuid.uuid4())
     await office.record(old, record(1))
     await office.record(newer, record(5))
-    monkeypatch.setattr("podiumd.gateway.phone.lists.MOST_ROWS", 1)
+    monkeypatch.setattr("podiumd.gateway.phone.feed.lists.MOST_ROWS", 1)
     monkeypatch.setattr(hubs, "MOST_ROWS", 1)
     line = await begins(office, recent_sessions_limit=1)
     assert ids((await line.hears("session_list"))["sessions"]) == [newer]

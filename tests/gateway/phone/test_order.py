@@ -8,14 +8,14 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone.order import Order
+from podiumd.gateway.phone.feed.session_ordering import SessionOrdering
 
 
 class Told:
     """What was told, in order, and up to where everything was."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
-        self.order = Order(nursery, self._reached)
+        self.order = SessionOrdering(nursery, self._reached)
         self.words: list[str] = []
         self.positions: list[int] = []
         self.gone = {name: trio.Event() for name in ("first", "second")}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from podiumd.gateway.phone import history, outgoing, outgoing_recipes, outgoing_tools
+from podiumd.gateway.phone.feed import history
+from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, outgoing_tools
 from podiumd.wire.sessions import LockHolder
 from tests.gateway.phone.samples import (
     SESSION,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.gateway.phone import outgoing_recipes as recipes
+from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
 from tests.gateway.phone.samples import SESSION, a_question, a_recipe, a_run, an_exit, read
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from podiumd.gateway.phone import outgoing_tools as tools
+from podiumd.gateway.phone.protocol import outgoing_tools as tools
 from tests.gateway.phone.samples import SESSION, UUID, Json, a_command, a_file, read
 
 RUN = f"cmd-{UUID}"

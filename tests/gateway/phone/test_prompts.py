@@ -6,7 +6,7 @@ import json
 import uuid
 from pathlib import Path
 
-from podiumd.core.report import TurnReport
+from podiumd.core.reply.report import TurnReport
 from tests.gateway.phone.office import Office, open_office
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine

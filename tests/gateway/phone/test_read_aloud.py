@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from podiumd.gateway.phone import following
+from podiumd.gateway.phone.feed import subscriptions
 from tests.gateway.phone.app import App, app
 from tests.gateway.phone.office import Office
 from tests.gateway.phone.test_prompts import answer
@@ -68,7 +68,7 @@ async def test_more_than_a_page_of_small_messages_is_not_read_aloud_either(
     office: Office, session: str, variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P-6.4"""
-    monkeypatch.setattr(following, "PAGE", 8)
+    monkeypatch.setattr(subscriptions, "PAGE", 8)
     phone = await came_back(office, variant, session, *answers(4, 40, 1))
     assert phone.model.sync.spoken == [] and phone.model.faults == []
     assert len(phone.model.session(session).texts) == 39

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from podiumd.gateway.phone.receipt import AGAIN_SECONDS, Receipt
+from podiumd.gateway.phone.feed.delivery_tracking import AGAIN_SECONDS, DeliveryTracking
 from podiumd.gateway.websocket import Closed
 from tests.gateway.phone.office import Line, Office
 
@@ -94,7 +94,7 @@ async def test_what_is_sent_after_the_ping_is_not_proved_by_it(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
     told = Told()
-    receipt = Receipt(told.delivered, told.note)
+    receipt = DeliveryTracking(told.delivered, told.note)
     nursery.start_soon(receipt.keep)
     receipt.sent(3)
     await wait_all_tasks_blocked()
@@ -111,7 +111,7 @@ async def test_what_is_sent_after_the_ping_is_not_proved_by_it(
 
 async def test_of_a_phone_that_has_gone_nothing_is_noted(nursery: trio.Nursery) -> None:
     told = Told()
-    receipt = Receipt(told.delivered, told.note)
+    receipt = DeliveryTracking(told.delivered, told.note)
     nursery.start_soon(receipt.keep)
     receipt.sent(3)
     told.gone = True

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from podiumd.gateway.phone import incoming
-from podiumd.gateway.phone import requests as r
+from podiumd.gateway.phone.protocol import decode
+from podiumd.gateway.phone.protocol import requests as r
 from tests.gateway.phone.samples import SESSION, UUID, Json, read
 
 DIRECTORY = "/home/ada/gate"
 
 
 def _decode(type: str, **fields: Any) -> r.Request:
-    return incoming.decode(json.dumps({"type": type, **fields}))
+    return decode.decode(json.dumps({"type": type, **fields}))
 
 
 def _refused(data: str | bytes) -> Json:
-    with pytest.raises(incoming.Refusal) as refusal:
-        incoming.decode(data)
+    with pytest.raises(decode.Refusal) as refusal:
+        decode.decode(data)
     return read(refusal.value.frame)
 
 
@@ -268,8 +268,8 @@ def test_speech_begins_with_what_it_is() -> None:
 
 def test_a_binary_message_is_a_numbered_piece_of_speech() -> None:
     """P-15.3"""
-    assert incoming.decode(b"\x00\x00\x01\x02sound") == r.VoiceFrame(258, b"sound")
-    assert incoming.decode(b"\xff\xff\xff\xff") == r.VoiceFrame(2**32 - 1, b"")
+    assert decode.decode(b"\x00\x00\x01\x02sound") == r.VoiceFrame(258, b"sound")
+    assert decode.decode(b"\xff\xff\xff\xff") == r.VoiceFrame(2**32 - 1, b"")
     refused = _refused(b"\x00\x00\x01")
     assert (refused["type"], refused["utterance_id"]) == ("voice_error", None)
     assert "4 bytes" in refused["message"]

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from podiumd.gateway.phone import channels
+from podiumd.gateway.phone.feed import channels
 from tests.gateway.phone.app import App, app
 from tests.gateway.phone.office import Office
 from tests.gateway.phone.test_prompts import answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podiumd.formats.session import identity_of, uuid_of
-from podiumd.gateway.phone import history
-from podiumd.gateway.phone.requests import Subscribe
+from podiumd.gateway.phone.feed import history
+from podiumd.gateway.phone.protocol.requests import Subscribe
 from podiumd.wire.sessions import MessagesPage
 from tests.gateway.phone.samples import SESSION, a_log, messages, read
 

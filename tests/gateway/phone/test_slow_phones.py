@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import channels
-from podiumd.gateway.phone.channels import HIGH_WATER
+from podiumd.gateway.phone.feed import channels
+from podiumd.gateway.phone.feed.channels import HIGH_WATER
 from tests.gateway.phone.office import Line, Office
 from tests.sessions.support import line as record
 

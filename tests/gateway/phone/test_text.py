@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podiumd.formats.message import Block, Image, Other, Text, Thinking, ToolResult, ToolUse
-from podiumd.gateway.phone import history, text
+from podiumd.gateway.phone.feed import history, text
 from tests.gateway.phone.samples import SESSION, UUID, a_log, read
 
 

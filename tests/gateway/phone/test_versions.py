@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import outgoing, versions
+from podiumd.gateway.phone.protocol import outgoing, versions
 from tests.gateway.phone.samples import read
 
 

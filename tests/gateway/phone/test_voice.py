@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from podiumd.gateway.phone import utterances
+from podiumd.gateway.phone.voice import utterances
 from podiumd.speech.api import AudioError, EngineFailed
 from tests.gateway.harness import wait_until
 from tests.gateway.phone.office import Office

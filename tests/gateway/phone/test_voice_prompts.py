@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.gateway.phone import prompt_handlers
+from podiumd.gateway.phone.handlers import prompts as prompt_handlers
 from podiumd.runtime.errors import Busy
 from tests.gateway.phone.office import Office
 from tests.gateway.phone.speaking import began, spoke

@@ -9,10 +9,11 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from podiumd.gateway.phone import recipe_handlers, text
+from podiumd.gateway.phone.feed import text
+from podiumd.gateway.phone.handlers import recipes
 from podiumd.projects.resources import Resources
-from podiumd.runtime import prompting
-from podiumd.runtime.events import Event
+from podiumd.runtime.event import Event
+from podiumd.runtime.intake import prompt as prompting
 from tests.gateway.phone.office import Office
 from tests.runtime.fake_agent import FakeTurn
 from tests.runtime.harness import Machine
@@ -23,7 +24,7 @@ from tests.sessions.support import line as record
 async def deaf(office: Office, one: str, monkeypatch: pytest.MonkeyPatch) -> FakeTurn:
     """A recipe's turn whose agent does not read its pipe."""
     monkeypatch.setattr(prompting, "DELIVER_SECONDS", 0.01)
-    monkeypatch.setattr(recipe_handlers, "STEER_SECONDS", 0.01)
+    monkeypatch.setattr(recipes, "STEER_SECONDS", 0.01)
     _, turn = await office.daemon.begun(one)
 
     async def hangs(_text: str, _uuid: str) -> bool:

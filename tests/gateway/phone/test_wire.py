@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.gateway.phone import wire
+from podiumd.gateway.phone.protocol import wire
 
 ANY_TEXT = st.text(st.characters())  # half characters too
 

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from podiumd.config import GatewaySettings
+from podiumd.config.settings import GatewaySettings
 from podiumd.gateway import service as gateway_service
 from podiumd.gateway.control import Control
 from podiumd.gateway.routes.door import Door
 from podiumd.gateway.routes.table import Routes
-from podiumd.metrics import Meters
+from podiumd.observe.metrics import Meters
 from tests.gateway.harness import Apps, served
 from tests.gateway.phone.office import Office, open_office
 from tests.gateway.routes.client import Client

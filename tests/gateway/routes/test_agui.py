@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.core.report import TurnReport
-from podiumd.gateway.routes import agui as route
+from podiumd.core.reply.report import TurnReport
+from podiumd.gateway.agui import route
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of, types
 from tests.gateway.routes.station import Station

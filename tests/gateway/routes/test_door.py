@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from podiumd.gateway.guard import FREE_TRIES
+from podiumd.gateway.access.auth_throttle import FREE_TRIES
 from tests.gateway.harness import wait_until
 from tests.gateway.routes.client import Answer, Client
 from tests.gateway.routes.station import Station

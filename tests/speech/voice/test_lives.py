@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import trio
 
-from podiumd.config import VoiceSettings
+from podiumd.config.settings import VoiceSettings
 from podiumd.speech.api import AudioError, Transcript, UtteranceRequest
-from podiumd.speech.local import WorkerEngine
+from podiumd.speech.engines.local import WorkerEngine
 from podiumd.speech.models import MANIFEST
 from podiumd.speech.service import Speech, open_speech
 from tests.patience import HANG_SECONDS

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, Self
 
-from podiumd.speech import wire
 from podiumd.speech.api import Heard
+from podiumd.speech.engines import wire
 from tests.patience import HANG_SECONDS
 
 PIECE = 65_536

@@ -13,18 +13,18 @@ from typing import Any, Final
 import trio
 from msgspec.structs import replace
 
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core import policy
-from podiumd.core.actions import Action
-from podiumd.core.retelling import TELLING
-from podiumd.drivers.base import Ledger, LedgerClosed, ToolCalled
-from podiumd.drivers.native.people import People
+from podiumd.core.decide import policy
+from podiumd.core.prompts.history import TELLING
+from podiumd.core.reply.actions import Action
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
+from podiumd.drivers.base import JournalClosed, ToolCalled, TurnJournal
 from podiumd.drivers.native.rules import Rules
+from podiumd.drivers.native.user_channel import UserChannel
+from podiumd.tools.agent.registry import Plan, Toolbox
+from podiumd.tools.agent.workspace import Found, Refused, Workspace
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.registry import Plan, Toolbox
-from podiumd.tools.workspace import Found, Refused, Workspace
 
 SHOWN_CHARACTERS: Final = 2000
 NOTE_SECONDS: Final = 10.0
@@ -57,8 +57,8 @@ class Acting:
 
     def __init__(
         self,
-        ledger: Ledger,
-        people: People,
+        ledger: TurnJournal,
+        people: UserChannel,
         toolbox: Toolbox,
         workspace: Workspace,
         rules: Rules,
@@ -75,7 +75,7 @@ class Acting:
     async def act(self, index: int) -> None:
         """Do an action of the present reply; when this returns, its end is stored.
 
-        Raises ``LedgerClosed``.
+        Raises ``JournalClosed``.
         """
         loop = self._ledger.loop
         assert loop.present is not None and loop.settings is not None
@@ -154,7 +154,7 @@ class Acting:
             # and never again; a file can be looked at.
             if streamed:
                 over = lc.ActionOver(index=index, result=done.result, changes=done.changes)
-                with trio.move_on_after(NOTE_SECONDS, shield=True), suppress(LedgerClosed):
+                with trio.move_on_after(NOTE_SECONDS, shield=True), suppress(JournalClosed):
                     await self._ledger.record(over)
             raise
         await self._over(index, result, done.changes, shown=streamed)

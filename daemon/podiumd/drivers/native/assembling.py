@@ -11,27 +11,27 @@ from typing import Final, cast
 import msgspec
 import trio
 
-from podiumd.config import NativeSettings
-from podiumd.core import loop_facts as lf
-from podiumd.core.policy import Mode
-from podiumd.drivers.base import Ledger, TurnRequest
+from podiumd.config.settings import NativeSettings
+from podiumd.core.decide.policy import Mode
+from podiumd.core.run import loop_facts as lf
+from podiumd.drivers.base import TurnJournal, TurnRequest
 from podiumd.drivers.native.acting import Acting
-from podiumd.drivers.native.asking import Asking
 from podiumd.drivers.native.history import past_turns
-from podiumd.drivers.native.opening import open_model
-from podiumd.drivers.native.people import People
+from podiumd.drivers.native.model.opening import open_model
+from podiumd.drivers.native.request import Asking
 from podiumd.drivers.native.rules import Rules
 from podiumd.drivers.native.system_text import Offered, system_text
 from podiumd.drivers.native.transcript import SessionFile
+from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.drivers.native.work import Work
-from podiumd.tools import git
-from podiumd.tools.boundary import RECORD, Placeholders
-from podiumd.tools.git import GitError
-from podiumd.tools.line_up import LineUp
-from podiumd.tools.originals import Originals
-from podiumd.tools.registry import Toolbox, ToolContext
-from podiumd.tools.sandbox import AS_ROOT, UNCONFINED, Probe, Sandbox
-from podiumd.tools.workspace import Workspace
+from podiumd.tools.agent.registry import Toolbox, ToolContext
+from podiumd.tools.agent.workspace import Workspace
+from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.line_up import LineUp
+from podiumd.tools.git.queries import GitError
+from podiumd.tools.sandbox.boundary import RECORD, Placeholders
+from podiumd.tools.sandbox.sandbox import AS_ROOT, UNCONFINED, Probe, Sandbox
 
 ORIGINALS: Final = "originals"
 """What files were before and after the turn changed them: a directory in the turn's own."""
@@ -55,7 +55,11 @@ class Workshop(msgspec.Struct, frozen=True):
 
 
 async def assemble(
-    request: TurnRequest, ledger: Ledger, people: People, session: SessionFile, shop: Workshop
+    request: TurnRequest,
+    ledger: TurnJournal,
+    people: UserChannel,
+    session: SessionFile,
+    shop: Workshop,
 ) -> Work:
     """The work of one turn, ready to go on wherever the turn stands.
 

@@ -6,12 +6,12 @@ from typing import Final
 
 import trio
 
-from podiumd.core.conversation import Composed, FileNow, Material, PastTurn, compose
-from podiumd.core.kept_texts import KeptTexts
-from podiumd.core.loop_state import LoopState
-from podiumd.core.retelling import Seen, outdated
-from podiumd.tools.files import read_text
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.core.prompts.context_window import Composed, FileNow, Material, PastTurn, compose
+from podiumd.core.prompts.history import Seen, outdated
+from podiumd.core.prompts.kept_texts import KeptTexts
+from podiumd.core.run.loop_state import LoopState
+from podiumd.tools.agent.edit import read_text
+from podiumd.tools.agent.workspace import Refused, Workspace
 
 _MOST_LOOKED_AT: Final = 64  # files, the latest
 _MOST_SHOWN: Final = 5

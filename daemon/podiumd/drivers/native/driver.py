@@ -16,23 +16,23 @@ from typing import Final
 import msgspec
 import trio
 
-from podiumd.config import NativeSettings
-from podiumd.core.check_agents import Capabilities
-from podiumd.core.loop_state import LoopState
-from podiumd.core.report import TurnReport
-from podiumd.drivers.base import PendingTurn, Settled, TurnRequest
-from podiumd.drivers.inside import played
+from podiumd.config.settings import NativeSettings
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run.loop_state import LoopState
+from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
+from podiumd.drivers.in_process_turn import played
 from podiumd.drivers.native.assembling import Workshop, assemble
-from podiumd.drivers.native.endpoint import problem
-from podiumd.drivers.native.people import People
+from podiumd.drivers.native.model.endpoint import problem
 from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.turn import NativeTurn
-from podiumd.tools.boundary import Placeholders
-from podiumd.tools.index_lock import settle_index
-from podiumd.tools.line_up import LineUp
-from podiumd.tools.process import sweep
-from podiumd.tools.sandbox import Probe
-from podiumd.tools.workspace import Refused
+from podiumd.drivers.native.user_channel import UserChannel
+from podiumd.tools.agent.workspace import Refused
+from podiumd.tools.commit.index_lock import settle_index
+from podiumd.tools.git.line_up import LineUp
+from podiumd.tools.process.processes import sweep
+from podiumd.tools.sandbox.boundary import Placeholders
+from podiumd.tools.sandbox.sandbox import Probe
 
 SESSIONS: Final = "sessions"
 """The directory of the session files, in STATE."""
@@ -96,7 +96,7 @@ class NativeDriver:
         here = self._surroundings
         ledger = request.ledger
         assert ledger is not None, "the runtime gives every turn a ledger"
-        people = People(request.prompt_uuid, ledger.words, request.hooks)
+        people = UserChannel(request.prompt_uuid, ledger.words, request.hooks)
         closed = (here.state, *here.closed)
         workshop = Workshop(
             here.settings(), here.environ, closed, self._probe, self._committing, self._placeholders
@@ -108,11 +108,11 @@ class NativeDriver:
             return NativeTurn(people, refuse, refuse)
         return NativeTurn(people, work.run, work.wind_up)
 
-    def take_up(self, pending: PendingTurn) -> AbstractAsyncContextManager[NativeTurn]:
+    def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[NativeTurn]:
         """Not possible: a native turn ends with its daemon. Raises ``RuntimeError``."""
         raise RuntimeError(f"turn {pending.turn_id} is native and ended with its daemon")
 
-    async def settle(self, pending: PendingTurn) -> Settled:
+    async def inspect(self, pending: PendingTurn) -> TurnStatus:
         """End what the turn has left running, and bring the index up to a commit of it; then it
         goes on from its stored facts.
 
@@ -131,7 +131,7 @@ class NativeDriver:
                 background_stopped=tuple(stopped),
                 files=pending.loop.files,
             )
-            return Settled(
+            return TurnStatus(
                 state="broken",
                 detail=detail,
                 report=report,
@@ -139,7 +139,7 @@ class NativeDriver:
                 session_exists=True,
                 tool_begun=True,
             )
-        return Settled(state="absent", detail="it goes on from what is stored")
+        return TurnStatus(state="absent", detail="it goes on from what is stored")
 
     async def available(
         self, command: tuple[str, ...], environment: Mapping[str, str]

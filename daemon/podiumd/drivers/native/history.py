@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from podiumd.core.conversation import PastTurn
-from podiumd.core.retelling import TELLING
+from podiumd.core.prompts.context_window import PastTurn
+from podiumd.core.prompts.history import TELLING
 from podiumd.drivers.native.transcript import Row, RowAction
 
 _TELLING: Final = (*TELLING, "summary")

@@ -14,11 +14,11 @@ from typing import Final
 
 import trio
 
-from podiumd.redaction import escape
-from podiumd.tools.files import read_text
-from podiumd.tools.git import GitError, listed_files
-from podiumd.tools.walk import walk
-from podiumd.tools.workspace import Refused, Workspace
+from podiumd.observe.redaction import escape
+from podiumd.tools.agent.edit import read_text
+from podiumd.tools.agent.workspace import Refused, Workspace
+from podiumd.tools.files.walk import walk
+from podiumd.tools.git.queries import GitError, listed_files
 
 _GIT_SECONDS: Final = 5.0
 _MOST_FILES: Final = 20_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podiumd.core import policy
+from podiumd.core.decide import policy
 
 
 class Rules:

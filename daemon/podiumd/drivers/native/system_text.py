@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.core.policy import Mode
+from podiumd.core.decide.policy import Mode
 
 
 class Offered(msgspec.Struct, frozen=True):

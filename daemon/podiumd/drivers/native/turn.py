@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
-from podiumd.core.loop_facts import Words
-from podiumd.core.report import TurnReport
-from podiumd.drivers.base import LedgerClosed
-from podiumd.drivers.inside import InsideTurn
-from podiumd.drivers.native.people import People
+from podiumd.core.reply.report import TurnReport
+from podiumd.core.run.loop_facts import Words
+from podiumd.drivers.base import JournalClosed
+from podiumd.drivers.in_process_turn import InProcessTurn
+from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.tools.failpoints import failpoint
 
 
-class NativeTurn(InsideTurn):
+class NativeTurn(InProcessTurn):
     """Implements ``podiumd.drivers.base.Turn``.
 
     Parameters:
@@ -24,7 +24,7 @@ class NativeTurn(InsideTurn):
 
     def __init__(
         self,
-        people: People,
+        people: UserChannel,
         work: Callable[[], Awaitable[TurnReport]],
         wind_up: Callable[[], Awaitable[TurnReport]],
     ) -> None:
@@ -50,7 +50,7 @@ class NativeTurn(InsideTurn):
             with self._scope:
                 try:
                     report = await self._work()
-                except LedgerClosed:
+                except JournalClosed:
                     report = None
             if report is None and not self._left:
                 report = await self._wind_up()

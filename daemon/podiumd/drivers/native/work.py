@@ -13,16 +13,15 @@ from typing import Final
 
 import trio
 
-from podiumd.core import loop_commands as lc
-from podiumd.core import loop_facts as lf
-from podiumd.core import loop_state as ls
-from podiumd.core.report import EndKind, TurnReport
-from podiumd.core.speaking import Speaking
+from podiumd.core.reply.report import EndKind, TurnReport
+from podiumd.core.reply.visible_text import Speaking
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
 from podiumd.core.times import wire_time
-from podiumd.drivers.base import Ledger, LedgerClosed, TurnRequest
+from podiumd.drivers.base import JournalClosed, TurnJournal, TurnRequest
 from podiumd.drivers.native.acting import Acting
-from podiumd.drivers.native.asking import Asking
-from podiumd.drivers.native.model import (
+from podiumd.drivers.native.model.base import (
     Model,
     ModelError,
     ModelEvent,
@@ -31,14 +30,15 @@ from podiumd.drivers.native.model import (
     ReplyThought,
     Tell,
 )
-from podiumd.drivers.native.people import People
-from podiumd.drivers.native.rows import TurnRows, said
+from podiumd.drivers.native.request import Asking
+from podiumd.drivers.native.session_rows import TurnRows, said
 from podiumd.drivers.native.transcript import Row, SessionFile
-from podiumd.tools.disk import is_full
-from podiumd.tools.earlier_turns import Earlier
+from podiumd.drivers.native.user_channel import UserChannel
+from podiumd.tools.agent.registry import Toolbox
+from podiumd.tools.agent.workspace import Refused
+from podiumd.tools.commit.earlier_turns import Earlier
 from podiumd.tools.failpoints import failpoint
-from podiumd.tools.registry import Toolbox
-from podiumd.tools.workspace import Refused
+from podiumd.tools.files.disk import is_full
 
 WIND_UP_SECONDS: Final = 20.0
 """How long what is left to note down of an interrupted turn may take."""
@@ -69,8 +69,8 @@ class Work:
     def __init__(
         self,
         request: TurnRequest,
-        ledger: Ledger,
-        people: People,
+        ledger: TurnJournal,
+        people: UserChannel,
         session: SessionFile,
         acting: Acting,
         asking: Asking,
@@ -100,7 +100,7 @@ class Work:
     # -- the turn ----------------------------------------------------------------------------------
 
     async def run(self) -> TurnReport:
-        """Do the turn to its end. Raises ``LedgerClosed`` where it is over without us."""
+        """Do the turn to its end. Raises ``JournalClosed`` where it is over without us."""
         await self._people.phase(self._request.prompt_uuid, "started")
         async with AsyncExitStack() as stack:
             try:
@@ -118,7 +118,7 @@ class Work:
     async def wind_up(self) -> TurnReport:
         """Note down what an interrupted turn has come to, as far as that can be, and report it."""
         with trio.move_on_after(WIND_UP_SECONDS, shield=True):
-            with suppress(LedgerClosed, Refused):
+            with suppress(JournalClosed, Refused):
                 await self._acting.note_cut_off()
             return await self._stopped("interrupted", "stopped on request")
         ending = lf.LoopEnded(turn_id=self._request.turn_id, kind="interrupted")

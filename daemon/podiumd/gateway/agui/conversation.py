@@ -20,8 +20,8 @@ from podiumd.gateway.routes.prompt_form import texts_left
 from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import AlreadyEnded, InvalidParameter, NotFound
+from podiumd.runtime.idempotency import words_uuid
 from podiumd.runtime.service import Service
-from podiumd.runtime.tokens import words_uuid
 from podiumd.tools.failpoints import failpoint
 from podiumd.wire.questions import Question
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.translate import Translator
-from podiumd.runtime.feeds import Feed
+from podiumd.runtime.events.feeds import Feed
 from podiumd.runtime.service import Service
 from podiumd.wire.runs import Run
 

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import msgspec
 import trio
 
-from podiumd.gateway.devices import Settings
+from podiumd.gateway.access.devices import Settings
 
 PREFIX: Final = "agui.thread."
 

@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING
 import msgspec
 import trio
 
-from podiumd.gateway.devices import Device
-from podiumd.gateway.phone import (
+from podiumd.gateway.access.devices import Device
+from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.phone.feed.delivery_tracking import DeliveryTracking
+from podiumd.gateway.phone.feed.pages import made
+from podiumd.gateway.phone.feed.subscriptions import Following
+from podiumd.gateway.phone.feed.told import Told
+from podiumd.gateway.phone.handlers.dispatch import handle
+from podiumd.gateway.phone.protocol import (
     budget,
-    incoming,
+    decode,
     outgoing,
     outgoing_tools,
     requests,
     versions,
-    words,
 )
-from podiumd.gateway.phone import outgoing_recipes as recipes
-from podiumd.gateway.phone.dispatch import handle
-from podiumd.gateway.phone.following import Following
-from podiumd.gateway.phone.pages import made
-from podiumd.gateway.phone.receipt import Receipt
-from podiumd.gateway.phone.told import Told
+from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
 from podiumd.gateway.websocket import Closed, WebSocket
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.projects.commands import CommandOutput
 from podiumd.projects.errors import ProjectError
 from podiumd.runtime.errors import NotFound, PodiumError
@@ -75,7 +75,7 @@ class Phone:
         self._asides = trio.CapacityLimiter(ASIDES)
         self._stopping: set[str] = set()
         self._nursery: trio.Nursery | None = None
-        self._receipt = Receipt(socket.delivered, self._note)
+        self._receipt = DeliveryTracking(socket.delivered, self._note)
         self.revoked = False
         """Whether its key was taken back: nothing is sent to it any more."""
         self._missing: set[str] = set()
@@ -166,8 +166,8 @@ class Phone:
         while True:
             data = await self._socket.receive()
             message = None
-            with suppress(incoming.Refusal):  # a stranger hears nothing of what was wrong
-                message = incoming.decode(data)
+            with suppress(decode.Refusal):  # a stranger hears nothing of what was wrong
+                message = decode.decode(data)
             if isinstance(message, requests.Ping):
                 self.send(outgoing.pong())
             elif isinstance(message, requests.Connect):
@@ -240,7 +240,7 @@ class Phone:
         news = self.hub.news
         told = news.told
         for shown in news.board.shown:
-            self.send(words.started(shown))
+            self.send(shared_messages.started(shown))
         for question in await self.hub.service.questions():
             self.send(recipes.question(msgspec.to_builtins(question), self.budget))
         for payload in await news.endings(device.told_pos, device.paired_at):
@@ -291,7 +291,7 @@ class Phone:
             data = await self._socket.receive()
             try:
                 message = await _decoded(data)
-            except incoming.Refusal as refusal:
+            except decode.Refusal as refusal:
                 self.send(refusal.frame)
             else:
                 await self.guarded(handle(self, message), getattr(message, "about", None))
@@ -310,7 +310,7 @@ class Phone:
             said = str(refusal)
         except StoreError as error:
             log("Phone's message failed", "error", exception=error)
-            said = words.NOT_STORED
+            said = shared_messages.NOT_STORED
         except Closed:
             raise
         except Exception as error:  # noqa: BLE001 - one message's fault is not the connection's
@@ -319,7 +319,7 @@ class Phone:
             said = f"The daemon failed at this; its log tells more under the id {number}."
         self.send(outgoing.error(said, session_id=session_id, holder=holder))
 
-    def aside(self, work: Callable[[], Awaitable[None]], *, lasting: bool = False) -> None:
+    def spawn(self, work: Callable[[], Awaitable[None]], *, lasting: bool = False) -> None:
         """Do something that takes long beside the phone's messages; ``lasting``: also when the
         phone has gone."""
         assert self._nursery is not None
@@ -329,7 +329,7 @@ class Phone:
         self._asides.acquire_on_behalf_of_nowait(work)
         task = partial(self._beside, work)
         if lasting:
-            self.hub.errand(task)
+            self.hub.spawn_detached(task)
         else:
             self._nursery.start_soon(task)
 
@@ -357,4 +357,4 @@ class Phone:
 
 async def _decoded(data: str | bytes) -> requests.Request:
     """Make out a message, a large one aside. Raises ``Refusal``."""
-    return await made(len(data), lambda: incoming.decode(data))
+    return await made(len(data), lambda: decode.decode(data))

@@ -11,24 +11,24 @@ from contextlib import suppress
 
 import trio
 
-from podiumd.gateway.devices import Devices
-from podiumd.gateway.guard import Guard
-from podiumd.gateway.phone import outgoing, outgoing_tools
-from podiumd.gateway.phone.aloud import Aloud
-from podiumd.gateway.phone.board import Board
-from podiumd.gateway.phone.channels import Channels
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.access.devices import Devices
 from podiumd.gateway.phone.connection import Phone
-from podiumd.gateway.phone.hearing import Hearing
-from podiumd.gateway.phone.lists import MOST_ROWS, SessionLists
-from podiumd.gateway.phone.news import News, guarded
-from podiumd.gateway.phone.utterances import Utterances
+from podiumd.gateway.phone.feed.channels import Channels
+from podiumd.gateway.phone.feed.lists import MOST_ROWS, SessionLists
+from podiumd.gateway.phone.feed.recipe_board import RecipeBoard
+from podiumd.gateway.phone.feed.run_events import RunEvents, guarded
+from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
+from podiumd.gateway.phone.voice.interpret import Interpreter
+from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
+from podiumd.gateway.phone.voice.utterances import Utterances
 from podiumd.gateway.phone.workshop import Workshop
 from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import WebSocket, text_frame
 from podiumd.projects.commands import CommandComplete, CommandEvent, CommandOutput
 from podiumd.runtime.errors import PodiumError
 from podiumd.runtime.service import Service
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.wire.sessions import Session
 
 LIST_SECONDS = 1.0
@@ -42,15 +42,17 @@ class Hub:
         self,
         service: Service,
         devices: Devices,
-        guard: Guard,
+        guard: AuthThrottle,
         workshop: Workshop,
         voice: Voice,
         tokens: Tokens,
     ) -> None:
         self.service = service
         self.tokens = tokens
-        self.aloud = Aloud()
-        self.utterances = Utterances(voice, self.errand, Hearing(self, voice.control).understood)
+        self.aloud = SpokenReplies()
+        self.utterances = Utterances(
+            voice, self.spawn_detached, Interpreter(self, voice.control).understood
+        )
         self.devices = devices
         self.guard = guard
         self.workshop = workshop
@@ -61,7 +63,7 @@ class Hub:
         """Which device started each command that runs."""
         self._nursery: trio.Nursery | None = None
         self._channels: Channels | None = None
-        self._news: News | None = None
+        self._news: RunEvents | None = None
         self._turnout = trio.Event()
         devices.on_revoke(self._cut)
         devices.begin_at(lambda: 0 if self._news is None else self._news.told)
@@ -73,13 +75,13 @@ class Hub:
         return self._channels
 
     @property
-    def news(self) -> News:
+    def news(self) -> RunEvents:
         """What happens in runs; there is none before ``attend``."""
         assert self._news is not None
         return self._news
 
     @property
-    def board(self) -> Board:
+    def board(self) -> RecipeBoard:
         """The recipes that run."""
         return self.news.board
 
@@ -90,7 +92,7 @@ class Hub:
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._channels = Channels(self.service, nursery, text_frame)
-            self._news = News(self.service, self, nursery)
+            self._news = RunEvents(self.service, self, nursery)
             await self._news.begin()
             nursery.start_soon(self._follow_sessions)
             nursery.start_soon(self.devices.keep)
@@ -98,7 +100,7 @@ class Hub:
             await self._news.follow()
             nursery.cancel_scope.cancel()
 
-    def errand(self, work: Callable[[], Awaitable[None]]) -> None:
+    def spawn_detached(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do what is to be done whether or not the phone that asked for it stays; it must not
         raise."""
         assert self._nursery is not None
@@ -191,7 +193,7 @@ class Hub:
             if phone.device == device:
                 self.phones.discard(phone)
                 phone.revoke()
-                self.errand(phone.hang_up)
+                self.spawn_detached(phone.hang_up)
 
     # -- sessions ----------------------------------------------------------------------------
 

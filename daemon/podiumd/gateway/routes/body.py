@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec.structs import fields
 
-from podiumd.gateway.http import Problem
+from podiumd.gateway.http.exchange import Problem
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.wording import convert, expected, quoted
 

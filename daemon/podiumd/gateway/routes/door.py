@@ -9,9 +9,9 @@ from typing import Final
 
 import trio
 
-from podiumd.gateway.devices import Device, Devices
-from podiumd.gateway.guard import Guard
-from podiumd.gateway.http import Problem, Request
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.access.devices import Device, Devices
+from podiumd.gateway.http.exchange import Problem, Request
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="podium"'),)
 _NOT_AUTHENTICATED: Final = "Send the key of a paired device as 'Authorization: Bearer KEY'."
@@ -20,7 +20,7 @@ _NOT_AUTHENTICATED: Final = "Send the key of a paired device as 'Authorization: 
 class Door:
     """Checks keys; a revoked device's requests end at once."""
 
-    def __init__(self, devices: Devices, guard: Guard) -> None:
+    def __init__(self, devices: Devices, guard: AuthThrottle) -> None:
         self._devices = devices
         self._guard = guard
         self._inside: dict[trio.CancelScope, str] = {}

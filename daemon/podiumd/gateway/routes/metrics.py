@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podiumd.gateway.http import Request, Response
-from podiumd.metrics import Meters
+from podiumd.gateway.http.exchange import Request, Response
+from podiumd.observe.metrics import Meters
 from podiumd.runtime.service import Service
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from podiumd.core.recipe import Recipe
-from podiumd.gateway.form import File, Form
-from podiumd.gateway.http import Problem
+from podiumd.core.recipe.model import Recipe
+from podiumd.gateway.http.exchange import Problem
+from podiumd.gateway.http.form import File, Form
 from podiumd.gateway.routes.voice import Recordings, language_of
 from podiumd.runtime.errors import InvalidParameter
 

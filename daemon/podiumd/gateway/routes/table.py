@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from podiumd.gateway.http import Answer, Problem, Request, Response
+from podiumd.gateway.http.exchange import Answer, Problem, Request, Response
 from podiumd.gateway.routes.door import Door
-from podiumd.logs import log
+from podiumd.observe.logs import log
 from podiumd.runtime.errors import (
     AgentUnavailable,
     AlreadyEnded,

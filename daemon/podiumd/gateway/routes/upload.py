@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import trio
 
-from podiumd.gateway.http import Problem, Request, Response
+from podiumd.gateway.http.exchange import Problem, Request, Response
 from podiumd.gateway.routes.body import decoded
 from podiumd.gateway.routes.table import json_response
 from podiumd.projects.errors import (

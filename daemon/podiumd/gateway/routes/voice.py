@@ -11,13 +11,13 @@ from typing import Final
 
 import trio
 
-from podiumd.gateway.form import FORM, File, Form, media_type, read_form
-from podiumd.gateway.http import Problem, Request, Response
+from podiumd.gateway.http.exchange import Problem, Request, Response
+from podiumd.gateway.http.form import FORM, File, Form, media_type, read_form
 from podiumd.gateway.routes.table import json_response
 from podiumd.runtime.errors import InvalidParameter
-from podiumd.runtime.voice import Voice
+from podiumd.runtime.voice.service import Voice
 from podiumd.speech.api import AudioError, SpeechUnavailable, Transcript
-from podiumd.speech.languages import code_of
+from podiumd.speech.words.languages import code_of
 from podiumd.wording import quoted
 
 FILE_BYTES: Final = 25 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Hear for the daemon: ``python -m podiumd.speech.worker``; see ``podiumd.speech.wire``.
+"""Hear for the daemon: ``python -m podiumd.speech.worker``; see ``podiumd.speech.engines.wire``.
 
 It ends when its standard input does, so with the daemon, however that ends.
 """
@@ -14,7 +14,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from podiumd.speech import wire
+from podiumd.speech.engines import wire
 
 _ROOM: Final = 3 * 1024**3
 """Address space beside the model's: libraries, threads' stacks, windows, audio."""

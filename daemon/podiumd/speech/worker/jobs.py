@@ -14,8 +14,8 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from podiumd.speech import wire
 from podiumd.speech.api import AudioError
+from podiumd.speech.engines import wire
 from podiumd.speech.worker.decode import Samples, decode
 from podiumd.speech.worker.dictation import Dictation
 from podiumd.speech.worker.source import Source

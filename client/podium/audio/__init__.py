@@ -1,0 +1,1 @@
+"""The microphone of this machine."""

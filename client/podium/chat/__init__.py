@@ -1,0 +1,1 @@
+"""``podium chat``: a conversation at the terminal."""

@@ -1,0 +1,345 @@
+"""``podium chat``: a conversation with an agent at the terminal, or from a script."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from podium import text
+from podium.chat.follow import Follower, Left, TalkFeed, Unanswered
+from podium.chat.input import PROMPT, Lines, make_input
+from podium.chat.recipe import RecipeTalk
+from podium.chat.session import Session
+from podium.chat.terminal import CtrlC, Terminal
+from podium.chat.view import Out, TurnView
+from podium.commands.start import at_terminal, parse_params, script_path
+from podium.dialog import slash_commands
+from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
+from podium.render.screen import Screen
+from podium.rpc import follow
+from podium.rpc.connection import Connection, call
+
+Json = dict[str, Any]
+
+
+def chat(
+    cwd: str | None,
+    agent: str | None,
+    model: str | None,
+    script: str | None,
+    session: str | None,
+    recipe: str | None,
+    params: list[str],
+    allow_all: bool,
+    voice: bool,
+) -> int:
+    """``podium chat``."""
+    if params and recipe is None:
+        raise Failure("-p needs '--recipe RECIPE', whose parameter it is.", USAGE)
+    given = parse_params(params)
+    answer = Screen(sys.stdout)
+    if voice and not (at_terminal() and answer.style.smart):
+        raise Failure("--voice needs a terminal: scripts have 'podium listen'.", USAGE)
+    out = Out(answer, answer if answer.style.terminal else Screen(sys.stderr))
+    place = Session(session, agent, cwd, "allow-all" if allow_all else None, model)
+    place.script = script and script_path(script)
+    connection = Connection()
+    place.open(connection)
+    with Terminal() as terminal, CtrlC() as ctrl_c:
+        person = at_terminal() and answer.style.smart
+        spoken = place if voice else None
+        lines = make_input(out.aside, terminal, person, spoken)
+        talk = Chat(place, out, lines, ctrl_c)
+        out.aside.line(out.aside.style("bold", text.fold(place.first_line())))
+        if session is not None:
+            out.aside.write(place.history(connection))
+        connection.close()
+        code = talk.run(recipe, given)
+        back = place.come_back()
+        out.aside.line(f"Come back with: {back}" if back else "No session was begun.")
+        return code
+
+
+class Chat:
+    """One conversation, from the first line to the last."""
+
+    def __init__(self, session: Session, out: Out, lines: Lines, ctrl_c: CtrlC) -> None:
+        self._session = session
+        self._out = out
+        self._lines = lines
+        self._ctrl_c = ctrl_c
+        self._follower = Follower(lines, out, ctrl_c, self._at_question)
+        self._recipe = RecipeTalk(session, out, self._follower, self._say, self._aside_command)
+        self._person = text.is_terminal(sys.stdin)
+        self._queue: deque[str] = deque()
+        self._draft = ""
+        self._unfinished: Callable[[], None] | None = None
+        self._cost = 0.0
+        self._model = ""
+        self._code = OK
+        self._over = False
+        self._commands: dict[str, Callable[[str], None]] = {
+            "help": self._help,
+            "status": self._status,
+            "session": self._tell_session,
+            "mode": self._mode,
+            "recipe": self._start_recipe,
+            "resume": lambda _: self._recipe_goes(self._recipe.resume),
+            "stop": lambda _: self._recipe_goes(self._recipe.stop),
+        }
+
+    def run(self, recipe: str | None, params: Json) -> int:
+        """Talk until the person leaves; the exit code: 0 for a person, for a script that of the
+        last request, and that of its refusal for a recipe that was not begun."""
+        if recipe is not None:
+            begun = self._attempt(lambda: self._leave_if(self._recipe.start(recipe, params)))
+            refused = not begun and self._recipe.run_id is None
+            if refused or not (begun or self._person or self._unfinished):
+                return self._code  # what is said next was meant for the recipe
+        elif (run_id := self._session.active_run) is not None:
+            self._attempt(lambda: self._leave_if(self._recipe.join(run_id)))
+        while not self._over and (message := self._next()) is not None:
+            if slash_commands.leaves(message):
+                break
+            if message.strip():
+                self._lines.keep(message)
+                self._heed(message)
+        if self._recipe.phase and self._code == OK:
+            self._code = NEEDS_PERSON  # the conversation waits for what was never said
+        return OK if self._person else self._code
+
+    def _next(self) -> str | None:
+        """The next message; Ctrl-C clears the line, and ends a script."""
+        phase = self._recipe.phase
+        self._lines.prompt = f"{text.fold(phase)}> " if phase else PROMPT
+        while self._queue:
+            message = self._queue.popleft()
+            if not self._lines.switches(message):
+                return message
+        while True:
+            draft, self._draft = self._draft, ""
+            try:
+                with self._ctrl_c.lifted():
+                    return self._lines.next(draft)
+            except KeyboardInterrupt:
+                if not self._person:
+                    self._code = INTERRUPTED
+                    return None
+
+    def _heed(self, message: str) -> None:
+        pressed = self._ctrl_c.count
+        self._ctrl_c.taken()
+        with self._lines.at_work():
+            if not self._aside_command(message, at_prompt=True):
+                self._attempt(lambda: self._say(slash_commands.for_agent(message)), message)
+        if self._ctrl_c.count == pressed:
+            return
+        if not self._person:
+            self._code, self._over = INTERRUPTED, True
+        self._think_over()
+
+    def _attempt(self, request: Callable[[], None], message: str = "") -> bool:
+        """Do what may fail: the person is told, keeps the message, and the chat goes on.
+
+        False where it failed.
+        """
+        sent = False
+        try:
+            if self._unfinished is not None:
+                self._unfinished()
+            sent = True
+            request()
+            return True
+        except Left as left:
+            self._code, self._over = left.exit_code, True
+        except Unanswered as failure:
+            self._complain(failure)
+            self._over = True
+        except Failure as failure:
+            self._complain(failure)
+            if self._unfinished is None and self._recipe.following:
+                self._unfinished = self._rejoin_recipe
+            if self._lines.interactive and not (sent and self._unfinished):
+                self._draft = message
+            if self._lines.interactive:
+                self._think_over()
+        return False
+
+    def _think_over(self) -> None:
+        """Put what was to come after a turn that was interrupted, or failed, at the prompt."""
+        self._draft = "\n".join(filter(None, (self._draft, *self._queue)))
+        self._queue.clear()
+
+    def _complain(self, failure: Failure) -> None:
+        self._code = failure.exit_code
+        aside = self._out.aside
+        aside.line(aside.style("red", text.fold(f"podium: {failure.sentence}")))
+        for line in failure.details:
+            aside.line(f"  {text.fold(line)}")
+
+    # -- prompts -------------------------------------------------------------------------------
+
+    def _say(self, words: str) -> None:
+        """Send a prompt and tell its answer.
+
+        Raises:
+            Failure: it was not sent, or the daemon is gone for good.
+        """
+        session, phase = self._session, self._recipe.phase
+        given = {"session_id": session.id}
+        if phase is None:
+            given |= {
+                "working_directory": session.directory,
+                "agent": session.agent,
+                "model": session.model,
+                "script": session.script,
+                "permission_mode": session.mode,
+            }
+        request = {"text": words, **{name: value for name, value in given.items() if value}}
+        connection, started = follow.start("sessions.prompt", request)
+        if phase is not None:
+            if str(started["run_id"]) == self._recipe.run_id:
+                connection.close()
+                self._leave_if(self._recipe.heard(started))
+                return
+            self._leave_if(self._recipe.go())  # it is over, and what was said came after it
+        if session.id != started["session_id"]:
+            session.id = str(started["session_id"])
+            self._out.note(f"session {text.short(session.id)}")
+        if started.get("delivery") == "queued":
+            self._out.note("queued until another prompt is over")
+        run_id, view = str(started["run_id"]), TurnView(self._out)
+        self._unfinished = lambda: self._follow(TalkFeed(Connection(), run_id), view)
+        self._follow(TalkFeed(connection, run_id), view)
+
+    def _follow(self, events: TalkFeed, view: TurnView, standing: Sequence[Json] = ()) -> None:
+        self._unfinished = lambda: self._rejoin(events, view)
+        self._follower.follow(events, view, self._put_in_line, standing=standing)
+        self._unfinished = None
+        events.connection.close()
+        self._cost += view.cost_usd
+        self._model = view.model or self._model
+        self._code = view.code
+        self._lines.answered(view.answer)
+
+    def _rejoin(self, events: TalkFeed, view: TurnView) -> None:
+        """Tell the rest of a turn that was left when the daemon was gone for long."""
+        events, standing = events.anew()
+        self._follow(events, view, standing)
+
+    def _rejoin_recipe(self) -> None:
+        """As ``_rejoin``, for the recipe."""
+        left = self._recipe.rejoin()
+        self._unfinished = None
+        self._leave_if(left)
+
+    def _put_in_line(self, line: str) -> bool:
+        """What is typed while the agent works comes after its turn."""
+        if line.strip():
+            self._queue.append(line)
+            leaves = slash_commands.leaves(line)
+            self._out.note("leaving when it is done" if leaves else f"next: {line}")
+        return False
+
+    # -- commands ------------------------------------------------------------------------------
+
+    def _aside_command(self, message: str, *, at_prompt: bool = False) -> bool:
+        """Carry out a command; false where the message is none. Those that follow the recipe have
+        to wait for the prompt."""
+        asked = slash_commands.command(message)
+        if asked is None:
+            return False
+        name, rest = asked
+        carry_out = self._commands.get(name)
+        if carry_out is None:
+            self._out.note(f"There is no /{name}: /help lists what there is.", "yellow")
+        elif name in slash_commands.AT_PROMPT and not at_prompt:
+            self._out.note(f"/{name} has to wait: Ctrl-C pauses the recipe.", "yellow")
+        else:
+            self._attempt(lambda: carry_out(rest))
+        return True
+
+    def _at_question(self, message: str) -> bool:
+        """As ``_aside_command``, while a run is followed and words like those of a command may be
+        an answer: only those that there are."""
+        name, rest = slash_commands.command(message) or ("", "")
+        carry_out = self._commands.get(name)
+        if carry_out is None:
+            return False
+        if name in slash_commands.AT_PROMPT:
+            self._out.note(f"/{name} has to wait for the answer.", "yellow")
+            return True
+        try:
+            carry_out(rest)
+        except Failure as failure:
+            self._complain(failure)
+        return True
+
+    def _help(self, rest: str) -> None:
+        recipe = self._recipe.run_id is not None
+        agent = self._session.agent_name
+        person, screen = self._lines.interactive, self._out.aside
+        screen.write(
+            slash_commands.help_text(
+                person=person, recipe=recipe, agent=agent, width=screen.columns
+            )
+        )
+
+    def _status(self, rest: str) -> None:
+        session, run_id = self._session, self._recipe.run_id
+        self._out.aside.line(text.fold(session.first_line().removesuffix(" · /help for help")))
+        self._out.note(f"model {self._model or session.model_name}")
+        self._out.note(f"{text.money(self._cost)} so far")
+        if run_id is not None:
+            run: Json = call("runs.get", {"run_id": run_id})
+            said = f"{run.get('recipe')}: {run.get('status')}, step {run.get('step') or '-'}"
+            self._out.note(f"recipe {said} ({text.short(run_id)})")
+
+    def _tell_session(self, rest: str) -> None:
+        back = self._session.come_back()
+        self._out.aside.line(f"Come back with: {back}" if back else "No session was begun yet.")
+
+    def _mode(self, rest: str) -> None:
+        session = self._session
+        native = session.agent_name == "native"
+        if rest and native and rest not in slash_commands.MODES:
+            known = ", ".join(slash_commands.MODES)
+            self._out.note(f"There is no mode '{rest}'; there are: {known}.", "yellow")
+            return
+        session.mode = rest or session.mode
+        if not session.mode_name:
+            self._out.note("The agent's own mode.")
+        else:
+            since = ", from the next prompt on" if rest else ""
+            self._out.note(f"mode {session.mode_name}{since}")
+
+    def _start_recipe(self, rest: str) -> None:
+        import shlex
+
+        if self._recipe.run_id is not None:
+            self._out.note("A recipe is at work already: /resume or /stop it.", "yellow")
+            return
+        try:
+            recipe, *params = shlex.split(rest)
+        except ValueError:
+            self._out.note("/recipe NAME [PARAMETER=VALUE ...]; quote values with blanks", "yellow")
+            return
+        given = parse_params(params, "")
+        try:
+            self._leave_if(self._recipe.start(recipe, given))
+        except Refusal as refusal:
+            if missing := refusal.data.get("missing"):
+                refusal.data["fix"] = f"Give it here: /recipe {recipe} {missing}=..."
+            raise
+
+    def _recipe_goes(self, go: Callable[[], bool]) -> None:
+        if self._recipe.run_id is None:
+            self._out.note("No recipe is at work in this chat.", "yellow")
+            return
+        self._leave_if(go())
+
+    def _leave_if(self, left: bool) -> None:
+        self._over = left
+        self._code = self._recipe.code

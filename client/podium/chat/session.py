@@ -1,0 +1,161 @@
+"""The session of a chat: which one it is, what was said in it last, and who has it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from podium import text
+from podium.commands.sessions import recipe_words
+from podium.commands.status import holder_words, home_relative
+from podium.errors import NOT_FOUND, USAGE, Failure, Refusal
+from podium.render import messages as conversation
+from podium.rpc.connection import Connection
+from podium.rpc.session_feed import last_messages
+
+Json = dict[str, Any]
+
+SHOWN = 6
+"""Messages that a chat which goes on begins with."""
+
+WHOLE = 36
+"""Characters of a whole id."""
+
+MODE_SETTINGS = {"native": "agents.native.mode", "claude": "agents.claude.permission_mode"}
+
+
+class Session:
+    """Where a chat takes place. ``id`` is ``None`` until the first answer of a new session;
+    ``agent`` and ``directory`` are what a request names, ``None`` leaves them to the session.
+
+    ``mode`` and ``model`` are what was asked for; ``None``: as the agent is configured.
+    ``script`` is the file of turns that the scripted agent plays, for each message anew.
+    """
+
+    def __init__(
+        self,
+        session_id: str | None,
+        agent: str | None,
+        cwd: str | None,
+        mode: str | None,
+        model: str | None = None,
+    ) -> None:
+        new = session_id is None
+        self.id = session_id
+        self.agent = agent or ("native" if new else None)
+        self.directory = os.path.abspath(cwd or os.getcwd()) if new or cwd else None
+        self.mode = mode
+        self.model = model
+        self.script: str | None = None
+        self.row: Json = {}
+        self._configured: dict[str, str] = {}
+
+    def open(self, connection: Connection) -> None:
+        """Ask the daemon what there is to know.
+
+        Raises:
+            Refusal: more than one session begins with the id, or none.
+            Failure: there is no such directory or agent.
+        """
+        if self.directory and not os.path.isdir(self.directory):
+            raise Failure(f"--cwd: '{text.fold(self.directory)}' is not a directory.", USAGE)
+        answer: Json = connection.call("daemon.configuration")
+        self._configured = {
+            str(one.get("key")): str(one.get("value")) for one in answer.get("values") or []
+        }
+        agents = sorted({key.split(".")[1] for key in self._configured if key[:7] == "agents."})
+        if agents and self.agent and self.agent not in agents:
+            from podium.nearest import nearest
+
+            near = nearest(self.agent, agents)
+            hint = f"the nearest is '{near}'; " if near else ""
+            known = f"{hint}there are: {', '.join(agents)}"
+            raise Failure(f"There is no agent '{text.fold(self.agent)}'; {known}.", USAGE)
+        if self.id is None:
+            return
+        try:
+            self.row = connection.call("sessions.get", {"session_id": self.id})
+        except Refusal as refusal:
+            if refusal.code != NOT_FOUND:
+                raise
+            self.id = _completed(connection, self.id, refusal)
+        self.id = str(self.row.get("session_id") or self.id)
+
+    @property
+    def agent_name(self) -> str:
+        """The agent, as far as it is known."""
+        return self.agent or str(self.row.get("agent") or "the session's agent")
+
+    @property
+    def mode_name(self) -> str:
+        """The mode that the next prompt has; empty where the agent has none."""
+        setting = MODE_SETTINGS.get(self.agent_name, "")
+        return self.mode or self._configured.get(setting, "")
+
+    @property
+    def model_name(self) -> str:
+        """The model, as far as it was asked for or the configuration names one."""
+        if self.model is not None:
+            return self.model
+        configured = self._configured.get(f"agents.{self.agent_name}.model")
+        return configured or "not told yet: the agent's own choice"
+
+    def first_line(self) -> str:
+        """Agent, directory, session and mode."""
+        place = self.directory or self.row.get("working_directory")
+        said = [
+            self.agent_name,
+            text.fold(home_relative(place)) if place else "",
+            f"session {text.short(self.id)}" if self.id else "a new session",
+            f"mode {self.mode_name}" if self.mode_name else "",
+            "/help for help",
+        ]
+        return " · ".join(filter(None, said))
+
+    def come_back(self) -> str:
+        """The command that goes on with this session; empty if there is none yet."""
+        return f"podium chat --session {text.short(self.id)}" if self.id else ""
+
+    def history(self, connection: Connection) -> str:
+        """The last messages, and who has the session now."""
+        if not self.row:
+            return "No transcript of this session is here to show.\n"
+        page = last_messages(connection, str(self.id), SHOWN)
+        messages = page["messages"]
+        first = messages[0]["seq"] if messages else 0
+        told = conversation.told(messages, text.Style(sys.stdout), text.columns())
+        if first > page["first_seq"]:
+            earlier = text.counted(first - page["first_seq"], "earlier message")
+            told = f"… {earlier}: 'podium show {text.short(self.id)} -n 100' shows more.\n{told}"
+        return told + self._holder()
+
+    def _holder(self) -> str:
+        holder, recipe = self.row.get("holder"), self.row.get("active_recipe")
+        if recipe:
+            return f"\n{recipe_words(recipe)} is at work in this session.\n"
+        return f"\nHeld by {holder_words(holder)}.\n" if holder else ""
+
+    @property
+    def active_run(self) -> str | None:
+        """The run of a recipe that has this session."""
+        recipe: Json = self.row.get("active_recipe") or {}
+        return str(recipe["run_id"]) if recipe.get("run_id") else None
+
+
+def _completed(connection: Connection, session_id: str, refusal: Refusal) -> str:
+    """The whole id of a session that has no transcript: not every agent keeps one. Whether a whole
+    id is known the first prompt will tell.
+
+    Raises:
+        Refusal: no session's id begins so.
+    """
+    if len(session_id) == WHOLE:
+        return session_id
+    try:
+        connection.call("sessions.messages", {"session_id": session_id, "limit": 1})
+    except Refusal as no_messages:
+        whole = str(no_messages.data.get("id") or "")  # as the daemon's runs know it
+        if len(whole) == WHOLE:
+            return whole
+    raise refusal

@@ -1,0 +1,1 @@
+"""The command line: its words parsed, explained, completed, handed to a command."""

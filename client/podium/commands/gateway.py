@@ -1,0 +1,191 @@
+"""Phones: ``podium pair`` gives one a key, ``podium devices`` lists them and takes keys back."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from podium import text
+from podium.errors import ERROR, OK, Failure
+from podium.rpc.connection import call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from podium import protocol
+
+    Json = dict[str, Any]
+
+# Black on white out of the fixed part of the palette: a theme cannot change these two.
+INK_ON_PAPER = "\x1b[38;5;16;48;5;231m"
+RESET = "\x1b[0m"
+
+MOST_COLUMNS = 100
+
+
+def pair(name: str | None, png: str | None, json: bool) -> int:
+    """``podium pair``."""
+    params: Json = {} if name is None else {"name": name}
+    saved = None
+    if png is None:
+        told = call("gateway.pair", params)
+    else:
+        told, saved = _with_picture({**params, "png": True}, png)
+    if json:
+        text.emit_json(told if png is None else {**told, "png": saved})
+    else:
+        _tell(told, saved)
+    return OK if png is None or saved else ERROR
+
+
+def _with_picture(params: Json, file: str) -> tuple[Json, str | None]:
+    """Pair, and save the picture; ``None`` for its path if that failed in the end. The file is
+    made first: a key that is told once must not be lost because its picture has no place.
+
+    Raises:
+        Failure: there is such a file, or it cannot be written; nothing is paired then.
+    """
+    path = os.path.abspath(file)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Failure(f"{text.fold(file)} exists already: name another file.") from None
+    except OSError as error:
+        raise Failure(f"{text.fold(file)} cannot be written: {error.strerror}.") from None
+    written = False
+    try:
+        with open(descriptor, "wb") as picture:
+            told: Json = call("gateway.pair", params)
+            written = _write(picture, str(told.pop("png", "")), file)
+    finally:
+        if not written:
+            os.unlink(path)
+    return told, path if written else None
+
+
+def _write(picture: Any, encoded: str, file: str) -> bool:
+    from binascii import a2b_base64
+
+    try:
+        data = a2b_base64(encoded, strict_mode=True)
+        if not data:
+            raise ValueError("the daemon sent none")
+        picture.write(data)
+        picture.flush()
+    except (OSError, ValueError) as error:
+        text.tell(f"podium: The picture {text.fold(file)} could not be written: {error}.")
+        return False
+    return True
+
+
+def _tell(told: protocol.Pairing, saved: str | None) -> None:
+    style = text.Style(sys.stdout)
+    device = text.fold(told.get("device"))
+    said = [
+        f"Device '{device}' is paired. Its key, shown only now:",
+        f"  {style('bold', text.fold(told.get('key')))}",
+        _code(str(told.get("qr") or ""), style),
+        "Scan the code with the app on the phone, or type the key.",
+        _address(text.fold(told.get("url")), style),
+        *(_item(str(one.get("text") or "")) for one in told.get("ways") or []),
+        *([_folded(str(told["trust"]))] if told.get("trust") else []),
+        *(
+            [f"The picture of the code is {text.fold(saved)}: delete it once used."]
+            if saved
+            else []
+        ),
+        f"To take the key back: podium devices revoke {_argument(device)}",
+    ]
+    text.say("\n\n".join(said))
+    if told.get("warning"):
+        warn(str(told["warning"]))
+
+
+def warn(warning: str) -> None:
+    """Say loudly on standard error what is not safe."""
+    style = text.Style(sys.stderr)
+    text.tell("\n" + style("red", _folded(f"WARNING: {warning}")))
+
+
+def _address(url: str, style: text.Style) -> str:
+    if is_local(url):
+        return (
+            f"The gateway listens at {style('bold', url)}, on this machine only.\n"
+            "A phone gets to it in one of these ways:"
+        )
+    return f"Address: {style('bold', url)}"
+
+
+def is_local(url: str) -> bool:
+    """Whether an address is one that only this machine reaches."""
+    return any(own in url for own in ("//127.", "//[::1]", "//localhost"))
+
+
+def _code(code: str, style: text.Style) -> str:
+    lines = [f"  {_painted(text.clean(line), style)}" for line in code.splitlines()]
+    return "\n".join(lines)
+
+
+def _painted(line: str, style: text.Style) -> str:
+    return f"{INK_ON_PAPER}{line}{RESET}" if style.colours else line
+
+
+def _item(words: str) -> str:
+    return _folded(words, "- ", "  ")
+
+
+def _folded(words: str, first: str = "", rest: str = "") -> str:
+    """One paragraph for a terminal's width; what is to be copied is never broken: quoted
+    commands, settings with their values, addresses."""
+    import re
+    import textwrap
+
+    kept = re.sub(
+        r"""(?<!\w)'[^']+'(?!\w)|\w+ = "[^"]*\"""",
+        lambda found: found[0].replace(" ", "\xa0"),
+        text.fold(words),
+    )
+    folded = textwrap.fill(
+        kept,
+        min(text.columns() or 80, MOST_COLUMNS),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return folded.replace("\xa0", " ")
+
+
+def _argument(name: str) -> str:
+    from shlex import quote
+
+    return f"{'-- ' if name.startswith('-') else ''}{quote(name)}"
+
+
+def devices(json: bool) -> int:
+    """``podium devices``."""
+    answer: list[protocol.Device] = call("gateway.devices")
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        text.say("No paired devices: 'podium pair' gives a phone a key.")
+    else:
+        headings = ("PAIRED", "SEEN", "DEVICE")
+        text.emit(text.table(headings, map(_row, answer), text.columns()))
+    return OK
+
+
+def _row(device: protocol.Device) -> tuple[str, ...]:
+    seen = "connected" if device.get("connected") else text.ago(device.get("last_seen"))
+    return text.ago(device.get("paired_at")), seen, str(device.get("name") or "")
+
+
+def revoke(device: str, json: bool) -> int:
+    """``podium devices revoke``."""
+    call("gateway.revoke", {"device": device})
+    if json:
+        text.emit_json({"revoked": device})
+    else:
+        text.say(f"The key of '{text.fold(device)}' is taken back; its connections are cut.")
+    return OK

@@ -1,0 +1,33 @@
+"""Which run is meant where a person names none: the active one, else the latest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import text
+from podium.commands.status import run_name
+from podium.errors import Failure
+from podium.rpc.connection import call
+
+Json = dict[str, Any]
+
+
+def run_meant(named: str | None) -> str:
+    """The run that is named, else the latest active one, else the latest of all; which one is told
+    on standard error.
+
+    Raises:
+        Failure: there is no run yet.
+    """
+    if named is not None:
+        return named
+    found: list[Json] = call("runs.list", {"active": True, "limit": 1})
+    how = "the latest active run"
+    if not found:
+        found = call("runs.list", {"limit": 1})
+        how = "the latest run"
+    if not found:
+        raise Failure("There is no run yet: 'podium run RECIPE' starts one.")
+    run_id = str(found[0]["run_id"])
+    text.tell(f"podium: {how}, {text.short(run_id)}: {text.fold(run_name(found[0]), 60)}")
+    return run_id

@@ -1,0 +1,238 @@
+"""The log of one run, and steering it: log, pause, resume, cancel, interrupt, steer, answer."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from podium import text
+from podium.commands.latest import run_meant
+from podium.commands.start import given_text
+from podium.errors import Failure
+from podium.render.diff_words import left_words
+from podium.render.history import History
+from podium.render.narrate import PAUSES
+from podium.render.question import SHOWN_LINES, answer_command, body, choices_of, heading, listed
+from podium.render.visits import Step
+from podium.rpc import follow
+from podium.rpc.connection import Connection, call
+from podium.rpc.fetch import pages
+
+Json = dict[str, Any]
+
+DONE = {"pause": "Paused", "resume": "Resumed", "cancel": "Cancelled", "interrupt": "Interrupted"}
+
+
+def log(run_id: str | None, follow_on: bool, json: bool) -> int:
+    """``podium runs log``: one line an event."""
+    run_id = run_meant(run_id)
+    connection = Connection()
+    view = follow.JsonView() if json else LogView()
+    if follow_on:
+
+        def following() -> int:
+            follow.follow(follow.RunFeed(connection, run_id), view)
+            return 0
+
+        return follow.guarded(run_id, following)
+    for page in pages(connection, run_id):
+        for event in page:
+            view.event(event)
+    return 0
+
+
+class LogView(follow.JsonView):
+    """An event a line for people: number, time, type and what can be said in short."""
+
+    def __init__(self) -> None:
+        self._history = History()
+
+    def event(self, event: Json) -> None:
+        """Print the event's line; streamed output is no part of the log."""
+        if event.get("seq") is None:
+            return
+        at_work = self._history.now_in
+        self._history.add(event)
+        said = " ".join(
+            f"{name}={value}"
+            for name, value in _told(event, self._history, at_work)
+            if value not in ("", event.get("run_id"))
+        )
+        clock = str(event.get("at"))[11:23]
+        kind = text.fold(event.get("type"))
+        line = f"{event['seq']:>5}  {text.fold(clock)}  {kind:<16} {said}".rstrip()
+        text.emit(f"{text.fold(line, text.columns()) if text.columns() else line}\n")
+
+
+def _told(event: Json, history: History, step: Step) -> list[tuple[str, str]]:
+    """What an event's line says of its data: what is plain, what a step took, how it ended.
+
+    ``step`` is where the run was before the event.
+    """
+    kind, data = event.get("type"), event.get("data") or {}
+    told = dict(data)
+    if kind == "run.started":
+        given = told.pop("agent_override", None)
+        told["agent"] = given or told.get("agent")
+    elif kind == "run.ended":
+        told = _end(data, history)
+    elif kind == "edge.taken":
+        told = _took(step, history) | told
+    elif kind == "question.closed":
+        after = history.open_seconds(str(data.get("question_id")))
+        told = {"after": text.duration(after)} | told
+    elif kind == "action.ended":
+        told |= data.get("result") or {}
+    elif kind == "tool.used":
+        told |= {name: (data.get("args") or {}).get(name) for name in ("key", "to", "outcome")}
+    elif kind == "turn.ended":
+        report = data.get("report") or {}
+        told |= {"commit": report.get("commit")}
+        if report.get("kind") != "done":
+            told |= {"end": report.get("kind"), "detail": report.get("detail")}
+    # A terminal cuts the line: what is for programs stands last.
+    names = sorted(told, key=lambda name: name.endswith(("_id", "uuid")))
+    return [(text.fold(name), _value(name, told[name])) for name in names]
+
+
+def _took(step: Step, history: History) -> Json:
+    waited = step.waited_seconds(history.until())
+    return {
+        "step": step.step,
+        "outcome": step.outcome,
+        "to": step.to,
+        "exit": step.exit,
+        "work": text.duration(step.work_seconds),
+        "waited": text.duration(waited) if waited else None,
+        "cost_usd": float(step.cost_usd),
+    }
+
+
+def _end(data: Json, history: History) -> Json:
+    ended = data.get("exit") or (data.get("run") or {}).get("exit") or {}
+    return {
+        "reason": ended.get("reason"),
+        "class": ended.get("class"),
+        "work": text.duration(sum(step.work_seconds for step in history.steps)),
+        "cost_usd": float(sum(step.cost_usd for step in history.steps)),
+        "detail": ended.get("detail"),
+    }
+
+
+def _value(name: str, value: object) -> str:
+    """A value in short; empty for what a line has no room for."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.4f}" if name.endswith("_usd") else f"{value:.1f}"
+    if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        return text.fold(shlex.join(value), 60)
+    return text.fold(value, 60) if isinstance(value, (str, int)) else ""
+
+
+def control(verb: str, run_id: str, json: bool) -> int:
+    """``podium pause``, ``resume``, ``cancel`` and ``interrupt``."""
+    run: Json = call(f"runs.{verb}", {"run_id": run_id})
+    if json:
+        text.emit_json(run)
+        return 0
+    what = text.fold(run.get("recipe") or run.get("kind"))
+    step = f", step {text.fold(run['step'])}" if run.get("step") else ""
+    which = f"{what} {text.short(run.get('run_id'))}{step}"
+    if verb == "pause" and run.get("stop") == "pause":
+        text.say(f"{which} {PAUSES}.")
+        return 0
+    status = text.fold(run.get("status"))
+    now = "" if (verb, status) == ("cancel", "ended") else f": now {status}"
+    text.say(f"{DONE[verb]} {which}{now}.")
+    if said := left_words(run):
+        text.say(said)
+    return 0
+
+
+def pause(run_id: str, json: bool) -> int:
+    """``podium pause``."""
+    return control("pause", run_id, json)
+
+
+def resume(run_id: str, json: bool) -> int:
+    """``podium resume``."""
+    return control("resume", run_id, json)
+
+
+def cancel(run_id: str, json: bool) -> int:
+    """``podium cancel``."""
+    return control("cancel", run_id, json)
+
+
+def interrupt(run_id: str, json: bool) -> int:
+    """``podium interrupt``."""
+    return control("interrupt", run_id, json)
+
+
+def steer(run_id: str, words: str, json: bool) -> int:
+    """``podium steer``."""
+    said = given_text(words)
+    answer: Json = call("runs.steer", {"run_id": run_id, "text": said})
+    if json:
+        text.emit_json(answer)
+    elif answer.get("state") == "too_late":
+        text.say("The turn was over: the message goes into the next prompt.")
+    else:
+        text.say("The agent has the message.")
+    return 0
+
+
+def answer(question_id: str, value: str | None, note: str | None, json: bool) -> int:
+    """``podium answer``: without a value the choices are shown."""
+    if value is None:
+        return _show_question(question_id, json)
+    value = _meant(question_id, value)
+    params = {"question_id": question_id, "answer": value}
+    if note is not None:
+        params["note"] = note
+    question: Json = call("questions.answer", params)
+    if json:
+        text.emit_json(question)
+    else:
+        text.say(f"Answered: {text.fold(question.get('answer') or value)}.")
+    return 0
+
+
+def _meant(beginning: str, value: str) -> str:
+    """The answer that the words stand for: yes and no where leave is asked for, a choice by its
+    number. Raises ``Failure`` for a number that no choice has."""
+    from podium.dialog.ask import LEAVE, beyond, chosen
+
+    leave = value.casefold() in LEAVE
+    found = _open_questions(beginning) if leave or value.strip('"').isdecimal() else []
+    if len(found) != 1 or (leave and found[0].get("kind") != "approval"):
+        return value
+    if wrong := beyond(found[0], value):
+        raise Failure(wrong, exit_code=2)
+    return chosen(found[0], value)
+
+
+def _open_questions(beginning: str) -> list[Json]:
+    listed: list[Json] = call("questions.list")
+    return [one for one in listed if str(one.get("question_id")).startswith(beginning)]
+
+
+def _show_question(beginning: str, json: bool) -> int:
+    found = _open_questions(beginning)
+    if len(found) != 1:
+        many = "More than one open question begins with" if found else "There is no open question"
+        raise Failure(f"{many} '{text.fold(beginning)}': 'podium questions' lists them.")
+    (question,) = found
+    if json:
+        text.emit_json(question)
+        return 0
+    asks = question.get("kind") == "ask"
+    lines = listed(question, SHOWN_LINES) if asks else body(question)
+    said = "\n".join([heading(question), *(f"    {line}" for line in lines)]) + "\n"
+    choices = choices_of(question)
+    if choices and not asks:
+        said += "\n" + text.table(("ANSWER", "MEANING"), choices, text.columns())
+    text.emit(f"{said}\n")
+    text.say(f"Answer with: {answer_command(question)}")
+    return 0

@@ -1,0 +1,1 @@
+"""The one table of commands, from which help, parser and completions are made."""

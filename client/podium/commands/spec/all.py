@@ -1,0 +1,41 @@
+"""The one table of commands: the command line, the help and the completions are made from it."""
+
+from __future__ import annotations
+
+from podium.commands.spec.chat import CHAT
+from podium.commands.spec.daemon import DAEMON, SERVICE
+from podium.commands.spec.gateway import GATEWAY
+from podium.commands.spec.recipes import RECIPES
+from podium.commands.spec.runs import RUNS
+from podium.commands.spec.service import INSTALLED
+from podium.commands.spec.sessions import SESSIONS
+from podium.commands.spec.table import Argument, Command
+from podium.commands.spec.voice import VOICE
+from podium.commands.spec.worktrees import WORKTREES
+
+__all__ = ["COMMANDS", "FIRST_DAY", "GROUPS", "Argument", "Command"]
+
+GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("every day", (*RUNS, *WORKTREES, *CHAT, *SESSIONS)),
+    ("recipes", RECIPES),
+    ("phone", GATEWAY),
+    ("voice", VOICE),
+    ("machine", (*DAEMON, *INSTALLED, *SERVICE)),
+)
+"""Every command, by what it is for."""
+
+COMMANDS = tuple(command for _, commands in GROUPS for command in commands)
+
+FIRST_DAY = (
+    ("up",),
+    ("doctor",),
+    ("chat",),
+    ("run",),
+    ("recipe", "list"),
+    ("runs",),
+    ("attach",),
+    ("answer",),
+    ("pair",),
+    ("down",),
+)
+"""What the help of ``podium`` itself names: enough to begin with."""

@@ -1,0 +1,264 @@
+"""``podium run``, ``podium prompt`` and ``podium attach``: starting work and following it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any
+
+from podium import text
+from podium.dialog.ask import Asker, TurnAsker
+from podium.dialog.talk import Talker
+from podium.errors import USAGE, Failure, Refusal, stopped
+from podium.render.narrate import Narrator
+from podium.render.question import answer_command
+from podium.render.screen import Screen
+from podium.rpc import follow
+from podium.rpc.connection import Connection
+from podium.rpc.conversation_state import Carried, Phase, say_command, waits_for_words
+
+Json = dict[str, Any]
+
+
+def run(
+    recipe: str | None,
+    params: list[str],
+    worktree: bool,
+    detach: bool,
+    agent: str | None,
+    model: str | None,
+    script: str | None,
+    session: str | None,
+    cwd: str | None,
+    on_question: str | None,
+    anyway: bool,
+    json: bool,
+) -> int:
+    """``podium run``."""
+    if recipe is None:
+        return _which_recipe(cwd)
+    directory = os.path.abspath(cwd or os.getcwd())
+    person = at_terminal() and not json
+    request: Json = {
+        "recipe": recipe,
+        "working_directory": directory,
+        "on_question": on_question or ("ask" if person else "wait"),
+    }
+    given = {"session_id": session, "params": parse_params(params), "agent": agent}
+    given |= {"model": model, "script": script and script_path(script)}
+    request |= {name: value for name, value in given.items() if value}
+    flags = {"worktree": worktree, "anyway": anyway}
+    request |= {name: True for name, wanted in flags.items() if wanted}
+    connection, started = _started(request, person)
+    run_id = str(started["run_id"])
+    if detach:
+        _detached(started, json)
+        return 0
+    again = _again(request, on_question)
+    asking = person and request["on_question"] == "ask"
+    queued = started.get("status") == "queued"
+    if queued and json:
+        text.tell("podium: queued until another agent is done.")
+    return _follow_run(connection, run_id, json, again, asking, queued)
+
+
+def _started(request: Json, person: bool) -> tuple[Connection, Json]:
+    """Start a run; a person is asked for what the daemon lacks, or wants to be told once more."""
+    while True:
+        try:
+            return follow.start("runs.start", request)
+        except Refusal as refusal:
+            if not (person and _put_right(request, refusal)):
+                raise
+
+
+def _put_right(request: Json, refusal: Refusal) -> bool:
+    """Ask for what was missing; whether it is there now."""
+    missing, given = refusal.data.get("missing"), request.get("params") or {}
+    if missing and not str(given.get(missing, "")).strip():
+        text.emit(f"{text.fold(missing)}? ")
+        answer = sys.stdin.readline().strip()
+        request["params"] = {**given, missing: answer}
+        return bool(answer)
+    if refusal.data.get("what") != "unusual-place" or request.get("anyway"):
+        return False
+    text.emit(f"{text.fold(stopped(refusal.message))}\nStart it there anyway? [y/N] ")
+    request["anyway"] = sys.stdin.readline().strip().casefold() in ("y", "yes")
+    return bool(request["anyway"])
+
+
+def _which_recipe(cwd: str | None) -> int:
+    """No recipe was named: the list of them, and that one is needed."""
+    from podium.commands.recipes import list_recipes
+
+    list_recipes(cwd, json=False)
+    raise Failure("'podium run' needs one of these: 'podium run RECIPE'.", USAGE)
+
+
+def attach(run_id: str | None, json: bool) -> int:
+    """``podium attach``: what happened so far, then live to the end."""
+    from podium.commands.latest import run_meant
+
+    run_id = run_meant(run_id)
+    return _follow_run(Connection(), run_id, json, "", at_terminal() and not json)
+
+
+def _follow_run(
+    connection: Connection, run_id: str, json: bool, again: str, asking: bool, queued: bool = False
+) -> int:
+    def following() -> int:
+        screen = Screen(sys.stdout)
+        talker = Talker(screen)
+        view: follow.View = (
+            follow.JsonView() if json else Narrator(screen, again, asking, talker.said, queued)
+        )
+        feed = follow.RunFeed(connection, run_id)
+        ended = follow.follow(feed, view, talker if asking else None)
+        return follow.exit_code(ended or {})
+
+    return follow.guarded(run_id, following)
+
+
+def prompt(
+    words: str,
+    session: str | None,
+    cwd: str | None,
+    agent: str | None,
+    model: str | None,
+    script: str | None,
+    detach: bool,
+    if_busy: str | None,
+    fork: bool,
+    take_over: bool,
+    allow_all: bool,
+    json: bool,
+) -> int:
+    """``podium prompt``: one turn; the answer goes to standard output, all else to the other."""
+    if session is None and (fork or take_over):
+        option = "--fork" if fork else "--take-over"
+        raise Failure(f"{option} needs '--session ID', the session that it is about.", USAGE)
+    said = given_text(words)
+    request: Json = {"text": said}
+    given = {"session_id": session, "agent": agent, "model": model, "if_busy": if_busy}
+    given["script"] = script and script_path(script)
+    request |= {name: value for name, value in given.items() if value}
+    if cwd is not None or session is None:
+        request["working_directory"] = os.path.abspath(cwd or os.getcwd())
+    flags = {"fork": fork, "take_over": take_over}
+    request |= {name: True for name, wanted in flags.items() if wanted}
+    request |= {"permission_mode": "allow-all"} if allow_all else {}
+    connection, started = follow.start("sessions.prompt", request)
+    run_id = str(started["run_id"])
+    if detach:
+        _detached(started, json)
+        return 0
+    carried, turn_id = Carried(started), started.get("turn_id")
+    steered = if_busy == "steer" or started.get("delivery") == "steered"
+
+    def own_end(event: Json) -> bool:
+        carried.event(event)
+        ended = (event.get("data") or {}).get("turn_id") == turn_id
+        return steered and event.get("type") == "turn.ended" and ended
+
+    def following() -> int:
+        from podium.render.answer import AnswerView, PhaseAnswerView
+
+        asking, talks = at_terminal() and not json, started.get("delivery") == "phase"
+        screen = Screen(sys.stdout)
+        told = (PhaseAnswerView if talks else AnswerView)(started, said, asking, screen)
+        view: follow.View = follow.JsonView() if json else told
+        here = screen if text.is_terminal(sys.stderr) else Screen(sys.stderr)
+        asker = (TurnAsker if talks else Asker)(here) if asking else None
+        ended = follow.follow(
+            follow.RunFeed(connection, run_id),
+            view,
+            asker,
+            own_end,
+            phase=Phase(talks=talks),
+            stop_at_person=lambda: talks and carried.answered,
+        )
+        return 0 if ended is None else follow.exit_code(ended)
+
+    return follow.guarded(run_id, following)
+
+
+def at_terminal() -> bool:
+    """Whether a person is there to be asked: both ends are a terminal."""
+    return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
+
+
+def script_path(file: str) -> str:
+    """The whole path of a script, for a daemon that is elsewhere."""
+    return os.path.abspath(os.path.expanduser(file))
+
+
+def given_text(words: str) -> str:
+    """The text of an argument, or all of standard input for ``-``.
+
+    Raises:
+        Failure: it is not UTF-8, or empty.
+    """
+    said = utf8_text(words)
+    if not said.strip():
+        raise Failure("The text is empty: give one, or '-' to read it from standard input.", USAGE)
+    return said
+
+
+def utf8_text(words: str) -> str:
+    """As ``given_text``, where nothing at all is a text too."""
+    try:
+        said = sys.stdin.buffer.read().decode("utf-8") if words == "-" else words
+        said.encode("utf-8")  # an argument with bad bytes holds lone surrogates
+    except UnicodeError as error:
+        raise Failure("The text is not valid UTF-8: convert it first.", USAGE) from error
+    return said
+
+
+def parse_params(pairs: list[str], option: str = "-p ") -> Json:
+    """Parameters given as NAME=VALUE after ``option``; the daemon knows their types.
+
+    Raises:
+        Failure: one lacks the equals sign or the name, or comes twice.
+    """
+    params: Json = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals):
+            raise Failure(f"'{option}{pair}' is no parameter: write {option}NAME=VALUE.", USAGE)
+        plain = name.translate({ord(one): "x" for one in "_.-"})
+        if not (plain.isascii() and plain.isalnum()):
+            words = "its name is letters, digits, '-', '_' and '.'"
+            raise Failure(f"'{option}{pair}' is no parameter: {words}.", USAGE)
+        if name in params:
+            raise Failure(f"Parameter '{name}' is given twice: give it once.", USAGE)
+        params[name] = value
+    return params
+
+
+def _detached(started: Json, json: bool) -> None:
+    if json:
+        text.emit_json(started)
+        return
+    run_id = text.fold(started["run_id"])
+    text.emit(f"{run_id}\n")
+    for question in started.get("questions") or []:
+        text.tell(f"podium: It waits for you: {answer_command(question)}")
+    if waits_for_words(started):
+        text.tell(f"podium: It waits for your words: {say_command(started)}")
+    if text.is_terminal(sys.stderr):
+        text.tell(f"Follow it with 'podium attach {text.short(run_id)}'.")
+
+
+def _again(request: Json, on_question: str | None) -> str:
+    words = ["podium", "run", request["recipe"], "--cwd", request["working_directory"]]
+    for name, value in (request.get("params") or {}).items():
+        words += ["-p", f"{name}={value}"]
+    options = {"agent": "--agent", "model": "--model", "script": "--script"}
+    options |= {"session_id": "--session"}
+    for name, option in options.items():
+        if name in request:
+            words += [option, request[name]]
+    words += [f"--{flag}" for flag in ("worktree", "anyway") if request.get(flag)]
+    words += ["--on-question", on_question] if on_question is not None else []
+    return shlex.join(words)

@@ -1,0 +1,318 @@
+"""What is asked most: the daemon's status, the runs, the open questions, the locks.
+
+One round trip each (two for the questions, where conversations that wait for words stand beside
+them, and for the runs, where prompts at work do), and no import that the answer does not need.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from podium import __version__, text
+from podium.rpc.connection import call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from podium import protocol
+
+    Json = dict[str, Any]
+
+LISTED_RUNS = 50
+NAME_CELLS = 60
+
+
+def status(storage: bool = False, json: bool = False) -> int:
+    """``podium status``."""
+    if storage:
+        from podium.commands import storage as commands_storage
+
+        return commands_storage.storage(json)
+    answer = call("daemon.status")
+    if json:
+        text.emit_json({**answer, "client_version": __version__})
+        return 0
+    style = text.Style(sys.stdout)
+    lines = [(name, words) for name, words in _status_lines(answer) if words]
+    said = [(name, text.fold(words)) for name, words in lines]
+    text.emit(text.block(said, text.columns(), style) + "\n")
+    _tell_talks(waiting_talks(answer))
+    if answer.get("version") != __version__:
+        from podium.rpc import version_mismatch
+
+        version_mismatch.tell(answer)
+    return 0
+
+
+def _voice(voice: Mapping[str, Any]) -> str:
+    """Whether speech can be read, by which model; and what says how to have it where it cannot."""
+    state, model = str(voice.get("state") or ""), str(voice.get("model") or "")
+    if state in ("not-installed", "no-model"):
+        return f"{state.replace('-', ' ')} ('podium voice status')"
+    return f"{state} ({model})" if model else state
+
+
+def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
+    started = text.epoch(answer.get("started_at"))
+    gateway = answer.get("gateway", {})
+    orchestration = answer.get("orchestration", {})
+    taken = answer.get("taken_up") or 0
+    reach = "off"
+    if gateway.get("problem"):
+        reach = f"not running: {gateway['problem']}"
+    elif gateway.get("enabled"):
+        clients = text.counted(int(gateway.get("clients") or 0), "client")
+        unsafe = ", without TLS: 'podium pair' says what to do" if gateway.get("warning") else ""
+        reach = f"{gateway.get('url') or 'on'} ({clients}{unsafe})"
+    return [
+        ("daemon", f"{_how(answer)}, pid {answer.get('pid')}"),
+        ("version", str(answer.get("version", ""))),
+        ("started", "" if started is None else text.ago(answer.get("started_at"))),
+        ("socket", str(answer.get("socket", ""))),
+        ("gateway", reach),
+        ("sessions", str(answer.get("sessions", ""))),
+        ("active runs", str(answer.get("runs_active", ""))),
+        ("active prompts", str(answer.get("prompts_active", ""))),
+        ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
+        ("voice", _voice(answer.get("voice", {}))),
+        (
+            "recipes",
+            "on" if orchestration.get("enabled", True) else "off ('podium orchestration on')",
+        ),
+        ("turns taken up", str(taken) if taken else ""),
+        (
+            "configuration",
+            _configuration(answer.get("configuration", {})),
+        ),
+    ]
+
+
+def _how(answer: protocol.DaemonStatus) -> str:
+    service = answer.get("service")
+    return f"running as a service ({service})" if service else "running"
+
+
+def _configuration(state: Mapping[str, Any]) -> str:
+    """Nothing as long as the file is what the daemon does."""
+    if state.get("problem"):
+        return f"the file is not in force: {state['problem']}"
+    waiting = ", ".join(str(one.get("key")) for one in state.get("pending") or [])
+    if waiting:
+        return f"waits for a restart: {waiting} ('podium config show --running')"
+    return "; ".join(map(str, state.get("warnings") or []))
+
+
+def _with_hint(number: object, command: str) -> str:
+    return f"{number} ('{command}')" if number else "0"
+
+
+def runs(
+    ended_too: bool, limit: str | None = None, before: str | None = None, json: bool = False
+) -> int:
+    """``podium runs``: the active ones, or the latest of all, or those that began before one."""
+    listed = ended_too or limit is not None or before is not None
+    if listed:
+        answer, wanted = _listed(limit, before)
+    else:
+        answer, wanted = call("runs.list", {"active": True}), 0
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        none = "No active runs ('podium runs --all' shows ended ones)."
+        older = f"No run began before {before}."
+        text.say(f"{older if before else 'No runs yet.' if listed else none}")
+    else:
+        text.emit(text.table(RUN_HEADINGS, map(run_row, answer), text.columns()))
+        if listed and len(answer) == wanted:
+            last = text.short(answer[-1].get("run_id"))
+            text.tell(f"Those before: 'podium runs --before {last}'.")
+    if not (json or listed) and (prompts := call("daemon.status").get("prompts_active")):
+        are = "prompt is" if prompts == 1 else "prompts are"
+        said = (
+            f"{prompts} {are} at work: 'podium locks' lists them, 'podium attach ID' follows one."
+        )
+        text.say("\n".join(text.wrapped(said, text.columns(), hang=4)))
+    return 0
+
+
+def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
+    """The newest runs of all that began before one, and how many were asked for."""
+    from podium.commands.sessions import MOST_AT_ONCE, whole_number
+
+    wanted = whole_number("--limit", limit, LISTED_RUNS, least=1)
+    rows: list[Json] = []
+    while len(rows) < wanted:
+        params: Json = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}
+        if before is not None:
+            params["before"] = before
+        page: list[Json] = call("runs.list", params)
+        rows += page
+        if len(page) < params["limit"]:
+            break
+        before = str(page[-1]["run_id"])
+    return rows[:wanted], wanted
+
+
+RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
+
+
+def run_row(run: Json) -> tuple[str, ...]:
+    """A run as a line of ``podium runs``."""
+    ended = run.get("exit") or {}
+    step, visits = run.get("step"), run.get("visits") or {}
+    return (
+        text.short(run.get("run_id")),
+        text.fold(run_name(run), NAME_CELLS),
+        f"{end_sign(ended)} {ended.get('reason')}" if ended else status_words(run),
+        f"{step} ({visits.get(step, 1)})" if step else "-",
+        text.ago(run.get("started_at")),
+        text.money(run.get("cost_usd")),
+        home_relative(run.get("working_directory")),
+    )
+
+
+PENDING = {
+    "pause": "will pause",
+    "interrupt": "interrupting",
+    "cancel": "cancelling",
+    "end": "will end",
+}
+"""What was asked of a run and has not come yet, by its ``stop``."""
+
+
+def status_words(run: Json) -> str:
+    """Where a run stands, and what is to come of it next: ``running, will pause``."""
+    pending = PENDING.get(str(run.get("stop")))
+    return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
+
+
+def run_name(run: Json) -> str:
+    """What a run is called: by recipe and task."""
+    return str(run.get("name") or run.get("recipe") or run.get("kind") or "")
+
+
+def end_sign(ended: Json) -> str:
+    """How a run ended, as a sign: well, badly, or so that a person should look."""
+    if ended.get("class") == "completed":
+        return "✓"
+    return "✗" if ended.get("category") == "error" else "⚠"
+
+
+def home_relative(directory: object) -> str:
+    """A directory as people write it."""
+    import os
+
+    path, home = str(directory or ""), os.environ.get("HOME", "")
+    return f"~{path[len(home) :]}" if home and (path + "/").startswith(home + "/") else path
+
+
+def questions(json: bool) -> int:
+    """``podium questions``: the open ones, and the conversations that wait for words."""
+    answer: list[Json] = call("questions.list")
+    if json:
+        text.emit_json(answer)
+        return 0
+    talks = waiting_talks(call("daemon.status"))
+    if not (answer or talks):
+        text.say("No open questions.")
+    if answer:
+        headings = ("QUESTION", "RUN", "KIND", "ASKED", "ANSWERS")
+        width = text.columns()
+        heading, rows = text.listing(headings, map(_question_row, answer), width)
+        lines = [heading] if heading else []
+        for question, row in zip(answer, rows, strict=True):
+            lines += [row, *(part for line in _asked(question) for part in _fitted(line, width))]
+        text.say("\n".join(lines))
+    _tell_talks(talks)
+    return 0
+
+
+def waiting_talks(status: Json) -> list[str]:
+    """A line for each conversation that goes on when its person says something."""
+    return [
+        f"{text.short(run.get('run_id'))} {text.fold(run_name(run), NAME_CELLS)} waits for your "
+        f"words: podium prompt --session {text.short(run.get('session_id'))} TEXT"
+        for run in status.get("talks_waiting") or []
+    ]
+
+
+def _tell_talks(lines: list[str]) -> None:
+    for line in lines:
+        text.say("\n".join(text.wrapped(line, text.columns(), hang=4)))
+
+
+def _question_row(question: Json) -> tuple[str, ...]:
+    from podium.render.question import answers_of
+
+    return (
+        text.short(question.get("question_id")),
+        f"{text.short(question.get('run_id'))} {_of(question)}".rstrip(),
+        str(question.get("kind", "")),
+        text.ago(question.get("opened_at")),
+        answers_of(question),
+    )
+
+
+def _of(question: Json) -> str:
+    return text.fold(question.get("run_name") or "", NAME_CELLS)
+
+
+def _fitted(line: str, width: int) -> list[str]:
+    return text.wrapped(line, width, hang=4)
+
+
+def _asked(question: Json) -> list[str]:
+    from podium.render.question import LISTED_LINES, asked, listed
+
+    told = [*asked(question).split("\n"), *(f"  {one}" for one in listed(question, LISTED_LINES))]
+    return [f"    {line}" for line in told]
+
+
+def locks(json: bool) -> int:
+    """``podium locks``: who holds which session and working tree."""
+    answer: list[protocol.Lock] = call("sessions.locks")
+    if json:
+        text.emit_json(answer)
+    elif not answer:
+        text.say("Nothing is held.")
+    else:
+        text.emit(
+            text.table(("HELD", "BY", "SINCE", "WHAT"), map(_lock_row, answer), text.columns())
+        )
+    return 0
+
+
+def _lock_row(lock: protocol.Lock) -> tuple[str, ...]:
+    holder = lock.get("holder") or {}
+    session = lock.get("session_id")
+    return (
+        "session" if session else "working tree",
+        holder_words(holder),
+        text.ago(holder.get("since")),
+        str(session or home_relative(lock.get("working_directory"))),
+    )
+
+
+def holder_words(holder: protocol.LockHolder) -> str:
+    """Who holds something: ``run 1a2b3c4d``, ``foreign process 4711``."""
+    if holder.get("kind") == "foreign":
+        return f"foreign process {holder.get('pid', '?')}"
+    return f"{holder.get('kind', '?')} {text.short(holder.get('id'))}"
+
+
+def sessions(json: bool) -> int:
+    """``podium sessions``, without anything else."""
+    from podium.commands import sessions as commands_sessions
+
+    return commands_sessions.sessions(None, None, None, json)
+
+
+HOT: dict[str, Callable[..., int]] = {
+    "status": status,
+    "sessions": sessions,
+    "runs": runs,
+    "questions": questions,
+    "locks": locks,
+}

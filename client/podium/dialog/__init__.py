@@ -1,0 +1,1 @@
+"""Questions and conversations at the terminal, while events go on."""

@@ -1,0 +1,191 @@
+"""A run as one HTML page that needs nothing else: no script, no font, no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from typing import Any
+
+from podium import __version__, text
+from podium.export.changes import changes
+from podium.export.markup import SIGNS, esc, number, tag
+from podium.export.rail import rail
+from podium.export.style import CSS
+from podium.export.timeline import Timeline
+from podium.export.tone import LEGEND, end_tone, tone
+from podium.export.visit import section
+from podium.render.history import RESTART, History
+from podium.render.run_words import advice, ended_as, spent
+from podium.render.visits import Step
+
+Json = dict[str, Any]
+
+ALIKE = 0.1
+"""The part of the whole time by which work may fall short of it and be no figure of its own."""
+
+BARS = (
+    ("command passed", "check or command passed"),
+    ("command failed", "check or command failed"),
+    ("waiting", "waited for a person"),
+    ("paused", "paused"),
+    ("parked", "parked: the agent's usage limit"),
+    ("cut", "long without work, cut short"),
+)
+
+
+def page(run: Json, history: History, now: float, diff: Json | None = None) -> str:
+    """The page of a run, told up to its end or else to ``now`` (epoch seconds). ``diff`` is what it
+    changed, as ``runs.diff`` tells it."""
+    until = history.until(now)
+    label = str(history.start.get("label") or run.get("recipe") or "Prompt")
+    parts = [_head(run, history, label, until), _picture(run, history, until)]
+    parts += [changes(diff), _way(run, history), _sums(history, until)]
+    if history.steps:
+        parts.append(tag("h2", "Visits"))
+    parts += [section(step, history.steps, run, until) for step in history.steps]
+    zone = time.strftime("%Z", time.localtime(now))
+    written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
+    foot = f"Written {written} by Podium {__version__}. Times are {zone}; costs are US dollars."
+    parts.append(tag("footer", esc(foot)))
+    title = f"{label}: {(run.get('exit') or {}).get('reason') or run.get('status')}"
+    return _document(title, tag("main", "".join(parts)))
+
+
+def _document(title: str, body: str) -> str:
+    """The whole document. The policy admits this style by its digest, and nothing else at all."""
+    digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{esc(text.fold(title))}</title>\n<style>{CSS}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _head(run: Json, history: History, label: str, until: float) -> str:
+    end = run.get("exit") or {}
+    kind = end_tone(run)
+    said = f"{SIGNS.get(str(end.get('class')), '…')} {end.get('message') or run.get('status')}"
+    parts = [tag("h1", esc(label), dir="auto")]
+    parts.append(tag("p", esc(said), class_="ended", dir="auto"))
+    if end:
+        reason = f"{end.get('reason')} · {ended_as(end)}"
+        parts.append(tag("p", esc(reason), class_="soft"))
+    if end.get("detail"):
+        parts.append(tag("pre", esc(end["detail"]), dir="auto"))
+    parts.append(tag("dl", "".join(_facts(run, history, until))))
+    lines = "".join(tag("li", esc(line)) for line in advice(run, history))
+    if lines:
+        parts.append(tag("div", tag("b", "Next") + tag("ul", lines), class_="next"))
+    return tag("header", "".join(parts), class_=f"card {kind}")
+
+
+def _facts(run: Json, history: History, until: float) -> list[str]:
+    began = text.epoch(run.get("started_at"))
+    most = (run.get("limits") or {}).get("max_total_steps")
+    params = "\n".join(f"{name} = {value}" for name, value in (run.get("params") or {}).items())
+    steps = history.steps
+    big = [
+        ("took", "-" if began is None else text.duration(until - began)),
+        ("of it work", _work(steps, began, until)),
+        ("waited for a person", spent(sum(step.waited_seconds(until) for step in steps))),
+        ("stood still", spent(sum(step.still_seconds(until) for step in steps))),
+        ("cost", text.money(run.get("cost_usd"))),
+        ("visits", f"{len(steps)}" + (f" (limit {most})" if most else "")),
+        ("turns", run.get("turns")),
+    ]
+    small = [
+        ("recipe", run.get("recipe")),
+        ("agent", run.get("agent")),
+        ("started", _moment(run.get("started_at"))),
+        ("ended", _moment(run["ended_at"]) if run.get("ended_at") else "not yet"),
+        ("directory", run.get("working_directory")),
+        ("session", run.get("session_id")),
+        ("run", run.get("run_id")),
+        ("parameters", params),
+    ]
+    return [_fact(name, value, "big", "") for name, value in big if value] + [
+        _fact(name, value, "", "wide" if len(str(value)) > 24 else "")
+        for name, value in small
+        if value
+    ]
+
+
+def _work(steps: list[Step], began: float | None, until: float) -> str:
+    """How long the run worked; empty where that is as good as all of its time."""
+    worked = sum(step.work_seconds for step in steps)
+    nearly_all = began is not None and until - began - worked < max(1.0, worked * ALIKE)
+    return "" if nearly_all else text.duration(worked)
+
+
+def _moment(stamp: object) -> str:
+    """A time on the clock of this machine, with its zone."""
+    then = text.epoch(stamp)
+    return text.local(stamp) + ("" if then is None else time.strftime(" %Z", time.localtime(then)))
+
+
+def _fact(name: str, value: object, kind: str, width: str) -> str:
+    said = tag("dd", esc(value), class_=kind or None, dir="auto")
+    return tag("div", tag("dt", esc(name)) + said, class_=width or None)
+
+
+def _picture(run: Json, history: History, until: float) -> str:
+    drawn = Timeline(run, history, until).svg()
+    if not drawn:
+        return ""
+    used = {tone(step, history.steps, run) for step in history.steps}
+    shown = [(f"turn {kind}", words) for kind, words in LEGEND if kind in used]
+    shown += [(kind, words) for kind, words in BARS if f'class="{kind}"' in drawn]
+    legend = tag("ul", "".join(_swatch(*one) for one in shown), class_="legend")
+    both = tag("div", drawn, class_="picture") + rail(run, history, until) + legend
+    return tag("h2", "Timeline") + tag("div", both, class_="card")
+
+
+def _swatch(kind: str, words: str) -> str:
+    inset = 3 if kind.startswith("command") else 0
+    box = tag("rect", "", class_=kind, y=inset, width=16, height=12 - 2 * inset, rx=2)
+    return tag("li", tag("svg", box, viewBox="0 0 16 12", aria_hidden="true") + esc(words))
+
+
+def _way(run: Json, history: History) -> str:
+    """The way through the machine, a link to each visit."""
+    if not history.steps:
+        return ""
+    items = []
+    for step in history.steps:
+        restart = " ↺" if step.to == RESTART else ""
+        named = tag("b", esc(step.step)) + tag("span", esc((step.outcome or "…") + restart))
+        link = tag("a", named, href=f"#visit-{step.number}", dir="auto")
+        items.append(tag("li", link, class_=tone(step, history.steps, run)))
+    reason = (run.get("exit") or {}).get("reason") or run.get("status")
+    last = tag("span", esc(reason), class_="pill last")
+    items.append(tag("li", last, class_=end_tone(run)))
+    way = tag("ol", "".join(items), class_="way")
+    return tag("h2", "The way it went") + tag("div", way, class_="card")
+
+
+def _sums(history: History, until: float) -> str:
+    """What each step took in all its visits."""
+    by_step: dict[str, list[float]] = {}
+    for step in history.steps:
+        sums = by_step.setdefault(step.step, [0.0, 0.0, 0.0, 0.0])
+        took = (1.0, step.work_seconds, step.waited_seconds(until), step.cost_usd)
+        by_step[step.step] = [a + b for a, b in zip(sums, took, strict=True)]
+    if len(history.steps) < 2:
+        return ""
+    most = max(sums[1] for sums in by_step.values()) or 1.0
+    heads = ("step", "visits", "work", "waited", "cost", "")
+    shown = [tag("th", name, class_=None if name else "share") for name in heads]
+    rows = [tag("tr", "".join(shown))]
+    for name, (visits, work, waited, cost) in by_step.items():
+        bar = tag("rect", "", width=number(100 * work / most), height=10)
+        box = {"viewBox": "0 0 100 10", "preserveAspectRatio": "none", "aria_hidden": "true"}
+        cells = [esc(name), f"{visits:g}", text.duration(work), spent(waited) or "-"]
+        cells.append(text.money(cost))
+        row = "".join(tag("td", cell) for cell in cells)
+        rows.append(tag("tr", row + tag("td", tag("svg", bar, **box), class_="share")))
+    return tag("h2", "Steps") + tag("div", tag("table", "".join(rows)), class_="card")

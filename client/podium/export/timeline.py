@@ -1,0 +1,224 @@
+"""The picture of a run: a lane a step, a bar for all that took time, as inline SVG."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from podium import text
+from podium.export.axis import Axis, Span, union, without
+from podium.export.markup import SIGNS, esc, number, tag
+from podium.export.tone import end_tone, tone
+from podium.render.history import RESTART, History
+from podium.render.narrate import PURPOSES
+from podium.render.question import heading
+from podium.render.run_words import answered, checks, spent
+from podium.render.visits import Step
+
+Json = dict[str, Any]
+
+WIDTH, LABELS, MARGIN = 1120.0, 176.0, 34.0
+TOP, LANE, BAR = 30.0, 40.0, 22.0
+INSET = 5.0
+"""How much lower than a turn a check is drawn, above and below."""
+LEAST = 2.5
+"""The narrowest bar that can be seen and pointed at."""
+LABEL_CELLS = 22
+
+PATTERNS = (
+    '<defs><pattern id="waiting" width="7" height="7" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect class="wait-ground" width="7" height="7"/>'
+    '<rect class="wait-line" width="3" height="7"/></pattern>'
+    '<pattern id="paused" width="7" height="7" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(-45)"><rect class="still-ground" width="7" height="7"/>'
+    '<rect class="still-line" width="2.5" height="7"/></pattern>'
+    '<pattern id="parked" width="7" height="7" patternUnits="userSpaceOnUse">'
+    '<rect class="still-ground" width="7" height="7"/>'
+    '<circle class="still-line" cx="3.5" cy="3.5" r="1.6"/></pattern></defs>'
+)
+
+
+class Timeline:
+    """One run's picture. ``until`` is up to when it is told, in epoch seconds."""
+
+    def __init__(self, run: Json, history: History, until: float) -> None:
+        self._run, self._steps, self._until = run, history.steps, until
+        names = list(dict.fromkeys(step.step for step in self._steps))
+        self._lanes = {name: TOP + LANE * place for place, name in enumerate(names)}
+        self._bottom = TOP + LANE * len(names)
+        began = [text.epoch(run.get("started_at"))]
+        began += [self._span(step.began_at, None)[0] for step in self._steps[:1]]
+        first = min((one for one in began if one is not None), default=until)
+        waits = union(span for step in self._steps for span in self._idle(step))
+        work = without(union(span for step in self._steps for span in self._work(step)), waits)
+        self._axis = Axis((first, max(first, until)), work, LABELS, WIDTH - MARGIN)
+
+    def svg(self) -> str:
+        """The picture; empty for a run that has not begun."""
+        if not self._steps:
+            return ""
+        parts = [PATTERNS, *self._scale(), *self._cuts(), *self._rows(), *self._links()]
+        parts += [self._visit(step) for step in self._steps]
+        parts += [*self._restarts(), *self._end()]
+        size = f"0 0 {number(WIDTH)} {number(self._bottom + 8)}"
+        return tag(
+            "svg", "".join(parts), viewBox=size, role="group", aria_label="Timeline", class_="time"
+        )
+
+    def _span(self, began: str, ended: str | None) -> Span:
+        first = text.epoch(began)
+        last = text.epoch(ended)
+        start = self._until if first is None else first
+        return start, max(start, self._until if last is None else last)
+
+    def _work(self, step: Step) -> list[Span]:
+        spans = [self._span(turn.began_at, turn.ended_at) for turn in step.turns]
+        return spans + [self._span(one.began_at, one.ended_at) for one in step.commands]
+
+    def _idle(self, step: Step) -> list[Span]:
+        spans = [self._span(one["opened_at"], one["closed_at"]) for one in step.questions]
+        return spans + [self._span(one.began_at, one.ended_at) for one in step.stills]
+
+    def _scale(self) -> list[str]:
+        parts = []
+        for seconds, place in self._axis.ticks():
+            said = text.duration(seconds) if seconds else "0"
+            parts.append(self._line("tick", place, TOP - 6, self._bottom))
+            parts.append(_words(said, place, TOP - 12, "scale", "middle"))
+        return parts
+
+    def _cuts(self) -> list[str]:
+        """What stands for a long time without work."""
+        parts = []
+        for began, ended in self._axis.cuts:
+            left, right = self._axis.at(began), self._axis.at(ended)
+            said = f"{text.duration(ended - began)} without work, not to scale"
+            cut = _rect("cut", left, TOP - 6, right - left, self._bottom - TOP + 6, said)
+            parts.append(cut)
+        return parts
+
+    def _rows(self) -> list[str]:
+        parts = []
+        for name, top in self._lanes.items():
+            middle = top + LANE / 2
+            parts.append(
+                f'<line class="lane" x1="{number(LABELS)}" x2="{number(WIDTH - MARGIN)}" '
+                f'y1="{number(middle)}" y2="{number(middle)}"/>'
+            )
+            label = text.fold(name, LABEL_CELLS)
+            parts.append(_words(label, LABELS - 14, middle + 4.5, "step", "end", name))
+        return parts
+
+    def _links(self) -> list[str]:
+        """From where a visit ended to where the next began."""
+        parts = []
+        for step, following in zip(self._steps, self._steps[1:], strict=False):
+            x1 = self._axis.at(self._span(step.began_at, step.ended_at)[1])
+            taken = [self._span(following.began_at, None), *self._idle(following)]
+            x2 = self._axis.at(min(taken)[0])
+            y1, y2 = (self._lanes[one.step] + LANE / 2 for one in (step, following))
+            bend = max(LEAST, (x2 - x1) / 2)
+            curve = " ".join(number(one) for one in (x1 + bend, y1, x2 - bend, y2, max(x1, x2), y2))
+            path = f"M{number(x1)} {number(y1)} C{curve}"
+            parts.append(f'<path class="link" d="{path}"/>')
+        return parts
+
+    def _visit(self, step: Step) -> str:
+        """A visit: what it took as a whole, and in it what was done and waited for."""
+        kind = tone(step, self._steps, self._run)
+        top = self._lanes[step.step] + (LANE - BAR) / 2
+        parts = [self._bar(f"visit {kind}", (step.began_at, step.ended_at), top - 3, BAR + 6, "")]
+        for turn in step.turns:
+            said = "turn" if turn.purpose == "step" else PURPOSES.get(turn.purpose, "turn")
+            said = f"{said}: {text.duration(turn.seconds)} · {text.money(turn.cost_usd)}"
+            parts.append(self._bar(f"turn {kind}", (turn.began_at, turn.ended_at), top, BAR, said))
+        for command in step.commands:
+            said = f"{shlex.join(command.run)}: {text.duration(command.seconds)}"
+            how = "failed" if command.passed is False else "passed"
+            span = (command.began_at, command.ended_at)
+            said = f"{how}: {said}"
+            parts.append(self._bar(f"command {how}", span, top + INSET, BAR - 2 * INSET, said))
+        for question in step.questions:
+            said = f"{heading(question)}\n{answered(question, self._until)}"
+            span = (question["opened_at"], question["closed_at"])
+            parts.append(self._bar("waiting", span, top, BAR, said))
+        for still in step.stills:
+            span = (still.began_at, still.ended_at)
+            said = f"{still.kind}: {still.why}"
+            parts.append(self._bar(still.kind, span, top, BAR, said))
+        parts.append(self._number(step, top))
+        return tag(
+            "a", tag("title", esc(self._said(step))) + "".join(parts), href=f"#visit-{step.number}"
+        )
+
+    def _said(self, step: Step) -> str:
+        waited = spent(step.waited_seconds(self._until))
+        took = [f"work {text.duration(step.work_seconds)}", waited and f"waited {waited}"]
+        took += [text.money(step.cost_usd), checks(step) and f"checks: {checks(step)}"]
+        led = step.to or (step.exit and f"exit {step.exit}") or "…"
+        return (
+            f"{step.number}. {step.step}, visit {step.visit}\n{step.outcome or '…'} → {led}\n"
+            + " · ".join(one for one in took if one)
+        )
+
+    def _bar(
+        self, kind: str, times: tuple[str, str | None], top: float, height: float, said: str
+    ) -> str:
+        began, ended = (self._axis.at(one) for one in self._span(*times))
+        return _rect(kind, began, top, max(LEAST, ended - began), height, said)
+
+    def _number(self, step: Step, top: float) -> str:
+        """The visit's number, in its longest stretch of work if there is room."""
+        drawn = [(self._axis.at(a), self._axis.at(b)) for a, b in self._free(step)]
+        began, ended = max(drawn, key=lambda one: one[1] - one[0], default=(0.0, 0.0))
+        said = str(step.number)
+        if ended - began < 8.0 * len(said) + 4:
+            return ""
+        return _words(said, (began + ended) / 2, top + BAR / 2 + 4, "number", "middle")
+
+    def _free(self, step: Step) -> list[Span]:
+        """Where nothing is drawn upon the turns of a visit."""
+        turns = [self._span(turn.began_at, turn.ended_at) for turn in step.turns]
+        return without(union(turns), union(self._idle(step)))
+
+    def _restarts(self) -> list[str]:
+        parts = []
+        for step in self._steps:
+            if step.to == RESTART:
+                place = self._axis.at(self._span(step.began_at, step.ended_at)[1])
+                parts.append(self._line("restart", place, TOP - 6, self._bottom))
+        return parts
+
+    def _end(self) -> list[str]:
+        place = self._axis.at(self._until)
+        kind = end_tone(self._run)
+        sign = SIGNS.get(str((self._run.get("exit") or {}).get("class")), "…")
+        flag = _words(sign, place + 6, TOP + 8, f"end {kind}", "start")
+        return [self._line(f"end {kind}", place, TOP - 6, self._bottom), flag]
+
+    def _line(self, kind: str, place: float, top: float, bottom: float) -> str:
+        x = number(place)
+        return (
+            f'<line class="{esc(kind)}" x1="{x}" x2="{x}" y1="{number(top)}" '
+            f'y2="{number(bottom)}"/>'
+        )
+
+
+def _rect(kind: str, x: float, y: float, width: float, height: float, said: str) -> str:
+    title = tag("title", esc(said)) if said else ""
+    return tag(
+        "rect",
+        title,
+        class_=kind,
+        x=number(x),
+        y=number(y),
+        width=number(width),
+        height=number(height),
+        rx=3,
+    )
+
+
+def _words(said: str, x: float, y: float, kind: str, anchor: str, whole: str = "") -> str:
+    title = tag("title", esc(whole)) if whole else ""
+    place = {"x": number(x), "y": number(y), "text_anchor": anchor}
+    return tag("text", title + esc(said), class_=kind, **place)

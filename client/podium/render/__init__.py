@@ -1,0 +1,1 @@
+"""Runs, sessions and questions as text for a terminal."""

@@ -1,0 +1,169 @@
+"""A plain prompt's turn: the answer on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from podium import text
+from podium.render import conversation_words
+from podium.render.activity import NOTICE_CELLS, Activity, brief
+from podium.render.narrate import end_line
+from podium.render.question import SHOWN_LINES, answer_command, heading, listed
+from podium.render.screen import Screen
+from podium.render.streamed import Words
+from podium.rpc.conversation_state import Carried, of_phase, say_command, waits_for_words
+
+Json = dict[str, Any]
+
+
+class AnswerView:
+    """Streams one turn's answer. ``started`` is what ``sessions.prompt`` returned.
+
+    ``screen`` is standard output. Where standard error is the same terminal, all is told there in
+    its order, above a live line.
+    """
+
+    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
+        self._turn = started.get("turn_id")
+        self._session = started.get("session_id")
+        self._said = said
+        self._interactive = interactive
+        self._words = Words()
+        self._activity = Activity()
+        self._unhinted: dict[str, Json] = {}
+        self._screen = screen
+        self._style = text.Style(sys.stderr)
+        self._aside_here = screen.draws and self._style.terminal
+        self._began = time.monotonic()
+        self._cost = 0.0
+
+    def event(self, event: Json) -> None:
+        """Tell what belongs to this turn."""
+        data, kind = event.get("data") or {}, event.get("type")
+        if kind == "run.started" and data.get("text") != self._said:
+            self._aside(f"handed to the running turn of run {event.get('run_id')}")
+        elif kind == "question.opened" and not self._interactive:
+            self._asked(data)
+        elif kind == "question.closed":
+            self._unhinted.pop(str(data.get("question_id")), None)
+        elif kind == "run.ended":
+            self._ended(data.get("run") or {})
+        elif data.get("turn_id") == self._turn:
+            if kind == "turn.output":
+                self._output(data)
+            elif kind == "reply.received":
+                self._answer(self._words.reply(data))
+            elif kind == "turn.ended":
+                self._rest(data)
+
+    def tick(self) -> None:
+        """Show how to answer what is open, and how long it has been going on."""
+        for question in self._unhinted.values():
+            self._aside(f"  it waits; answer with: {answer_command(question)}")
+        self._unhinted.clear()
+        if self._aside_here:
+            took = text.duration(int(time.monotonic() - self._began))
+            self._screen.status(self._activity.line(took, self._cost, "", self._screen.tail))
+
+    def waits(self, run: Json) -> None:
+        """One turn waits for nothing but answers."""
+
+    def finish(self) -> None:
+        """End the answer's last line."""
+        self._screen.clear()
+        self._screen.not_reported()
+        self._screen.fresh_line()
+
+    def _output(self, data: Json) -> None:
+        if not self._words.is_new(data):
+            return
+        self._activity.output(data)
+        if data.get("kind") == "text":
+            self._answer(self._words.add(data))
+        elif data.get("kind") == "status" and not conversation_words.is_told(data):
+            self._aside(f"… {text.fold(data.get('delta'), NOTICE_CELLS)}")
+        elif data.get("kind") == "tool" and not conversation_words.is_told(data):
+            self._aside(f"⚙ {brief(data.get('delta'), self._screen.columns, margin=2)}")
+
+    def _rest(self, data: Json) -> None:
+        missing, late = self._words.missing(data)
+        if late:
+            self.finish()
+        self._answer(missing)
+        self._activity.over()
+        self._cost += data.get("cost_usd") or 0.0
+
+    def _asked(self, question: Json) -> None:
+        self._aside(f"? {heading(question)}")
+        for line in listed(question, SHOWN_LINES):
+            self._tell(self._style("dim", f"    {line}"))
+        self._unhinted[str(question.get("question_id"))] = question
+
+    def _answer(self, words: str) -> None:
+        if self._screen.draws:
+            self._screen.words(words)
+        else:
+            self._screen.write(words)  # into a pipe or file the answer goes as it is
+
+    def _aside(self, words: str) -> None:
+        self._tell(self._style("dim", text.fold(words)))
+
+    def _tell(self, line: str) -> None:
+        if self._aside_here:
+            self._screen.line(line)
+        else:
+            text.tell(line)
+
+    def _ended(self, run: Json) -> None:
+        self.finish()
+        ended = run.get("exit") or {}
+        if ended.get("class") != "completed":
+            self._tell(end_line(run, self._style))
+            if detail := text.clean(ended.get("detail") or "").strip("\n"):
+                self._tell(detail)
+        elif self._style.terminal and self._session:
+            self._aside(f"go on with: podium prompt --session {self._session} TEXT")
+
+
+class PhaseAnswerView(AnswerView):
+    """Streams what comes of a message in a conversation, until it is the person's turn again.
+
+    That may be more than one turn: a phase that needs no person goes on by itself. What was said
+    before the message is passed over.
+    """
+
+    def __init__(self, started: Json, said: str, interactive: bool, screen: Screen) -> None:
+        super().__init__(started, said, interactive, screen)
+        self._carried = Carried(started)
+
+    def event(self, event: Json) -> None:
+        """Tell what belongs to this turn and those after it."""
+        data, kind = event.get("data") or {}, event.get("type")
+        turn = data.get("turn_id")
+        self._carried.event(event)
+        if not self._carried.begun:
+            return
+        if turn is not None and kind in ("turn.intended", "turn.output"):
+            if turn != self._turn:
+                self.finish()
+            self._turn = turn
+        if kind == "step.entered":
+            self._aside(f"▸ {data.get('step')}")
+        elif kind == "tool.used" and (told := conversation_words.tool_used(data)):
+            self._aside(told[0])
+        elif kind == "turn.intended" and data.get("anew"):
+            self._aside(conversation_words.GONE)
+        elif kind == "question.opened" and self._interactive and of_phase(data):
+            self._asked(data)
+        super().event(event)
+
+    def waits(self, run: Json) -> None:
+        """Say how to go on: the answer to a question, or the next message."""
+        if not self._carried.answered:
+            return
+        self.finish()
+        self.tick()
+        if waits_for_words(run):
+            self._aside(f"go on with: {say_command(run)}")

@@ -1,0 +1,400 @@
+"""A run told to a person: steps, the agent's words, outcomes, checks, cost and the end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from podium import text
+from podium.render import conversation_words
+from podium.render.activity import NOTICE_CELLS, Activity, brief, result_lines
+from podium.render.beginnings import again_command, again_label, first_line, first_note
+from podium.render.diff_words import end_notes
+from podium.render.question import SHOWN_LINES, answer_command, answer_words, heading, listed
+from podium.render.screen import Screen
+from podium.render.streamed import Words
+from podium.rpc.conversation_state import say_command, talk_command, waits_for_words
+
+Json = dict[str, Any]
+
+TAIL_LINES = 10
+
+PURPOSES = {
+    "retry": "asking again for the outcome",
+    "again": "asking again",
+    "go-on": "asking the agent to go on",
+    "interrupted": "telling the agent that it was interrupted",
+}
+
+NO_OUTCOME = ("outcome.invalid", "turn.intended", "step.entered", "run.ended")
+"""After these nothing that was kept back as a reply's outcome can be that."""
+
+PAUSES = "will pause at the end of its turn, command or check"
+
+CLOSED_AS = {"expired": "closed, for its run has ended", "superseded": "withdrawn"}
+"""What became of a question that nobody answered, by the daemon's word for it."""
+ANSWERED_BY = {"None": "", "local": " on this machine", "always": " by an earlier 'always'"}
+
+
+def mark(run: Json) -> tuple[str, str]:
+    """The sign of a run's end and its colour: green for completed only, red for errors."""
+    ended = run.get("exit") or {}
+    if ended.get("class") == "completed":
+        return "✓", "green"
+    return ("✗", "red") if ended.get("category") == "error" else ("⚠", "yellow")
+
+
+class Narrator:
+    """Tells events on a screen. ``again`` is the command that runs the same again, if known.
+
+    ``interactive``: questions are asked elsewhere; ``said`` are the ids of what was said here,
+    which need not be told to who has said it; ``queued``: its start was told to wait in line.
+    """
+
+    def __init__(
+        self,
+        screen: Screen,
+        again: str = "",
+        interactive: bool = False,
+        said: list[str] | None = None,
+        queued: bool = False,
+    ) -> None:
+        self._screen = screen
+        self._said = said if said is not None else []
+        self._style = screen.style
+        self._again = again
+        self._interactive = interactive
+        self._queued = queued
+        self._words = Words()
+        self._activity = Activity()
+        self._detail: Any = None
+        self._start: Json = {}
+        self._unhinted: dict[str, Json] = {}
+        self._answered: object = None
+        self._heard: object = None
+        self._cost = 0.0
+        self._started: float | None = None
+        self._step_began: float | None = None
+        self._where = ""
+        self._tellers: dict[str, Callable[[Json], None]] = {
+            "run.started": self._run_started,
+            "step.entered": self._step_entered,
+            "turn.intended": self._turn_intended,
+            "turn.output": self._turn_output,
+            "reply.received": self._reply_received,
+            "action.ended": self._action_ended,
+            "effect.ended": self._effect_ended,
+            "turn.ended": self._turn_ended,
+            "command.intended": self._command_intended,
+            "outcome.parsed": self._outcome_parsed,
+            "outcome.invalid": self._outcome_invalid,
+            "message.received": self._message_received,
+            "tool.used": self._tool_used,
+            "hook.ended": lambda data: self._brief_of(conversation_words.hook_ended(data)),
+            "check.ended": self._check_ended,
+            "command.ended": self._check_ended,
+            "question.opened": self._question_opened,
+            "question.closed": self._question_closed,
+            "steer.intended": self._steer_intended,
+            "aside.noted": lambda data: self._note_beside("an aside went through this session"),
+            "limit.hit": self._limit_hit,
+            "edge.taken": self._edge_taken,
+            "progress.stalled": lambda data: self._brief_of(conversation_words.stalled(data)),
+            "stop.intended": self._stop_intended,
+            "run.paused": self._run_paused,
+            "run.resumed": lambda data: self._note_beside("▶ goes on"),
+            "run.parked": lambda data: self._note(
+                f"⏸ usage limit: parked until {data.get('until')}"
+            ),
+            "run.ended": self._run_ended,
+        }
+        self._at: float | None = None
+
+    def event(self, event: Json) -> None:
+        """Tell one event. A kind this client does not know is passed over."""
+        self._at = text.epoch(event.get("at"))
+        teller = self._tellers.get(str(event.get("type")))
+        if event.get("type") in NO_OUTCOME:
+            self._screen.not_reported()
+        if teller is not None:
+            teller(event.get("data") or {})
+
+    def tick(self) -> None:
+        """Show how to answer what is open, how long it has been going on and what it has cost."""
+        for question in self._unhinted.values():
+            self._note(f"  it waits; answer with: {answer_command(question)}", "yellow")
+            _tell_beside(f"It waits for you: {answer_command(question)}")
+        self._unhinted.clear()
+        if self._started is not None:
+            elapsed = text.duration(max(0, int(time.time() - self._started)))
+            self._screen.status(
+                self._activity.line(elapsed, self._cost, self._where, self._screen.tail)
+            )
+
+    def waits(self, run: Json) -> None:
+        """Say how to go on with a conversation, where nobody is asked for words here."""
+        if waits_for_words(run) and not self._interactive:
+            self._note(f"  it waits for your words: {say_command(run)}", "yellow")
+            self._note(f"  or talk with it at a terminal: {talk_command(run)}", "yellow")
+            _tell_beside(f"It waits for your words: {say_command(run)}")
+
+    def finish(self) -> None:
+        """Leave a clean line."""
+        self._screen.clear()
+        self._screen.not_reported()
+        self._screen.fresh_line()
+
+    def _brief(self, words: object, margin: int = 4) -> str:
+        return brief(words, self._screen.columns, margin)
+
+    def _note(self, words: str, colour: str = "dim") -> None:
+        self._screen.line("  " + self._style(colour, text.fold(words)))
+
+    def _note_beside(self, words: str, colour: str = "dim") -> None:
+        """Tell what people do, which says nothing of how far the agent's words have come."""
+        self._screen.beside("  " + self._style(colour, text.fold(words)))
+
+    def _brief_of(self, told: tuple[str, str] | None) -> None:
+        if told is not None:
+            self._note(*told)
+
+    def _block(self, words: object, colour: str = "dim") -> None:
+        lines = text.clean(words).strip("\n").splitlines()[-TAIL_LINES:]
+        for line in lines:
+            self._screen.line("    " + self._style(colour, line))
+
+    def _run_started(self, data: Json) -> None:
+        self._started = self._at
+        self._start = data
+        self._screen.line(self._style("bold", first_line(data)))
+        self._note(first_note(data, watched=self._style.terminal))
+        if self._queued:
+            self._note("queued until another agent is done")
+
+    def _step_entered(self, data: Json) -> None:
+        most = self._limit("max_total_steps")
+        count = f"step {data.get('step_count')}" + (f" of {most}" if most else "")
+        step = text.fold(data.get("step"))
+        visit = data.get("visit")
+        self._where, self._step_began = f"{step} (visit {visit})", self._at
+        title = self._style("bold", f"▸ {step}")
+        self._screen.line()
+        self._screen.line(f"{title}  {self._style('dim', f'visit {visit} · {count}')}")
+
+    def _limit(self, name: str) -> Any:
+        return (self._start.get("limits") or {}).get(name)
+
+    def _reply(self, attempt: object) -> str:
+        retries = self._limit("max_retries")
+        return f"reply {attempt}" + ("" if retries is None else f" of {retries + 1}")
+
+    def _turn_intended(self, data: Json) -> None:
+        purpose = str(data.get("purpose"))
+        if purpose in PURPOSES:
+            reply = f" ({self._reply(data.get('attempt'))})" if purpose == "retry" else ""
+            self._note(f"{PURPOSES[purpose]}{reply}")
+        if data.get("anew"):
+            self._note(conversation_words.GONE, "yellow")
+
+    def _tool_used(self, data: Json) -> None:
+        self._brief_of(conversation_words.tool_used(data))
+        # What the agent is told comes as output, too.
+        self._activity.tells(str(data.get("message") or ""))
+
+    def _message_received(self, data: Json) -> None:
+        # An answer was told as that of its question.
+        if data.get("uuid") not in (*self._said, self._answered):
+            self._note_beside(*conversation_words.message(data))
+            self._heard = data.get("uuid")
+
+    def _steer_intended(self, data: Json) -> None:
+        if self._heard is None or data.get("uuid") != self._heard:
+            self._note_beside(f"↪ told the agent: {self._brief(data.get('text'))}")
+
+    def _turn_output(self, data: Json) -> None:
+        kind = data.get("kind")
+        if not self._words.is_new(data) or conversation_words.is_told(data):
+            return
+        self._activity.output(data)
+        if kind == "text":
+            self._stream(self._words.add(data))
+        elif kind == "tool":
+            self._note(f"⚙ {self._brief(data.get('delta'))}", "cyan")
+        elif kind == "tool_result":
+            said = self._activity.untold(str(data.get("delta") or ""))
+            for line in result_lines(said, self._screen.columns):
+                self._note(line)
+        elif kind == "status":
+            self._note(f"… {text.fold(data.get('delta'), NOTICE_CELLS)}")
+
+    def _stream(self, words: str) -> None:
+        if self._screen.draws:
+            return self._screen.words(words, margin="  ")
+        first, *rest = text.clean(words).split("\n")
+        margin = "  " if self._screen.fresh and first else ""
+        lines = [margin + first, *(f"  {line}" if line else "" for line in rest)]
+        return self._screen.write("\n".join(lines))
+
+    def _reply_received(self, data: Json) -> None:
+        self._stream(self._words.reply(data))
+        if data.get("fault"):
+            self._note(f"! reply {data.get('number')} cannot be read: {data['fault']}", "yellow")
+
+    def _action_ended(self, data: Json) -> None:
+        result = data.get("result") or {}
+        if result.get("action") in conversation_words.TOOLS:
+            return  # told as what it did
+        sign, colour = ("✓", "green") if result.get("success") else ("✗", "red")
+        said = f"{result.get('action')}: {result.get('message')}"
+        self._note(f"{sign} {self._brief(said)}", colour)
+        message = str(result.get("message") or "")
+        # The native agent shows the same words to whoever watches the turn.
+        self._activity.tells(message if result.get("success") else f"failed: {message}")
+
+    def _effect_ended(self, data: Json) -> None:
+        if data.get("effect") != "commit":
+            return
+        if data.get("commit"):
+            self._note(f"✓ committed {str(data['commit'])[:12]}", "green")
+        else:
+            self._note(f"nothing committed ({data.get('state')})", "yellow")
+            self._block(data.get("detail") or "")
+
+    def _turn_ended(self, data: Json) -> None:
+        missing, late = self._words.missing(data)
+        if late:
+            self._note("… said before:")
+        self._stream(missing)
+        self._activity.over()
+        self._cost += data.get("cost_usd") or 0.0
+        ended = (data.get("report") or {}).get("kind", "done")
+        how = "" if ended == "done" else f" · {str(ended).replace('_', ' ')}"
+        spent = text.money(data.get("cost_usd"))
+        self._note(f"turn: {text.duration(data.get('seconds'))} · {spent}{how}")
+        detail = (data.get("report") or {}).get("detail")
+        if how and detail:
+            self._block(detail)
+            self._detail = detail
+
+    def _command_intended(self, data: Json) -> None:
+        command = shlex.join(str(word) for word in data.get("run") or [])
+        self._activity.output({"kind": "tool", "delta": command})
+
+    def _outcome_parsed(self, data: Json) -> None:
+        self._screen.reported()
+        described = data.get("description")
+        more = f": {text.fold(described)}" if described else ""
+        self._note(f"outcome {text.fold(data.get('outcome'))}{more}", "cyan")
+
+    def _outcome_invalid(self, data: Json) -> None:
+        reply = self._reply(data.get("attempt"))
+        wrong = "" if data.get("error") == "not-so" else "no usable outcome "
+        self._note(f"! {wrong}({reply}): {data.get('message')}", "yellow")
+
+    def _check_ended(self, data: Json) -> None:
+        self._activity.over()
+        passed = bool(data.get("passed"))
+        command = shlex.join(str(word) for word in data.get("run") or [])
+        took = text.duration(data.get("seconds"))
+        status = data.get("exit_status")
+        how = took if passed else f"exit {'unknown' if status is None else status}, {took}"
+        sign, colour = ("✓", "green") if passed else ("✗", "red")
+        self._note(f"{sign} {command} ({how})", colour)
+        if not passed:
+            self._block(data.get("tail") or "")
+
+    def _question_opened(self, data: Json) -> None:
+        if self._interactive:
+            return
+        first, *more = heading(data).split("\n")
+        self._note(f"? {first}", "yellow")
+        for line in [*more, *listed(data, SHOWN_LINES)]:
+            self._screen.line("    " + self._style("dim", line))
+        if self._start.get("on_question") != "fail":
+            # It may be closed at once; only who has caught up is told how to answer.
+            self._unhinted[str(data.get("question_id"))] = data
+
+    def _question_closed(self, data: Json) -> None:
+        self._unhinted.pop(str(data.get("question_id")), None)
+        answer = data.get("answer")
+        by = ANSWERED_BY.get(str(data.get("by")), f" by {data.get('by')}")
+        said = (
+            f"answered{by}: {answer_words(answer)}" if answer else f"question {closed_words(data)}"
+        )
+        self._note(f"? {said}")
+        self._answered = data.get("question_id")
+
+    def _limit_hit(self, data: Json) -> None:
+        count = data.get("count")
+        bound = f"{count:g}" if isinstance(count, (int, float)) else str(count)
+        self._note(f"⚠ limit {data.get('limit')} ({bound})", "yellow")
+
+    def _edge_taken(self, data: Json) -> None:
+        target = data.get("to") or f"exit {data.get('exit')}"
+        took = ""
+        if self._at is not None and self._step_began is not None:
+            took = f" · {text.duration(max(0.0, self._at - self._step_began))}"
+        self._note(f"{data.get('outcome')} → {target}{took} · {text.money(self._cost)} so far")
+
+    def _stop_intended(self, data: Json) -> None:
+        if data.get("how") == "pause":
+            self._note_beside(f"⏸ {PAUSES}", "yellow")
+
+    def _run_paused(self, data: Json) -> None:
+        run_id = text.short(self._start.get("run_id"))
+        why = data.get("why", "requested")
+        self._note(f"⏸ paused ({why}); to go on: podium resume {run_id}", "yellow")
+
+    def _run_ended(self, data: Json) -> None:
+        run = data.get("run") or {}
+        for undelivered in data.get("undelivered") or []:
+            self._note(f"not delivered: {undelivered}", "yellow")
+        for note in end_notes(run):
+            self._note(note)
+        self._screen.line()
+        self._screen.line(end_line(run, self._style))
+        ended = run.get("exit") or {}
+        if ended.get("class") == "completed":
+            return
+        detail = text.clean(ended.get("detail") or "").strip()
+        if detail and ended["detail"] != self._detail:
+            self._block(detail)
+        again = self._again or again_command(self._start, run)
+        if again:
+            self._screen.command(again_label(run), text.clean(again))
+
+
+def _tell_beside(words: str) -> None:
+    """Tell the person on standard error what else would stand in a pipe or a file alone."""
+    if text.is_terminal(sys.stderr) and not text.is_terminal(sys.stdout):
+        text.tell(f"podium: {words}")
+
+
+def end_line(run: Json, style: text.Style) -> str:
+    """The last line about a run: sign, message, reason, and what it took."""
+    sign, colour = mark(run)
+    began, over = text.epoch(run.get("started_at")), text.epoch(run.get("ended_at"))
+    took = [text.money(run.get("cost_usd"))]
+    if began is not None and over is not None:
+        took.insert(0, text.duration(over - began))
+    if run.get("step_count"):
+        took.insert(0, text.counted(run["step_count"], "step"))
+    return f"{style(colour, f'{sign} {end_words(run)}')}  {style('dim', ' · '.join(took))}"
+
+
+def end_words(run: Json) -> str:
+    """How a run ended, and why. The daemon has one wording for recipes and plain prompts, and who
+    has sent a prompt has started no recipe."""
+    ended = run.get("exit") or {}
+    said = text.fold(ended.get("message"))
+    if run.get("kind") == "prompt":
+        said = said.replace("Recipe ", "Turn ", 1)
+    return f"{said} ({text.fold(ended.get('reason'))})"
+
+
+def closed_words(question: Json) -> str:
+    """What became of a question that has no answer."""
+    return text.fold(CLOSED_AS.get(str(question.get("closed")), question.get("closed")))

@@ -1,0 +1,62 @@
+"""Which tools an agent called in each turn of a run, read from its transcript."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium import text
+from podium.errors import Failure
+from podium.render.history import History
+from podium.render.messages import telling
+from podium.rpc.connection import Connection
+
+Json = dict[str, Any]
+
+MOST_MESSAGES = 20_000
+BRIEF = 160
+SLACK_SECONDS = 1.0
+"""How far the clock of an agent's transcript may be from the daemon's."""
+
+
+def add_calls(connection: Connection, history: History) -> None:
+    """Give each turn its calls. A session without a transcript has none that anybody knows."""
+    sessions = dict.fromkeys(step.session_id for step in history.steps if step.session_id)
+    for session_id in sessions:
+        turns = [
+            turn for step in history.steps if step.session_id == session_id for turn in step.turns
+        ]
+        for at, said in _calls(connection, session_id):
+            for turn in turns:
+                began, ended = text.epoch(turn.began_at), text.epoch(turn.ended_at)
+                inside = began is not None and began - SLACK_SECONDS <= at
+                if inside and (ended is None or at <= ended + SLACK_SECONDS):
+                    turn.called(said)
+                    break
+
+
+def _calls(connection: Connection, session_id: str) -> list[tuple[float, str]]:
+    """The calls of a session with their times."""
+    found: list[tuple[float, str]] = []
+    after = 0
+    while after < MOST_MESSAGES:
+        asked = {"session_id": session_id, "after_seq": after, "limit": 1000}
+        try:
+            page: Json = connection.call("sessions.messages", asked)
+        except Failure:
+            return found
+        for message in page.get("messages") or []:
+            at = text.epoch(message.get("timestamp"))
+            for block in message.get("blocks") or []:
+                name = str(block.get("name"))
+                if at is not None and block.get("kind") == "tool_use" and not _is_plumbing(name):
+                    said = text.fold(f"{name}: {telling(block)}", BRIEF)
+                    found.append((at, said.removesuffix(": ")))
+        if page.get("complete") or page.get("next_seq", 0) <= after:
+            return found
+        after = page["next_seq"]
+    return found
+
+
+def _is_plumbing(name: str) -> bool:
+    """Whether a call is how an agent speaks to Podium, which is told in other words."""
+    return name == "StructuredOutput" or name.startswith("mcp__podium__")

@@ -1,0 +1,32 @@
+"""A run and all its stored events, asked for page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from podium.rpc.connection import Connection
+
+Json = dict[str, Any]
+
+
+def pages(connection: Connection, run_id: str) -> Iterator[list[Json]]:
+    """The stored events of a run, as many at a time as the daemon gives."""
+    after = 0
+    while True:
+        page = connection.call("runs.events", {"run_id": run_id, "after_seq": after})
+        if page["events"]:
+            yield page["events"]
+        if not page["events"] or page["next_seq"] <= after:
+            return
+        after = page["next_seq"]
+
+
+def fetched(run_id: str) -> tuple[Json, list[Json]]:
+    """A run and its stored events."""
+    connection = Connection()
+    try:
+        run: Json = connection.call("runs.get", {"run_id": run_id})
+        return run, [event for page in pages(connection, run_id) for event in page]
+    finally:
+        connection.close()

@@ -1,0 +1,207 @@
+"""Following a run, event by event, without hole or repeat, over a restart of the daemon."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from podium import text, wire
+from podium.errors import (
+    ERROR,
+    GUARDRAIL,
+    INTERRUPTED,
+    NEEDS_PERSON,
+    OK,
+    ConnectionLost,
+    DaemonDown,
+)
+from podium.paths import socket_path
+from podium.rpc import feed
+from podium.rpc.connection import Connection, call
+from podium.rpc.conversation_state import Phase
+
+Json = dict[str, Any]
+
+RUN_HOPE = "and it takes the run up again"
+
+EXIT_CODES = {
+    "completed": OK,
+    "guardrail": GUARDRAIL,
+    "needs-user": NEEDS_PERSON,
+    "blocked": NEEDS_PERSON,
+    "cancelled": INTERRUPTED,
+}
+
+
+class View(Protocol):
+    """Who tells the events to a person or a program."""
+
+    def event(self, event: Json) -> None: ...
+    def tick(self) -> None: ...
+    def waits(self, run: Json) -> None: ...
+    def finish(self) -> None: ...
+
+
+class Input(Protocol):
+    """A person's answers and words, typed while events go on."""
+
+    @property
+    def waiting(self) -> bool: ...
+    def event(self, connection: Connection, event: Json) -> None: ...
+    def waits(self, run: Json) -> None: ...
+    def typed(self, connection: Connection) -> None: ...
+    def fileno(self) -> int: ...
+
+
+def exit_code(run: Json) -> int:
+    """The exit code for how a run ended, by its exit's class."""
+    return EXIT_CODES.get(str((run.get("exit") or {}).get("class")), ERROR)
+
+
+def start(method: str, params: Json) -> tuple[Connection, Json]:
+    """Start something once and for all: asked again under the same token if the answer is lost."""
+    params = {**params, "client_token": os.urandom(16).hex()}
+    connection = Connection()
+    try:
+        answer: Json = connection.call(method, params)
+    except ConnectionLost:
+        connection = feed.wait_for_daemon(connection.path, RUN_HOPE)
+        answer = connection.call(method, params)
+    return connection, answer
+
+
+def certain(method: str, params: Json) -> Any:
+    """A call that may be made twice, on a connection of its own, also while a daemon restarts.
+
+    Raises:
+        Failure: it was refused, or the daemon did not come back.
+    """
+    try:
+        return call(method, params)
+    except (ConnectionLost, DaemonDown):
+        connection = feed.wait_for_daemon(socket_path(), RUN_HOPE)
+        try:
+            return connection.call(method, params)
+        finally:
+            connection.close()
+
+
+class RunFeed(feed.Feed):
+    """The events of one run; ``run.ended`` is the last."""
+
+    hope = RUN_HOPE
+
+    def __init__(self, connection: Connection, run_id: str, after_seq: int = 0) -> None:
+        self.run_id = run_id
+        self.again = f"'podium attach {text.short(run_id)}'"
+        super().__init__(connection, after_seq)
+
+    @property
+    def later(self) -> str:
+        """A recipe that was at work is paused then: following alone would wait for ever."""
+        resume = f"'podium resume {text.short(self.run_id)}'"
+        return f"{resume} lets a recipe go on that was at work, and {self.again} follows it"
+
+    def _subscribe(self) -> list[Json]:
+        answer = self.connection.call(
+            "runs.events", {"run_id": self.run_id, "after_seq": self._seq, "follow": True}
+        )
+        return list(answer.get("events") or [])
+
+    def _items(self, message: Json) -> list[Json]:
+        if message.get("method") != "run.event":
+            return []
+        params = message.get("params") or {}
+        return [params.get("event") or params]
+
+    def _over(self, taken: list[Json]) -> bool:
+        return bool(taken) and taken[-1].get("type") == "run.ended"
+
+    def caught_up(self) -> bool:
+        """Whether all that is stored of the run was handed out: a snapshot may be ahead of it."""
+        asked = {"run_id": self.run_id, "after_seq": self._seq}
+        try:
+            page: Json = self.connection.call("runs.events", asked)
+        except ConnectionLost:
+            return False  # the next look at the feed finds that out
+        return not page.get("events")
+
+
+def follow(
+    events: RunFeed,
+    view: View,
+    answers: Input | None = None,
+    until: Callable[[Json], bool] = lambda event: False,
+    *,
+    phase: Phase | None = None,
+    stop_at_person: Callable[[], bool] = lambda: False,
+) -> Json | None:
+    """Tell a run to its end and return it, or ``None`` when ``until`` said it is enough.
+
+    ``phase`` is kept up to date, for who wants it. ``stop_at_person`` is asked when the run waits
+    for its person, whether that is enough.
+    """
+    tick = 1.0 if text.Style(sys.stdout).smart else None
+    known, phase = events.rejoined, phase or Phase()
+    try:
+        while True:
+            taken = events.take()
+            for event in taken:
+                phase.event(event)
+                view.event(event)
+                if event.get("type") == "run.ended":
+                    return _ended_run(events, event)
+                if until(event):
+                    return None
+                if answers is not None:
+                    answers.event(events.connection, event)
+            if events.rejoined != known:
+                known = events.rejoined
+                phase.again()
+            if not taken:
+                if phase.stands(events.connection, events.run_id) and events.caught_up():
+                    view.waits(phase.run)
+                    if stop_at_person():
+                        return None
+                    if answers is not None:
+                        answers.waits(phase.run)
+                view.tick()
+                listening = answers if answers is not None and answers.waiting else None
+                if events.wait(tick, listening) and answers is not None:
+                    answers.typed(events.connection)
+    finally:
+        view.finish()
+
+
+def _ended_run(events: RunFeed, event: Json) -> Json:
+    run: Json | None = (event.get("data") or {}).get("run")
+    return run if run is not None else events.connection.call("runs.get", {"run_id": events.run_id})
+
+
+def guarded(run_id: str, following: Callable[[], int]) -> int:
+    """Run a following command; Ctrl-C or a closed pipe ends the following, never the run."""
+    name = text.short(run_id)
+    return feed.guarded(
+        following,
+        f", the run goes on: 'podium attach {name}' follows it again, "
+        f"'podium cancel {name}' stops it.",
+    )
+
+
+class JsonView:
+    """An event a line."""
+
+    def event(self, event: Json) -> None:
+        """Print the event."""
+        text.emit(wire.encode(event) + "\n")
+
+    def tick(self) -> None:
+        """Nothing to show between events."""
+
+    def waits(self, run: Json) -> None:
+        """Programs get snapshots, which say so."""
+
+    def finish(self) -> None:
+        """Nothing to put away."""

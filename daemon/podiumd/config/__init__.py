@@ -1,0 +1,1 @@
+"""The configuration: settings, their sources, places."""

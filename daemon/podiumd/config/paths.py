@@ -1,0 +1,184 @@
+"""Where everything of one user's Podium lives, and directories that are this user's alone.
+
+Resolving is pure: it looks at the environment it is given and touches nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from podiumd.tools.files.believed import fault_of
+
+SOCKET_NAME: Final = "podium.sock"
+WORK: Final = ("turns", "checks", "worktrees")  # in STATE: what runs leave while they work
+_SOCKET_PATH_BYTES: Final = {"linux": 107, "darwin": 103}  # sun_path less its closing NUL
+
+
+class PlaceError(Exception):
+    """A place cannot be used. The text says which one, why, and what to do."""
+
+
+def of_home(path: str, environ: Mapping[str, str]) -> str:
+    """The path with the person's home for a ``~`` at its beginning."""
+    home = environ.get("HOME")
+    return f"{home}{path[1:]}" if home and (path == "~" or path.startswith("~/")) else path
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """The files and directories of one daemon, all absolute.
+
+    ``config_required`` is true where the person named the file, so that it must exist.
+    ``private`` are directories that are ours alone (mode 0700), outermost first.
+    """
+
+    config: Path
+    config_required: bool
+    recipes: Path
+    state: Path
+    socket: Path
+    locks: Path
+    claude_projects: Path
+    private: tuple[Path, ...]
+
+    @property
+    def instance_lock(self) -> Path:
+        """The file whose lock makes one daemon the only one on its STATE."""
+        return self.state / "podiumd.lock"
+
+    @property
+    def log(self) -> Path:
+        """The log of a detached daemon."""
+        return self.state / "podiumd.log"
+
+
+def resolve(
+    environ: Mapping[str, str], platform: str, home: Path, config_flag: str | None = None
+) -> Places:
+    """Find the places from the environment.
+
+    ``platform`` is ``sys.platform``; ``home`` the person's home directory; ``config_flag`` what
+    ``--config`` said. XDG variables that are not absolute are ignored, as their specification
+    demands. Raises ``PlaceError`` for a socket path that is too long for the platform, and for a
+    HOME that is no absolute path: STATE would depend on the directory of whoever starts a daemon.
+    """
+    named_home = environ.get("HOME")
+    if named_home is not None and not named_home.startswith("/"):
+        raise PlaceError(f"HOME is '{named_home}': set it to the absolute path of your home.")
+    base = _Base(environ, platform, home)
+    named = config_flag or environ.get("PODIUM_CONFIG") or None
+    places = Places(
+        config=_absolute(named, home) if named else base.configuration / "config.toml",
+        config_required=named is not None,
+        recipes=base.configuration / "recipes",
+        state=base.state,
+        socket=base.socket,
+        locks=base.locks,
+        claude_projects=_absolute(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude", home)
+        / "projects",
+        private=base.private,
+    )
+    _check_socket_length(places.socket, platform)
+    return places
+
+
+class _Base:
+    """The directories that depend on the platform and on PODIUM_HOME."""
+
+    def __init__(self, environ: Mapping[str, str], platform: str, home: Path) -> None:
+        own = environ.get("PODIUM_HOME")
+        support = home / "Library" / "Application Support"
+        mac = platform == "darwin"
+        self.locks = (support if mac else home / ".local" / "state") / "podium-locks"
+        if own:
+            self.configuration = _absolute(own, home)
+            self.state = self.configuration / "state"
+            runtime = self.configuration
+        elif mac:
+            self.configuration = self.state = runtime = support / "podium"
+        else:
+            self.configuration = _xdg(environ, "XDG_CONFIG_HOME", home / ".config")
+            self.state = _xdg(environ, "XDG_STATE_HOME", home / ".local" / "state")
+            runtime = _xdg(environ, "XDG_RUNTIME_DIR", self.state.parent)
+        chosen = environ.get("PODIUM_SOCKET")
+        self.socket = _absolute(chosen, home) if chosen else runtime / SOCKET_NAME
+        ours = [self.state, self.locks] if chosen else [runtime, self.state, self.locks]
+        self.private = tuple(dict.fromkeys(ours))
+
+
+def _xdg(environ: Mapping[str, str], name: str, default: Path) -> Path:
+    value = environ.get(name, "")
+    return (Path(value) if value.startswith("/") else default) / "podium"
+
+
+def _absolute(path: str, home: Path) -> Path:
+    return home / path[2:] if path.startswith("~/") else Path(path).absolute()
+
+
+def _check_socket_length(path: Path, platform: str) -> None:
+    longest = _SOCKET_PATH_BYTES["darwin" if platform == "darwin" else "linux"]
+    length = len(os.fsencode(path))
+    if length > longest:
+        raise PlaceError(
+            f"The socket path {path} is {length} bytes long; this system allows {longest}. "
+            "Set PODIUM_SOCKET (or PODIUM_HOME) to a shorter path."
+        )
+
+
+def make_private(path: Path, uid: int) -> None:
+    """Make ``path`` a directory of ``uid`` alone (0700), creating it and its parents if needed.
+
+    An existing directory of our own that others may look into is closed to them. A link, a file, a
+    directory of somebody else, one that others can write to or one shared by design (sticky) is
+    refused with ``PlaceError``: what is there already may be theirs.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise PlaceError(f"Cannot create {path}: {error.strerror}.") from None
+    if stat.S_ISLNK(found.st_mode):
+        raise PlaceError(f"{path} is a symbolic link; name the real directory instead.")
+    if not stat.S_ISDIR(found.st_mode):
+        raise PlaceError(f"{path} is not a directory; move it away.")
+    if found.st_uid != uid:
+        raise PlaceError(f"{path} belongs to user {found.st_uid}, not to you; use another place.")
+    if found.st_mode & stat.S_ISVTX:
+        raise PlaceError(f"{path} is a shared directory; choose one of your own.")
+    fault = fault_of(found, uid)
+    if fault is not None:
+        raise PlaceError(f"{path} is not yours alone: {fault}, or choose another place.")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        path.chmod(0o700)
+
+
+def check_socket_directory(path: Path, uid: int) -> None:
+    """Refuse a directory for the socket in which others could put their own in its place.
+
+    This is for a directory that the person chose (``PODIUM_SOCKET``): it is created when missing
+    and otherwise left as it is. Raises ``PlaceError``.
+    """
+    if not path.exists():
+        make_private(path, uid)
+    found = path.stat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise PlaceError(f"{path} is not a directory; set PODIUM_SOCKET to a path in one.")
+    fault = fault_of(found, uid)
+    if fault is not None:
+        raise PlaceError(
+            f"Others could put a socket of theirs into {path}: {fault}; or set PODIUM_SOCKET to a "
+            "path in a directory of your own."
+        )
+
+
+def prepare(places: Places, uid: int) -> None:
+    """Make every private directory, and check the one of the socket. Raises ``PlaceError``."""
+    for directory in (*places.private, *(places.state / name for name in WORK)):
+        make_private(directory, uid)
+    if places.socket.parent not in places.private:
+        check_socket_directory(places.socket.parent, uid)

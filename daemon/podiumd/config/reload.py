@@ -1,0 +1,161 @@
+"""The settings of a daemon that runs: in force, read anew on request, or waiting for a restart.
+
+A file that cannot be used changes nothing: the settings before it stay in force, and the fault is
+told until a file can be used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import trio
+from msgspec.structs import asdict
+
+from podiumd.config.load import ConfigError, Loaded, flatten, values_of, with_values
+from podiumd.config.paths import PlaceError
+from podiumd.config.settings import Config
+from podiumd.host.manager import restart_command
+from podiumd.observe.logs import log
+from podiumd.observe.redaction import HIDDEN, is_secret_name
+from podiumd.wire.daemon import (
+    Configuration,
+    ConfigurationStatus,
+    LimitsInForce,
+    PendingSetting,
+    Reloaded,
+    RetentionInForce,
+    Setting,
+)
+
+Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
+
+LIVE: Final = (
+    "agents.claude.",  # for turns that start later
+    "agents.native.",
+    "gateway.allowed_hosts",
+    "limits.",
+    "notify.",
+    "orchestration.",
+    "retention.",
+)
+"""The settings, or their beginnings, that take effect while the daemon runs."""
+
+_ENVIRONMENT: Final = ("agents.claude.env", "agents.claude.pass_env")
+
+
+class Settings:
+    """One daemon's settings.
+
+    Parameters: ``loaded`` is what it started with; ``read`` reads the sources anew and blocks;
+    ``restart`` is the command that starts this daemon anew.
+    """
+
+    def __init__(
+        self, loaded: Loaded, read: Callable[[], Loaded], restart: str = restart_command(None)
+    ) -> None:
+        self.config = loaded.config
+        self._restart = restart
+        self._path = str(loaded.places.config)
+        self._sources = dict(loaded.sources)
+        self._warnings = list(loaded.warnings)
+        self._read = read
+        self._apply: Apply | None = None
+        self._fixed: Callable[[Config], object] = lambda _: None
+        self._problem: str | None = None
+        self._pending: dict[str, Any] = {}
+        self._lock = trio.Lock()
+
+    def on_change(self, apply: Apply, fixed: Callable[[Config], object]) -> None:
+        """``apply`` puts new settings into force; it is given the keys that differ. ``fixed`` is
+        what an agent's environment has decided for the daemon's whole life."""
+        self._apply, self._fixed = apply, fixed
+
+    async def reload(self) -> Reloaded:
+        """Read the sources and put into force what can be.
+
+        Raises ``ConfigError`` and ``PlaceError``, and then everything is as it was.
+        """
+        async with self._lock:
+            try:
+                loaded = await trio.to_thread.run_sync(self._read)
+            except (ConfigError, PlaceError) as error:
+                self._problem = str(error)
+                effect = "the settings before it stay in force"
+                log("Configuration refused", "error", reason=self._problem, effect=effect)
+                raise
+            self._problem = None
+            changed = await self._take(loaded)
+            return Reloaded(changed=tuple(changed), pending=self._waiting(), restart=self._restart)
+
+    async def _take(self, loaded: Loaded) -> list[str]:
+        old, new = values_of(self.config), values_of(loaded.config)
+        differing = [key for key in new if new[key] != old[key]]
+        stuck = _ENVIRONMENT if self._fixed(loaded.config) != self._fixed(self.config) else ()
+        changed = [key for key in differing if key.startswith(LIVE) and key not in stuck]
+        self._pending = {key: new[key] for key in differing if key not in changed}
+        self.config = with_values(self.config, {key: new[key] for key in changed})
+        self._sources |= {
+            key: source for key, source in loaded.sources.items() if key not in self._pending
+        }
+        if changed and self._apply is not None:
+            await self._apply(self.config, frozenset(changed))
+        log("Configuration read", changed=changed, file=self._path)
+        for key in self._pending:
+            fix = f"restart with '{self._restart}'"
+            log("Configuration needs a restart", "warning", key=key, fix=fix)
+        return changed
+
+    def source(self, key: str) -> str:
+        """Where a setting's value is from: ``default``, ``FILE:LINE`` or ``environment NAME``."""
+        return self._sources.get(key, "default")
+
+    def status(self) -> ConfigurationStatus:
+        """Whether the file is in force, and what of it waits for a restart."""
+        return ConfigurationStatus(
+            path=self._path,
+            problem=self._problem,
+            pending=self._waiting(),
+            restart=self._restart,
+            warnings=tuple(self._warnings),
+        )
+
+    def document(self) -> Configuration:
+        """The status, and all settings that are in force."""
+        values = tuple(
+            Setting(key=key, value=_public(value), source=self.source(key))
+            for key, value in flatten(self.config).items()
+        )
+        return Configuration(**asdict(self.status()), values=values)
+
+    def limits(self) -> LimitsInForce:
+        """The bounds in force."""
+        return limits_of(self.config)
+
+    def retention(self) -> RetentionInForce:
+        """What is kept, and for how long."""
+        return RetentionInForce(**asdict(self.config.retention))
+
+    def _waiting(self) -> tuple[PendingSetting, ...]:
+        running = flatten(self.config)
+        wanted = flatten(with_values(self.config, self._pending))
+        return tuple(
+            PendingSetting(key=key, running=_public(running[key]), file=_public(wanted[key]))
+            for key in self._pending
+        )
+
+
+def limits_of(config: Config) -> LimitsInForce:
+    """The bounds of a daemon with these settings."""
+    return LimitsInForce(
+        **asdict(config.limits),
+        turn_timeout_seconds=config.agents.claude.turn_timeout_seconds,
+        idle_timeout_seconds=config.agents.claude.idle_timeout_seconds,
+    )
+
+
+def _public(value: Any) -> Any:
+    """A setting as it may be told to clients: variables that hold secrets keep them."""
+    if not isinstance(value, dict):
+        return value
+    return {name: HIDDEN if is_secret_name(name) else item for name, item in value.items()}

@@ -1,0 +1,81 @@
+"""What steps demand of their agents, against what these agents can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from podiumd.core.findings import Notes, nearest
+from podiumd.core.recipe.model import Recipe, Step
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """What an agent can do; a recipe's demands are checked against it before a run starts.
+
+    ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
+    takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
+    ``system_text``: its system text may be another in each turn.
+    """
+
+    structured_output: bool = False
+    approvals: bool = False
+    interrupt: bool = False
+    steer: bool = False
+    resume: bool = False
+    fork: bool = False
+    cost: bool = False
+    read_only_tools: bool = False
+    survives_daemon: bool = False
+    tools: bool = False
+    hooks: bool = False
+    system_text: bool = False
+    permission_modes: tuple[str, ...] = ()
+
+
+def check_agents(
+    recipe: Recipe, notes: Notes, known: Mapping[str, Capabilities], default_agent: str
+) -> None:
+    """Note each step that demands what its agent cannot do.
+
+    ``known`` are the agents by name; ``default_agent`` takes the steps that name none. What a step
+    of a called recipe demands is told of the step that calls.
+    """
+    for full_name, step in recipe.steps.items():
+        if step.kind not in ("turn", "talk"):
+            continue
+        name = full_name.partition(".")[0]
+        agent = step.agent or default_agent
+        if agent not in known:
+            message = f"there is no agent '{agent[:80]}'; {nearest(agent, sorted(known))}"
+            notes.add("agent-capability", ("steps", name, "agent"), message)
+            continue
+        costs = recipe.limits.max_cost_usd is not None
+        for key, lack in _lacks(step, known[agent], limits_cost=costs):
+            message = f"agent '{agent}' {lack}, or give the step another agent"
+            notes.add("agent-capability", ("steps", name, key), message)
+
+
+def _lacks(step: Step, can: Capabilities, *, limits_cost: bool) -> Iterator[tuple[str, str]]:
+    """Give each key that demands too much, with what the agent cannot do and a remedy."""
+    if step.session == "fork" and not can.fork:
+        yield "session", 'cannot copy a conversation: write session = "fresh"'
+    if step.session == "same" and not can.resume:
+        yield "session", 'cannot go on with a conversation: write session = "fresh"'
+    if step.tools != "all" and not can.read_only_tools:
+        yield "tools", "cannot be limited in its tools: remove 'tools'"
+    if step.kind == "talk" and not (step.final or can.tools):
+        yield "talk", "takes no tools from Podium, and only those lead on from a conversation"
+    if any(hook.event != "turn-end" for hook in step.hooks) and not can.hooks:
+        yield "hooks", "does not ask about each tool: remove the hooks before and after tools"
+    if step.allow and not can.approvals:
+        yield "allow", "never asks before it uses a tool: remove 'allow'"
+    mode = step.permission_mode
+    if mode is not None and mode not in can.permission_modes:
+        words = ", ".join(sorted(can.permission_modes)) or "none"
+        yield (
+            "permission_mode",
+            (f"has no permission mode '{mode[:80]}' (it has: {words}): correct or remove it"),
+        )
+    if limits_cost and not can.cost:
+        yield "agent", "does not say what a turn costs: remove max_cost_usd from [limits]"

@@ -1,0 +1,168 @@
+"""A recipe's picture in the languages of Mermaid (a flowchart) and Graphviz (dot)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from podiumd.core.analysis.picture import Arrow, Line, Node, Picture, Shape, draw
+from podiumd.core.recipe.exits import ExitClass
+from podiumd.core.recipe.model import Recipe
+
+Format = Literal["mermaid", "dot"]
+
+# Fill and border: calm for steps; for exits what a person knows from traffic lights.
+_STEP: Final = ("#eef3fb", "#5b7db1")
+_GATE: Final = ("#fdf3d8", "#b8860b")
+_OUTSIDE: Final = ("#f1f1f4", "#77778a")
+_OF_SHAPE: Final[dict[Shape, tuple[str, str]]] = {
+    "start": ("#333333", "#333333"),
+    "gate": _GATE,
+    "turn": _STEP,
+    "talk": _STEP,
+    "command": _OUTSIDE,
+    "call": _OUTSIDE,
+}
+_GREEN: Final = ("#e3f5e6", "#2e8540")
+_YELLOW: Final = ("#fff4cc", "#b8860b")
+_RED: Final = ("#fbe3e3", "#b3261e")
+_OF_CLASS: Final[dict[ExitClass, tuple[str, str]]] = {
+    "completed": _GREEN,
+    "needs-user": _YELLOW,
+    "blocked": ("#ffe6cf", "#c05c00"),
+    "checks-failed": _RED,
+    "error": _RED,
+}
+
+_LINE_COLOURS: Final[dict[Line, str]] = {
+    "plain": "#44546a",
+    "quiet": "#9aa3ad",
+    "failed": "#b3261e",
+    "restart": "#6f42c1",
+}
+
+
+def graph(recipe: Recipe, format: Format) -> str:
+    """The recipe's machine as a text that Mermaid or Graphviz draws."""
+    picture = draw(recipe)
+    return mermaid(picture) if format == "mermaid" else dot(picture)
+
+
+def _colours(node: Node) -> tuple[str, str]:
+    return _OF_SHAPE[node.shape] if node.class_ is None else _OF_CLASS[node.class_]
+
+
+# -- Mermaid ----------------------------------------------------------------------------------
+
+_FRAMES: Final[dict[Shape, tuple[str, str]]] = {
+    "start": ("((", "))"),
+    "gate": ("{{", "}}"),
+    "turn": ("(", ")"),
+    "talk": ("[/", "/]"),
+    "command": ("[", "]"),
+    "call": ("[[", "]]"),
+    "exit": ("([", "])"),
+}
+_MERMAID_HARMLESS: Final = re.compile(r"\A-|[^A-Za-z0-9 ,:?!()/_\-\u0080-\U0010ffff]")
+
+
+def mermaid(picture: Picture) -> str:
+    """A flowchart: steps as boxes, gates as hexagons, exits coloured by their class."""
+    lines = ["flowchart TD", f"    %% {_mermaid_text(picture.title)}"]
+    lines += [f"    {_mermaid_node(node)}" for node in picture.nodes]
+    lines += [f"    {_mermaid_arrow(arrow)}" for arrow in picture.arrows]
+    if picture.limits:
+        lines.append(f'    limits["at most {_mermaid_text(picture.limits)}"]')
+        lines.append("    style limits fill:none,stroke:none,color:#667085")
+    lines += [
+        f"    style {node.id} fill:{fill},stroke:{border},color:#1b1f24"
+        for node in picture.nodes
+        for fill, border in [_colours(node)]
+    ]
+    lines += [
+        f"    linkStyle {number} stroke:{_LINE_COLOURS[arrow.line]}"
+        for number, arrow in enumerate(picture.arrows)
+        if arrow.line != "plain"
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_node(node: Node) -> str:
+    before, after = _FRAMES[node.shape]
+    said = [*node.lines, *([node.class_] if node.class_ is not None else [])]
+    label = "<br/>".join(map(_mermaid_text, said)) or " "
+    return f'{node.id}{before}"{label}"{after}'
+
+
+def _mermaid_arrow(arrow: Arrow) -> str:
+    line = "-.->" if arrow.line == "quiet" else "-->"
+    label = f'|"{_mermaid_text(arrow.label)}"|' if arrow.label else ""
+    return f"{arrow.source} {line}{label} {arrow.target}"
+
+
+def _mermaid_text(text: str) -> str:
+    """A text inside double quotes: what could mean something is written by its number."""
+    return _MERMAID_HARMLESS.sub(lambda found: f"#{ord(found.group())};", text)
+
+
+# -- Graphviz ---------------------------------------------------------------------------------
+
+_DOT_HEAD: Final = """\
+digraph recipe {
+    rankdir=TB; nodesep=0.45; ranksep=0.55; pad=0.3; bgcolor="white";
+    fontname="Helvetica,Arial,sans-serif"; fontcolor="#667085"; fontsize=12; labelloc=t;
+    node [fontname="Helvetica,Arial,sans-serif", fontsize=12, fontcolor="#1b1f24", penwidth=1.3,
+          margin="0.18,0.09"];
+    edge [fontname="Helvetica,Arial,sans-serif", fontsize=10, arrowsize=0.75];
+"""
+_DOT_SHAPES: Final[dict[Shape, str]] = {
+    "start": "shape=circle, width=0.2, fixedsize=true, style=filled",
+    "gate": 'shape=hexagon, style=filled, margin="0.02,0.02"',
+    "turn": 'shape=box, style="rounded,filled"',
+    "talk": "shape=ellipse, style=filled",
+    "command": "shape=box, style=filled",
+    "call": "shape=box, style=filled, peripheries=2",
+    "exit": 'shape=box, style="rounded,filled", margin="0.22,0.07"',
+}
+
+
+def dot(picture: Picture) -> str:
+    """A digraph with HTML-like labels: the name of a step in bold, what is special below."""
+    title = f'<font point-size="15" color="#1b1f24"><b>{_html(picture.title)}</b></font>'
+    limits = f"<br/>at most {_html(picture.limits)}" if picture.limits else ""
+    lines = [f"    label=<{title}{limits}<br/>&#160;>;"]
+    lines += [f"    {_dot_node(node)}" for node in picture.nodes]
+    lines += [f"    {_dot_arrow(arrow)}" for arrow in picture.arrows]
+    return _DOT_HEAD + "\n".join(lines) + "\n}\n"
+
+
+def _dot_node(node: Node) -> str:
+    fill, border = _colours(node)
+    label = '""'
+    if node.lines:
+        name, *more = node.lines
+        more += [node.class_] if node.class_ is not None else []
+        small = "".join(f'<br/><font point-size="10">{_html(line)}</font>' for line in more)
+        label = f"<<b>{_html(name)}</b>{small}>"
+    return (
+        f'{node.id} [label={label}, {_DOT_SHAPES[node.shape]}, fillcolor="{fill}", '
+        f'color="{border}"];'
+    )
+
+
+def _dot_arrow(arrow: Arrow) -> str:
+    colour = _LINE_COLOURS[arrow.line]
+    # A restart leads back to the beginning; it must not turn the picture upside down.
+    more = {"quiet": ", style=dashed", "restart": ", constraint=false, penwidth=1.6"}
+    label = f"<&#160;{_html(arrow.label)}&#160;>" if arrow.label else '""'
+    return (
+        f'{arrow.source} -> {arrow.target} [label={label}, color="{colour}", '
+        f'fontcolor="{colour}"{more.get(arrow.line, "")}];'
+    )
+
+
+def _html(text: str) -> str:
+    """A text inside an HTML-like label."""
+    for char, name in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot")):
+        text = text.replace(char, f"&{name};")
+    return text

@@ -1,0 +1,1 @@
+"""The deciders: from a state and a command to facts."""

@@ -1,0 +1,1 @@
+"""The texts that agents are sent."""

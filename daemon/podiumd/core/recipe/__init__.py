@@ -1,0 +1,1 @@
+"""A recipe as data: loaded, checked against its own tables, expanded."""

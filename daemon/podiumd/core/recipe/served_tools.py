@@ -1,0 +1,35 @@
+"""Which of Podium's own tools exist in a step: that follows from the recipe alone."""
+
+from __future__ import annotations
+
+from podiumd.core.recipe.model import Recipe, Step
+from podiumd.core.reply.actions import SERVED_PREFIX
+
+
+def plain_name(tool: str) -> str:
+    """The tool's name without that of the server."""
+    return tool.removeprefix(SERVED_PREFIX)
+
+
+def served(recipe: Recipe, step: Step) -> tuple[str, ...]:
+    """The tools that exist in a step; where the step lists tools, only those that it names."""
+    save = ("save",) if recipe.context else ()
+    names: tuple[str, ...]
+    if step.kind == "talk":
+        transition = () if step.final else ("transition",)
+        names = ("ask", *save, *transition, "notify")
+    elif step.kind == "turn":
+        names = ("report_outcome", *save, "notify")
+    else:
+        return ()
+    if isinstance(step.tools, str):
+        return names
+    listed = {plain_name(tool) for tool in step.tools}
+    return tuple(name for name in names if name in listed)
+
+
+def changes(recipe: Recipe) -> bool:
+    """Whether an agent is served other tools in one step of a recipe than in another."""
+    if any(step.kind == "talk" for step in recipe.steps.values()):
+        return True
+    return len({served(recipe, step) for step in recipe.steps.values()} - {()}) > 1

@@ -1,0 +1,1 @@
+"""What agents say, as values: outcomes, actions, patches, reports."""

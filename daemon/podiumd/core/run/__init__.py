@@ -1,0 +1,1 @@
+"""A run as data: commands, facts, the state that facts amount to, the fold."""

@@ -1,0 +1,100 @@
+"""What a driver tells the loop of a native turn: each is recorded before anything follows it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from podiumd.core.run.loop_facts import FileChange, LoopSettings, Result, Stop, Usage, Words
+
+CommitState = Literal["committed", "nothing", "refused", "failed"]
+"""``refused``: by a hook, whose words go back to the model. ``failed``: for another reason, which
+no model can mend (no repository, git itself)."""
+
+
+class Begin(msgspec.Struct, frozen=True, kw_only=True):
+    """The turn begins, with these settings. Told once; again, it changes nothing."""
+
+    settings: LoopSettings
+
+
+class ReplySeen(msgspec.Struct, frozen=True, kw_only=True):
+    """The model has replied. ``cost_usd`` is what this request cost."""
+
+    text: str
+    stop: Stop = "end"
+    model: str = ""
+    usage: Usage = Usage()
+    cost_usd: float = 0.0
+
+
+class Steered(msgspec.Struct, frozen=True, kw_only=True):
+    """A person has said something to the running turn, which the next request is to carry.
+
+    It calls the model back from an end of its own, unless no request is left to the turn, or it
+    has ended by asking a person: then, and for words that were told already, it changes nothing.
+    """
+
+    words: tuple[Words, ...]
+
+
+class ReplyFailed(msgspec.Struct, frozen=True, kw_only=True):
+    """The model could not be asked, after all tries: the turn ends. ``cost_usd`` is what these have
+    cost, as far as the server said."""
+
+    kind: Literal["api_error", "usage_limit", "failed"]
+    detail: str
+    api_status: int | None = None
+    resets_at: str | None = None
+    cost_usd: float = 0.0
+
+
+class ActionPlanned(msgspec.Struct, frozen=True, kw_only=True):
+    """The action that is due is allowed, and about to be done.
+
+    ``changes`` are the files that it will write, with digests from before and of what is to be.
+    """
+
+    index: int
+    changes: tuple[FileChange, ...] = ()
+
+
+class ActionOver(msgspec.Struct, frozen=True, kw_only=True):
+    """The action that is due has come to its end. ``changes`` are the files that it did write.
+
+    ``alone``: it is none that this turn may do, so its failure stops nothing else.
+    """
+
+    index: int
+    result: Result
+    changes: tuple[FileChange, ...] = ()
+    alone: bool = False
+
+
+class ActionRefused(msgspec.Struct, frozen=True, kw_only=True):
+    """A person said no to the action that is due; ``note`` is why, in their words."""
+
+    index: int
+    note: str = ""
+
+
+class CommitOver(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit that was due is made, or is not; ``detail`` says what a person, or the model,
+    has to know of that."""
+
+    state: CommitState
+    sha: str | None = None
+    detail: str = ""
+
+
+LoopCommand = (
+    Begin
+    | ReplySeen
+    | Steered
+    | ReplyFailed
+    | ActionPlanned
+    | ActionOver
+    | ActionRefused
+    | CommitOver
+)

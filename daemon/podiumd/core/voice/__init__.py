@@ -1,0 +1,1 @@
+"""Spoken control: a grammar, its languages, and what is read aloud."""

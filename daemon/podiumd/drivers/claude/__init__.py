@@ -1,0 +1,1 @@
+"""Claude Code: a process a turn, over stream-json."""

@@ -1,0 +1,1 @@
+"""Models over HTTP: two protocols, endpoints, prices, refusals, retries."""

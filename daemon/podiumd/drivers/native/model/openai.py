@@ -1,0 +1,183 @@
+"""Chat completions as OpenAI's API and its many likenesses speak them, without input or output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from podiumd.core.reply.model_message import Message
+from podiumd.drivers.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
+from podiumd.drivers.native.model.endpoint import Endpoint
+from podiumd.drivers.native.model.reasoning import ThoughtFilter
+from podiumd.drivers.native.model.refusals import broke_off
+from podiumd.drivers.native.model.reply_reader import (
+    Growing,
+    Piece,
+    count,
+    load,
+    member,
+    members,
+    words,
+)
+from podiumd.drivers.native.model.sse import ServerEvent
+
+_ENDS: Final[dict[str, ReplyEnd]] = {
+    "stop": "end",
+    "eos": "end",
+    "eos_token": "end",
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+    "refusal": "refused",
+}
+_DONE: Final = "[DONE]"
+_MOST_NAMED: Final = 12
+
+
+class OpenAIDialect:
+    """How one endpoint is spoken to; it learns what this server does not take.
+
+    Servers differ in small things: whether the path has a version, how the bound of a reply is
+    called, whether usage can be asked for, whether there is a system role. Each is tried in the
+    common way first and once in the other where the refusal names it.
+    """
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self._version = "" if endpoint.versioned else "/v1"
+        self._bound = "max_completion_tokens" if endpoint.own else "max_tokens"
+        self._bound_swapped = False
+        self._asks_usage = True
+        self._system_role = True
+
+    @property
+    def url(self) -> str:
+        """Where a reply is asked for."""
+        return f"{self.endpoint.url}{self._version}/chat/completions"
+
+    @property
+    def models_url(self) -> str:
+        """Where the server lists its models."""
+        return f"{self.endpoint.url}{self._version}/models"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The key, where there is one."""
+        return {"authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
+
+    def body(
+        self, system: str, messages: Sequence[Message], max_tokens: int | None
+    ) -> dict[str, Any]:
+        """The request; a reply's length is the server's own business unless we bound it."""
+        told = [{"role": m.role, "content": m.text} for m in messages]
+        if self._system_role:
+            told.insert(0, {"role": "system", "content": system})
+        else:
+            told[0]["content"] = f"{system}\n\n{told[0]['content']}"
+        return {
+            "model": self.model,
+            "stream": True,
+            "messages": told,
+            **({"stream_options": {"include_usage": True}} if self._asks_usage else {}),
+            **({self._bound: max_tokens} if max_tokens else {}),
+        }
+
+    def reader(self) -> OpenAIReader:
+        """A reader for one reply."""
+        return OpenAIReader(self.endpoint, self.model)
+
+    def adapt(self, error: ModelError) -> bool:
+        """Whether the refusal named something that can be said in another way, as from now."""
+        said = str(error).lower()
+        if error.status == 404 and self._version and "model '" not in said:
+            self._version = ""
+            return True
+        if error.status not in (400, 422, 500):
+            return False
+        if self._asks_usage and "stream_options" in said:
+            self._asks_usage = False
+            return True
+        if not self._bound_swapped and self._bound in said:
+            self._bound_swapped = True
+            other = {"max_tokens", "max_completion_tokens"} - {self._bound}
+            self._bound = other.pop()
+            return True
+        if self._system_role and "system" in said and "role" in said:
+            self._system_role = False
+            return True
+        return False
+
+
+class OpenAIReader(Growing):
+    """Reads one reply; see ``reading.ReplyReader``."""
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        super().__init__()
+        self._endpoint = endpoint
+        self._thoughts = ThoughtFilter()
+        self.model = model
+
+    def event(self, event: ServerEvent) -> list[Piece]:
+        """Read one event of a stream."""
+        if event.data.strip() == _DONE:
+            pieces = self._filtered("", last=True)
+            self.ended = True
+            return pieces
+        return self._chunk(load(event.data), "delta")
+
+    def whole(self, body: Any) -> list[Piece]:
+        """Read a reply that came in one piece."""
+        pieces = self._chunk(body, "message")
+        self.ended = True
+        return pieces
+
+    def _chunk(self, data: dict[str, Any], part: str) -> list[Piece]:
+        if data.get("error"):
+            raise broke_off(self._endpoint, self.model, data["error"])
+        self.model = words(data, "model") or self.model
+        self._count(member(data, "usage"))
+        pieces: list[Piece] = []
+        for choice in members(data, "choices")[:1]:
+            delta = member(choice, part)
+            thought = words(delta, "reasoning_content") or words(delta, "reasoning")
+            if thought:
+                pieces.append(ReplyThought(thought))
+            said = words(delta, "content") or words(delta, "refusal")
+            reason = words(choice, "finish_reason")
+            pieces += self._filtered(said, last=bool(reason))
+            if reason and not self.ended:  # a bound of ours may have ended it before
+                self.stop = _ENDS.get(reason, "other")
+        return pieces
+
+    def _filtered(self, said: str, *, last: bool) -> list[Piece]:
+        thought, text = self._thoughts.feed(said, last=last)
+        return ([ReplyThought(thought)] if thought else []) + self.grow(text)
+
+    def _count(self, usage: Any) -> None:
+        cached = count(member(usage, "prompt_tokens_details"), "cached_tokens")
+        if usage:
+            prompt = count(usage, "prompt_tokens")
+            cached = min(cached, prompt)
+            self.usage = Usage(prompt - cached, count(usage, "completion_tokens"), cached)
+
+
+def choose_model(endpoint: Endpoint, listed: Any, wanted: str) -> tuple[str, int | None]:
+    """The model to use of those that a server lists, and its window in tokens where it tells.
+
+    Raises ``ModelError`` where none is wanted and not exactly one is there.
+    """
+    rows = [row for row in members(listed, "data") if words(row, "id")]
+    names = [words(row, "id") for row in rows]
+    if not wanted and len(names) != 1:
+        offered = ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+        what = f"{endpoint.host} offers {offered}" if names else f"{endpoint.host} names no model"
+        raise ModelError("setup", f"{what}; set model in [agents.native] to the one to use")
+    name = wanted or names[0]
+    row = next((row for row in rows if words(row, "id") == name), {})
+    for key in ("max_model_len", "loaded_context_length", "context_length", "context_window"):
+        if count(row, key):
+            return name, count(row, key)
+    return name, count(member(row, "meta"), "n_ctx") or None

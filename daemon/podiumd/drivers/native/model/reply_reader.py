@@ -1,0 +1,92 @@
+"""What both protocols' readers share: the reply as it grows, bounded, and careful looks at JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from podiumd.drivers.native.model.base import ReplyEnd, ReplyText, ReplyThought, Usage
+from podiumd.drivers.native.model.sse import ServerEvent, StreamError
+
+LONGEST_TEXT: Final = 256 * 1024  # characters of a reply that are kept; more cuts it off
+
+Piece = ReplyText | ReplyThought
+
+
+class ReplyReader(Protocol):
+    """Reads one reply. ``ended``: the server said that nothing follows, or a bound was reached.
+
+    ``stop`` is ``None`` until the server said why the reply ended; without it the reply was cut
+    off on its way.
+    """
+
+    text: str
+    stop: ReplyEnd | None
+    ended: bool
+    usage: Usage
+    model: str
+
+    def event(self, event: ServerEvent) -> list[Piece]:
+        """Read one event. Raises ``StreamError``, and ``ModelError`` where it tells of one."""
+        ...
+
+    def whole(self, body: Any) -> list[Piece]:
+        """Read a reply that came in one piece. Raises as ``event``."""
+        ...
+
+
+class Growing:
+    """The text of a reply, up to the bound."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.stop: ReplyEnd | None = None
+        self.ended = False
+        self.usage = Usage()
+        self.model = ""
+
+    def grow(self, text: str) -> list[Piece]:
+        """Add to the text; the reply counts as cut at the bound."""
+        room = LONGEST_TEXT - len(self.text)
+        if len(text) > room:
+            text, self.stop, self.ended = text[:room], "length", True
+        self.text += text
+        return [ReplyText(text)] if text else []
+
+
+def load(text: str) -> dict[str, Any]:
+    """A JSON object. Raises ``StreamError`` for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise StreamError("what should be JSON is none") from None
+    if not isinstance(found, dict):
+        raise StreamError(f"a JSON object was due, not a {type(found).__name__}")
+    return found
+
+
+def member(of: Any, name: str) -> Mapping[str, Any]:
+    """The object under a name; an empty one where there is none."""
+    found = of.get(name) if isinstance(of, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def members(of: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects of the list under a name."""
+    found = of.get(name)
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def words(of: Mapping[str, Any], name: str) -> str:
+    """The string under a name; an empty one where there is none."""
+    found = of.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def count(of: Mapping[str, Any], name: str, otherwise: int = 0) -> int:
+    """The count under a name, where it can be one."""
+    found = of.get(name)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= 2**53:
+        return otherwise
+    return found

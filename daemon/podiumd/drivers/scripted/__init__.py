@@ -1,0 +1,1 @@
+"""The scripted agent: a file of turns, played inside the daemon."""

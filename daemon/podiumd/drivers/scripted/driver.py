@@ -1,0 +1,114 @@
+"""The scripted driver: plays a file of turns inside the daemon, with no agent and no model.
+
+For trying recipes out, for demos and for tests. What it does is real: files are written, commands
+run. A journal in the turn's directory tells after a crash what became of the turn, and how far
+its run has played the script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from podiumd.core.analysis.check_agents import Capabilities
+from podiumd.core.reply.report import TurnReport
+from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
+from podiumd.drivers.in_process_turn import played
+from podiumd.drivers.scripted.journal import Journal, Plays, read_journal
+from podiumd.drivers.scripted.script import Script, parse_script
+from podiumd.drivers.scripted.turn import ScriptedTurnRun
+from podiumd.tools.process.processes import sweep
+
+SCRIPTED: Final = "scripted"
+
+ENDING_SECONDS = 15.0
+"""Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s."""
+
+
+class ScriptedDriver:
+    """Plays ``script`` (the default of every turn that brings none of its own)."""
+
+    name = SCRIPTED
+    capabilities = Capabilities(
+        structured_output=True,
+        approvals=True,
+        interrupt=True,
+        steer=True,
+        resume=True,
+        fork=True,
+        cost=True,
+        read_only_tools=True,
+        survives_daemon=False,
+        tools=True,
+        hooks=True,
+        system_text=True,
+    )
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._plays = Plays()
+
+    @asynccontextmanager
+    async def turn(self, request: TurnRequest) -> AsyncIterator[ScriptedTurnRun]:
+        """Play one turn; see ``podiumd.drivers.base.Driver.turn``.
+
+        Raises ``ScriptError`` where ``request.script`` is no valid script.
+        """
+        script = self._script
+        if request.script is not None:
+            script = parse_script(request.script, "the turn's script")
+        directory = Path(request.directory)
+        index = script.choose(request.prompt, self._plays.of(directory.parent, request.run_id))
+        run = ScriptedTurnRun(
+            request, None if index is None else script.turns[index], Journal(directory)
+        )
+        await run.journal.started(request.run_id, index)
+        self._plays.begun(request.run_id, index)
+        async with played(run, request.turn_id, ENDING_SECONDS):
+            yield run
+
+    def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
+        """Not possible: a scripted turn ends with its daemon. Raises ``RuntimeError``."""
+        raise RuntimeError(f"turn {pending.turn_id} is scripted and ended with its daemon")
+
+    async def inspect(self, pending: PendingTurn) -> TurnStatus:
+        """Look into the turn's journal; commands that outlived their daemon are ended first."""
+        stopped = tuple(await sweep(pending.turn_id))
+        found = read_journal(Path(pending.directory))
+        if found.report is not None:
+            return TurnStatus(state="finished", report=found.report, prompt_recorded=True)
+        if not found.started:
+            return TurnStatus(state="absent", detail="the turn was never begun")
+        if found.called and not found.acted:
+            # Played from its beginning it makes the same calls, under the same names: those that
+            # are stored are answered, not done again.
+            return TurnStatus(state="absent", detail="it had called tools of Podium's own alone")
+        detail = "the daemon ended while it played this turn"
+        return TurnStatus(
+            state="broken",
+            prompt_recorded=True,
+            session_exists=True,
+            tool_begun=found.acted,
+            detail=detail,
+            report=TurnReport(
+                kind="broken",
+                detail=detail,
+                prompt_recorded=True,
+                tool_begun=found.acted,
+                background_stopped=stopped,
+            ),
+        )
+
+    async def available(
+        self, command: tuple[str, ...], environment: Mapping[str, str]
+    ) -> str | None:
+        """Always: it needs no program."""
+        return None
+
+    def transcript(
+        self, session_id: str, working_directory: str, environment: Mapping[str, str]
+    ) -> Path | None:
+        """None: scripted sessions have no transcript."""
+        return None

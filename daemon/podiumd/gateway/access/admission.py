@@ -1,0 +1,121 @@
+"""Who may be connected: how many in all, and how many strangers. Pure.
+
+A stranger is a connection that has not authenticated. Whoever can reach the port can open any
+number of them, so a stranger is never kept for having come first: where there are too many, one
+makes room for the newest, chosen so that the owner, who has authenticated within a second of
+connecting, is not the one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from podiumd.gateway.access.auth_throttle import counted_as
+from podiumd.gateway.access.hosts import canonical, is_loopback
+from podiumd.gateway.limits import GatewayLimits
+
+Drop = Callable[[], None]
+
+
+class Place:
+    """What one connection holds until it has ended or, in part, is trusted.
+
+    ``most_phones``: that its address may have as strangers. ``known``: a right key came from
+    there lately. ``spoke``: it has sent a request; ``phone``: one that opened a WebSocket;
+    ``trusted``: it has authenticated.
+    """
+
+    def __init__(
+        self, admission: Admission, address: str, most_phones: int, known: bool, drop: Drop
+    ) -> None:
+        self.address = address
+        self.most_phones = most_phones
+        self.known = known
+        self.spoke = False
+        self.phone = False
+        self.trusted = False
+        self.drop = drop
+        self._admission = admission
+
+    def take_phone(self) -> None:
+        """Count it as a phone; the oldest strange one of an address that has too many goes."""
+        self._admission.take_phone(self)
+
+    def trust(self) -> None:
+        """It has authenticated: it is no stranger any more."""
+        self.trusted = True
+        self._admission.strangers.pop(self, None)
+
+    def leave(self) -> None:
+        """It has ended."""
+        self._admission.leave(self)
+
+
+class Admission:
+    """Gives each connection its place, and takes a stranger's for it where there is none.
+
+    ``places`` are the connections, ``strangers`` those of them that have not authenticated, the
+    oldest first.
+    """
+
+    def __init__(self, limits: GatewayLimits) -> None:
+        self._limits = limits
+        self.places: set[Place] = set()
+        self.strangers: dict[Place, None] = {}
+
+    def admit(self, peer: str, drop: Drop, known: bool = False) -> Place | None:
+        """A place for a connection from this address; ``None`` where every place is held by one
+        that has authenticated.
+
+        ``drop`` ends the connection at once, and is called when its place is given to another.
+        """
+        limits = self._limits
+        address = counted_as(peer)
+        loopback = is_loopback(canonical(peer))
+        of_address = [each for each in self.strangers if each.address == address]
+        if not loopback and len(of_address) >= limits.strangers_per_address:
+            self._drop(_oldest(of_address))
+        elif len(self.strangers) >= limits.strangers or len(self.places) >= limits.connections:
+            if not self.strangers:
+                return None
+            self._drop(self._least_wanted())
+        most = limits.strange_phones_on_loopback if loopback else limits.strange_phones_per_address
+        place = Place(self, address, most, known, drop)
+        self.places.add(place)
+        self.strangers[place] = None
+        return place
+
+    def take_phone(self, place: Place) -> None:
+        """See ``Place.take_phone``."""
+        phones = [each for each in self.strangers if each.phone and each.address == place.address]
+        place.phone = True
+        if place in self.strangers and len(phones) >= place.most_phones:
+            self._drop(phones[0])
+
+    def leave(self, place: Place) -> None:
+        """See ``Place.leave``."""
+        self.places.discard(place)
+        self.strangers.pop(place, None)
+
+    def _drop(self, place: Place) -> None:
+        self.leave(place)
+        place.drop()
+
+    def _least_wanted(self) -> Place:
+        """The stranger that goes first: one of an address from which no right key came lately,
+        or of which too many come; then one of the address with the most; then one that has said
+        nothing yet; then the oldest."""
+        crowd = Counter(each.address for each in self.strangers)
+        known_places = self._limits.known_strangers
+
+        def wanted(place: Place) -> tuple[bool, int, bool]:
+            number = crowd[place.address]
+            return place.known and number <= known_places, -number, place.spoke
+
+        return min(self.strangers, key=wanted)
+
+
+def _oldest(places: Iterable[Place]) -> Place:
+    """The oldest that has said nothing, else the oldest."""
+    return min(places, key=lambda place: place.spoke)

@@ -1,0 +1,1 @@
+"""HTTP/1.1: heads, exchanges, forms, server-sent events."""

@@ -1,0 +1,1 @@
+"""The addresses of this machine, and how a phone reaches them."""

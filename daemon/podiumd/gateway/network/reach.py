@@ -1,0 +1,161 @@
+"""How a phone can reach this machine, in words, with the machine's real addresses filled in.
+
+Pure: what the machine's addresses are is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from podiumd.gateway.access.hosts import canonical, is_loopback
+from podiumd.gateway.network.addresses import Address
+from podiumd.wire.gateway import WayIn
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the gateway listens (``host`` as in the settings, the real ``port``), and what the
+    machine is called: its ``addresses``, its mDNS ``name``, the ``user`` for SSH, the
+    ``config_file`` to change, the command for a ``restart``."""
+
+    host: str
+    port: int
+    secure: bool
+    addresses: Sequence[Address]
+    name: str
+    user: str
+    config_file: str
+    restart: str
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach what listens there."""
+        return is_loopback(canonical(self.host.lower()))
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it listens on all addresses of the machine."""
+        return canonical(self.host) in ("0.0.0.0", "::")  # noqa: S104  (compares, binds nothing)
+
+    @property
+    def in_tailnet(self) -> bool:
+        """Whether it is reached over Tailscale only, which encrypts."""
+        mine = any(one.address == self.host and one.in_tailnet for one in self.addresses)
+        return mine or self.host.lower().endswith(".ts.net")
+
+    def url(self, host: str) -> str:
+        """The gateway's address by that name or address."""
+        scheme = "wss" if self.secure else "ws"
+        return f"{scheme}://{bracketed(host)}:{self.port}"
+
+
+def bracketed(host: str) -> str:
+    """A name or an address as URLs have it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def urls(place: Place) -> list[str]:
+    """The gateway's addresses, the most useful one first; never empty."""
+    if not place.everywhere:
+        return [place.url(place.host)]
+    four_only = ":" not in place.host  # "::" takes both kinds
+    outward = [
+        one.address
+        for one in place.addresses
+        if not one.inward and not (four_only and ":" in one.address)
+    ]
+    named = [place.name] if outward and place.name else []
+    return [place.url(host) for host in (outward + named or ["localhost"])]
+
+
+def warning(place: Place) -> str | None:
+    """What is said loudly, at the start and at each pairing; ``None``: nothing to warn of."""
+    if place.secure or place.loopback or place.in_tailnet:
+        return None
+    return (
+        f'The gateway listens beyond this machine (host = "{place.host}", port {place.port}) '
+        "without TLS: everybody on the network between can read what you and your agents say, "
+        "take the key of a paired device, and with it run commands as you. Set "
+        f'tls = "auto" under [gateway] in {place.config_file}, or host = "127.0.0.1" with '
+        f"Tailscale or SSH, and restart with '{place.restart}'."
+    )
+
+
+def ways(place: Place) -> list[WayIn]:
+    """How a phone gets there."""
+    if place.loopback:
+        return [_own_network(place), _tailscale(place), _ssh(place)]
+    if place.in_tailnet:
+        text = f"In your Tailscale network the address is {urls(place)[0]}; Tailscale encrypts it."
+        return [_way("tailscale", text)]
+    first, *others = urls(place)
+    also = f" (also {', '.join(others)})" if others else ""
+    return [_way("network", f"In the same network the address is {first}{also}.")]
+
+
+def trust(file: str, fingerprint: str) -> str:
+    """What a phone needs before it takes a certificate of this machine's own making."""
+    return (
+        f"The certificate is this machine's own. Send {file} to the phone and have it trusted "
+        "there (iPhone: install it in Settings, then switch it on under General, About, "
+        f"Certificate Trust Settings). Its SHA-256 fingerprint is {fingerprint}."
+    )
+
+
+def _own_network(place: Place) -> WayIn:
+    host = _outward(place) or place.name or "ADDRESS"
+    url = f"wss://{bracketed(host)}:{place.port}"
+    wide = "::" if ":" in host else "0.0.0.0"  # noqa: S104  (advice, binds nothing)
+    secured = "" if place.secure else ' and tls = "auto"'
+    return _way(
+        "network",
+        f'In your own network: set host = "{wide}"{secured} under [gateway] in '
+        f"{place.config_file}, then '{place.restart}'. The address is then {url}. An app "
+        "that speaks only ws:// needs one of the other ways.",
+    )
+
+
+def _tailscale(place: Place) -> WayIn:
+    mine = next((one.address for one in place.addresses if one.in_tailnet), None)
+    forward = f"tailscale serve --bg --tcp {place.port} tcp://{_local(place)}:{place.port}"
+    if mine is None:
+        scheme = "wss" if place.secure else "ws"
+        return _way(
+            "tailscale",
+            f"With Tailscale on this machine and the phone: run '{forward}'. The address is then "
+            f"{scheme}://NAME:{place.port}, where NAME is this machine's name or address in "
+            "Tailscale, which encrypts all of it.",
+        )
+    return _way(
+        "tailscale",
+        f"With Tailscale, which runs on this machine: run '{forward}', or set host = \"{mine}\" "
+        f"under [gateway] in {place.config_file} and restart. The address is then "
+        f"{place.url(mine)}; Tailscale encrypts all of it.",
+    )
+
+
+def _ssh(place: Place) -> WayIn:
+    local = _local(place)
+    target = f"{place.user}@{_outward(place) or place.name or 'ADDRESS'}"
+    return _way(
+        "ssh",
+        f"With an SSH app on the phone, where this machine takes SSH: "
+        f"'ssh -L {place.port}:{local}:{place.port} {target}'. The address on the phone is then "
+        f"{place.url('127.0.0.1')}.",
+    )
+
+
+def _outward(place: Place) -> str | None:
+    """The address that others in the same network are most likely to reach."""
+    mine = [one for one in place.addresses if not one.inward and not one.in_tailnet]
+    return mine[0].address if mine else None
+
+
+def _local(place: Place) -> str:
+    return bracketed(place.host)
+
+
+def _way(way: Literal["network", "tailscale", "ssh"], text: str) -> WayIn:
+    return WayIn(way=way, text=text)

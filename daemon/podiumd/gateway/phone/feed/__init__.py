@@ -1,0 +1,1 @@
+"""What phones are sent of runs and sessions."""

@@ -1,0 +1,236 @@
+"""What happens in runs, told to phones: from the events of the daemon to their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+import trio
+
+from podiumd.core.ids import derive
+from podiumd.core.recipe.exits import Exit
+from podiumd.core.voice.summary import summary
+from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.phone.feed.recipe_board import (
+    Ended,
+    Moved,
+    RecipeBoard,
+    Retried,
+    Shown,
+    Started,
+)
+from podiumd.gateway.phone.feed.session_ordering import SessionOrdering
+from podiumd.gateway.phone.protocol import outgoing
+from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
+from podiumd.gateway.phone.protocol.wire import Json
+from podiumd.observe.logs import log
+from podiumd.runtime.errors import PodiumError
+from podiumd.runtime.service import Service
+from podiumd.store.errors import StoreError
+from podiumd.wire.runs import Run
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.ports import PhoneLink
+
+AGAIN_SECONDS = 1.0
+"""Until events are read again after the store refused."""
+
+EVENTS = frozenset(
+    {
+        "run.started",
+        "step.entered",
+        "edge.taken",
+        "outcome.invalid",
+        "question.opened",
+        "question.closed",
+        "run.paused",
+        "run.resumed",
+        "run.parked",
+        "turn.ended",
+        "run.ended",
+    }
+)
+
+MOST_ENDINGS = 100
+"""Recipes that ended while a phone was away, of which it is told; the newest."""
+
+
+class Audience(Protocol):
+    """Every phone. ``reached``: they were told of one event more."""
+
+    def broadcast(self, payload: bytes) -> None: ...
+    def each(self, make: Callable[[PhoneLink], bytes]) -> None: ...
+    def to_concerned(self, session_id: str, payload: bytes) -> None: ...
+    def reached(self) -> None: ...
+    @property
+    def listens(self) -> bool:
+        """Whether one of them says aloud what it is told."""
+        ...
+
+    def say(self, session_id: str, text: str, *, everywhere: bool) -> None: ...
+
+
+async def guarded(work: Awaitable[None]) -> None:
+    """A fault in what is told to phones must not end the gateway."""
+    try:
+        await work
+    except Exception as error:  # noqa: BLE001 - logged, and what comes next is told again
+        log("Phones were not told", "error", exception=error)
+
+
+class RunEvents:
+    """The recipes that run, and the telling of what becomes of them; its tasks are the
+    nursery's."""
+
+    def __init__(self, service: Service, audience: Audience, nursery: trio.Nursery) -> None:
+        self.board = RecipeBoard()
+        self._service = service
+        self._audience = audience
+        self._order = SessionOrdering(nursery, audience.reached)
+        self._position = 0
+        self._answers: dict[str, str] = {}
+        """The last words of the agents of prompts."""
+
+    @property
+    def told(self) -> int:
+        """Up to which event phones have been told of everything."""
+        return self._order.before(self._position)
+
+    def waits(self, session_id: str) -> bool:
+        """Whether the end of a recipe is yet to be told in a session."""
+        return self._order.waits(session_id)
+
+    async def begin(self) -> None:
+        """Take over what runs already. What of it cannot be read is left out."""
+        async with self._service.subscribe(EVENTS, None) as feed:
+            self._position = feed.start
+        await guarded(self._restore())
+
+    async def _restore(self) -> None:
+        for run in await self._service.list_runs(active=True, limit=1000):
+            await guarded(self._restore_run(run))
+
+    async def _restore_run(self, run: Run) -> None:
+        begun, _ = await self._service.run_events(run.run_id, 0, 1)
+        if begun and begun[0]["type"] == "run.started":
+            self.board.restore(run, begun[0])
+        else:
+            log("Recipe not shown: its beginning is damaged", "error", run_id=run.run_id)
+
+    async def follow(self) -> None:
+        """Tell phones of every event until the daemon stops; what fails costs that event alone."""
+        while True:
+            try:
+                async with self._service.subscribe(EVENTS, self._position) as feed:
+                    async for event in feed:
+                        await guarded(self._take(event))
+                        self._position = max(self._position, event["pos"])
+                        self._audience.reached()
+                return
+            except (PodiumError, StoreError) as error:
+                log("Events cannot be read for phones", "error", exception=error)
+                await trio.sleep(AGAIN_SECONDS)
+
+    async def _take(self, event: Json) -> None:
+        """Tell of an event; never waits for a run."""
+        broadcast = self._audience.broadcast
+        before_it = self.board.of_run(event["run_id"])
+        for change in self.board.take(event):
+            session_id = change.shown.session_id
+            payloads: list[bytes] = []
+            match change:
+                case Started(shown=shown):
+                    payloads = [
+                        shared_messages.started(shown),
+                        recipes.recipe_step_started(session_id, shown.step, shown.step_count),
+                    ]
+                case Moved(before=before, after=after):
+                    payloads = [recipes.recipe_step_transition(session_id, before, after)]
+                case Retried(step=step, error=error):
+                    payloads = [
+                        recipes.orchestration_retry(session_id, step, error),
+                        *recipes.recipe_error(session_id, recipes.INVALID_JSON),
+                    ]
+                case Ended(exit=exit):
+                    payloads = shared_messages.ended(session_id, exit)
+            tell = partial(_all, broadcast, payloads)
+            if event["type"] == "run.ended":
+                run_id = event["run_id"]
+                gone = partial(self._service.run_gone, run_id)  # the next prompt is plain chat then
+                self._order.tell_end(session_id, run_id, event["pos"], gone, tell)
+            else:
+                self._order.tell(session_id, tell)
+        self._tell(event)
+        self._speak(event, before_it)
+
+    def _speak(self, event: Json, shown: Shown | None) -> None:
+        """Have phones say what a person wants to hear of an event."""
+        run_id, data = event["run_id"], event["data"]
+        if event["type"] == "turn.ended" and shown is None:
+            self._answers[run_id] = data["text"]
+        ended = event["type"] == "run.ended"
+        answer = self._answers.pop(run_id, "") if ended else ""
+        text = summary(event, answer) if self._audience.listens else ""
+        if text:
+            session_id = event["session_id"] if shown is None else shown.session_id
+            everywhere = shown is not None or not ended  # the end of a prompt is for who sent it
+            say = partial(self._audience.say, session_id, text, everywhere=everywhere)
+            self._order.tell(session_id, say)
+
+    def _tell(self, event: Json) -> None:
+        """What is said of an event beside what it means for a recipe."""
+        data, session_id, audience = event["data"], event["session_id"], self._audience
+        shown = self.board.of_run(event["run_id"])
+        seen_in = session_id if shown is None else shown.session_id
+        match event["type"]:
+            case "question.opened":
+                question = shared_messages.question_of(event, seen_in)
+                tell = partial(
+                    audience.each, lambda phone: recipes.question(question, phone.budget)
+                )
+            case "question.closed":
+                tell = partial(
+                    audience.each, lambda phone: recipes.question_closed(data, phone.budget)
+                )
+            case "run.paused" if shown is not None:
+                tell = partial(audience.broadcast, recipes.recipe_paused(seen_in))
+            case "run.resumed" if shown is not None:
+                tell = partial(audience.broadcast, recipes.recipe_resumed(seen_in))
+            case "turn.ended":
+                aborted = data["report"]["kind"] == "interrupted"
+                over = outgoing.turn_complete(session_id, aborted=aborted)
+                tell = partial(audience.to_concerned, session_id, over)
+            case _:
+                return
+        self._order.tell(seen_in, tell)
+
+    async def endings(self, after: int, since: str) -> list[bytes]:
+        """What to tell a phone of recipes that ended after a position of events, but not before
+        the time ``since``; nothing of those whose end is to be told to all in a moment."""
+        found: list[bytes] = []
+        until, untold = self._position, self._order.untold
+        for event in await self._service.ended_recipes(after, until, MOST_ENDINGS):
+            run = event["data"]["run"]
+            if run is not None and event["at"] >= since and event["run_id"] not in untold:
+                session_id = await self._ended_in(msgspec.convert(run, Run))
+                found += shared_messages.ended(
+                    session_id, msgspec.convert(event["data"]["exit"], Exit)
+                )
+        return found
+
+    async def _ended_in(self, run: Run) -> str:
+        """The session in which a recipe was shown last: a restart that a limit refused has given
+        the run a session that nobody has seen."""
+        if run.exit is None or run.exit.reason != "max-restarts":
+            return run.main_session_id
+        if run.restarts > 1:
+            return derive(run.run_id, run.restarts - 1, "session")
+        begun, _ = await self._service.run_events(run.run_id, 0, 1)
+        return str(begun[0]["session_id"])
+
+
+def _all(tell: Callable[[bytes], None], payloads: list[bytes]) -> None:
+    for payload in payloads:
+        tell(payload)

@@ -1,0 +1,66 @@
+"""Messages to phones that are made in more than one place. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podiumd.core.recipe.exits import Exit
+from podiumd.gateway.phone.feed.recipe_board import Shown
+from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
+from podiumd.gateway.phone.protocol.wire import Json
+
+NOT_STORED = "The daemon cannot store anything just now; try again."
+
+NONE_RAN: Final = Exit(
+    reason="user-requested",
+    category="completed",
+    class_="completed",
+    message="No recipe runs in this session",
+)
+"""The exit that is told where a phone believes in a recipe that is not there."""
+
+
+def started(shown: Shown, ios_session_id: str | None = None, status: str = "running") -> bytes:
+    """``recipe_started`` of a recipe as it stands now; ``status`` is said before its first step."""
+    run = {
+        "session_id": shown.session_id,
+        "recipe": shown.recipe_id,
+        "step": shown.step or None,
+        "status": status,
+        "step_count": shown.step_count,
+        "limits": {"max_total_steps": shown.max_total_steps},
+    }
+    return recipes.recipe_started(
+        run, label=shown.label, first_prompt=shown.first_prompt, ios_session_id=ios_session_id
+    )
+
+
+def ended(session_id: str, exit: Exit) -> list[bytes]:
+    """What a phone is told of the end of a recipe; apps of today show only the ``error``."""
+    frames = [recipes.recipe_exited(session_id, exit)]
+    if exit.reason == "orchestration-error":
+        frames = [*recipes.recipe_error(session_id, recipes.RETRIES_EXCEEDED), *frames]
+    notice = recipes.exit_notice(session_id, exit)
+    return frames if notice is None else [*frames, notice]
+
+
+def question_of(event: Json, session_id: str) -> Json:
+    """The public question that an event opened."""
+    data = event["data"]
+    return {
+        "question_id": data["question_id"],
+        "run_id": event["run_id"],
+        "session_id": session_id,
+        "kind": data["kind"],
+        "text": data["text"],
+        "choices": data["choices"],
+        "free_text": data["free_text"],
+        "detail": data["detail"],
+        "tool": data["tool"],
+        "input": data["input"],
+        "opened_at": event["at"],
+        "answer": None,
+        "note": None,
+        "by": None,
+        "closed": None,
+    }

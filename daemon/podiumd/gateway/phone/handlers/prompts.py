@@ -1,0 +1,149 @@
+"""A phone's words to agents, and its answers to their questions."""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import trio
+from msgspec import UNSET
+
+from podiumd.gateway.phone.feed import text
+from podiumd.gateway.phone.handlers.sessions import known_or_held
+from podiumd.gateway.phone.protocol import outgoing, requests
+from podiumd.runtime.api import SendPrompt
+from podiumd.runtime.errors import Busy, InvalidParameter, NotFound, PodiumError
+from podiumd.wire.sessions import Went
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.services import ServedPhone
+
+MOST_BYTES: Final = 1024 * 1024 - 4096
+"""Of a prompt: the agent takes it in one line."""
+
+FOUND_SECONDS: Final = 1.0
+"""How long a transcript that an agent has written may be unknown; some agents write none."""
+
+SAID: Final = {
+    "sent": "Processing prompt...",
+    "queued": "Prompt queued: the session is busy, it is sent next",
+    "steered": "Delivered into the running turn",
+    "next prompt": "Queued: the recipe's next prompt carries it",
+    "phase": "Delivered: the conversation's next prompt",
+}
+
+
+async def prompt(phone: ServedPhone, message: requests.Prompt) -> None:
+    """Words for a session that is there, or with which a new one begins."""
+    check_size(message.text)
+    service = phone.hub.service
+    named = message.new_session_id or message.resume_session_id or message.session_id
+    new = not message.resume_session_id and not await known_or_held(phone, named)
+    session_id = named or str(uuid.uuid4())
+    phone.following.speaks_in(session_id)  # its turn may be over before it is known to be begun
+    wanted = SendPrompt(
+        text=message.text,
+        session_id=None if new else session_id,
+        new_session_id=session_id if new else None,
+        working_directory=_directory(phone, message) if new else None,
+        agent=message.provider if new else None,
+        system_prompt=(message.system_prompt or "").strip() or None,
+        if_busy="deliver",
+    )
+    try:
+        went = await service.prompt(wanted)
+    except PodiumError as refusal:
+        _refused(phone, message, refusal, named)
+        return
+    phone.send(outgoing.ack(SAID[went.delivery]))
+    await phone.send_commands(await _place_of(phone, message, wanted))
+    if _wants_response(phone, message):
+        phone.spawn(lambda: _respond(phone, message, went))
+
+
+def check_size(words: str) -> None:
+    """Raises ``InvalidParameter`` for words that no agent would take."""
+    size = len(words.encode("utf-8", "replace"))
+    if size > MOST_BYTES:
+        raise InvalidParameter(
+            "text",
+            f"The text has {size} bytes, and {MOST_BYTES} may go to an agent: attach a file.",
+        )
+
+
+def _directory(phone: ServedPhone, message: requests.Prompt) -> str | None:
+    chosen = message.working_directory or phone.directory
+    return None if chosen is None else phone.hub.workshop.at_home(chosen)
+
+
+async def _place_of(phone: ServedPhone, message: requests.Prompt, wanted: SendPrompt) -> str | None:
+    """The directory of the session that was prompted; its agent may not have written a word."""
+    if wanted.session_id is not None:
+        with suppress(NotFound):
+            row = await phone.hub.service.sessions_get(wanted.session_id)
+            return row.working_directory or None
+    return wanted.working_directory or _directory(phone, message)
+
+
+def _refused(
+    phone: ServedPhone, message: requests.Prompt, refusal: PodiumError, session_id: str | None
+) -> None:
+    holder = refusal.data.get("holder") if isinstance(refusal, Busy) else None
+    phone.send(outgoing.error(refusal.message, session_id=session_id, holder=holder))
+    if _wants_response(phone, message):
+        phone.send(
+            outgoing.response_error(
+                refusal.message, session_id=session_id, ios_session_id=message.ios_session_id
+            )
+        )
+
+
+def _wants_response(phone: ServedPhone, message: requests.Prompt) -> bool:
+    """Quick prompts, and apps that learn an answer in no other way."""
+    return message.ios_session_id is not None or phone.legacy
+
+
+async def _respond(phone: ServedPhone, message: requests.Prompt, went: Went) -> None:
+    """Send the whole answer once the turn is over."""
+    service, session_id = phone.hub.service, went.session_id or ""
+    ios = message.ios_session_id
+    heard = None if went.uuid is UNSET else went.uuid
+    # Said in a conversation the answer is to whoever spoke.
+    if heard is None and went.delivery in ("steered", "next prompt"):
+        return  # the answer is the recipe's own
+    turn = await service.ended_turn(went.run_id, heard)
+    if turn.exit is not None and turn.exit.category == "error":
+        words = turn.exit.detail or turn.exit.message
+        phone.send(outgoing.response_error(words, session_id=session_id, ios_session_id=ios))
+        return
+    phone.send(
+        outgoing.response(
+            turn.text,
+            session_id=session_id,
+            message_id=await _last_answer(phone, session_id) or turn.turn_id or "",
+            ios_session_id=ios,
+            frame_bytes=phone.budget,
+        )
+    )
+
+
+async def _last_answer(phone: ServedPhone, session_id: str) -> str | None:
+    """The uuid of the agent's last message: the history has the same.
+
+    The transcript of a new session may have been found by nobody yet: that is waited for.
+    """
+    service = phone.hub.service
+    with service.sessions_changed() as news, trio.move_on_after(FOUND_SECONDS):
+        while True:
+            with suppress(PodiumError):
+                page = await service.sessions_messages(session_id, None, 10)
+                messages = [text.of_json(each) for each in page.messages]
+                return next((m.uuid for m in reversed(messages) if m.role == "assistant"), None)
+            await news.changed()
+    return None
+
+
+async def answer_question(phone: ServedPhone, message: requests.AnswerQuestion) -> None:
+    """The first valid answer counts; everybody hears that the question is closed."""
+    await phone.hub.service.answer(message.question_id, message.answer, message.note, phone.device)

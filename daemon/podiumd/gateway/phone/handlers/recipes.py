@@ -1,0 +1,140 @@
+"""A phone's messages about recipes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.phone.feed.recipe_board import Shown
+from podiumd.gateway.phone.handlers.prompts import check_size
+from podiumd.gateway.phone.handlers.sessions import known
+from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, requests
+from podiumd.runtime.api import StartRun
+from podiumd.runtime.errors import (
+    AlreadyEnded,
+    NotFound,
+    OrchestrationDisabled,
+    PodiumError,
+)
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.services import ServedPhone
+
+STEER_SECONDS = 1.0
+"""How long an agent may take to say that it has words; the phone's other messages wait."""
+
+
+async def get_available_recipes(phone: ServedPhone, message: requests.GetAvailableRecipes) -> None:
+    listed = await phone.hub.service.recipes.list(message.working_directory)
+    phone.send(outgoing_recipes.available_recipes(listed, phone.budget))
+
+
+async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> None:
+    """Start a recipe in a session that is there, or in a new one."""
+    service, session_id = phone.hub.service, message.session_id
+    try:
+        new = not await known(phone, session_id)
+        directory = message.working_directory or phone.directory
+        if not new and session_id is not None:
+            directory = (await service.sessions_get(session_id)).working_directory
+        if directory is None:
+            words_ = "A new session needs a working_directory."
+            _refuse(phone, session_id, words_)
+            return
+        run = await service.start_run(
+            StartRun(
+                recipe=message.recipe_id,
+                working_directory=phone.hub.workshop.at_home(directory),
+                session_id=None if new else session_id,
+                new_session_id=session_id if new else None,
+                agent=message.provider,
+            )
+        )
+    except OrchestrationDisabled:
+        _refuse(phone, session_id, outgoing_recipes.SWITCHED_OFF)
+        return
+    except PodiumError as refusal:
+        missing = isinstance(refusal, NotFound) and refusal.data["kind"] == "recipe"
+        said = outgoing_recipes.NOT_FOUND if missing else refusal.message
+        _refuse(phone, session_id, said)
+        return
+    begun, _ = await service.run_events(run.run_id, 0, 1)
+    if (await service.get_run(run.run_id)).status == "ended":
+        return  # its start and its end are told to everybody, in their order
+    shown = phone.hub.board.of_run(run.run_id) or Shown(
+        run_id=run.run_id,
+        session_id=run.main_session_id,
+        recipe_id=message.recipe_id if run.recipe is None else run.recipe,
+        label=begun[0]["data"]["label"],
+        first_prompt=begun[0]["data"]["first_prompt"],
+        step=run.step or "",
+        step_count=run.step_count,
+        max_total_steps=None if run.limits is None else run.limits.max_total_steps,
+    )
+    phone.send(shared_messages.started(shown, message.ios_session_id, run.status))
+    phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
+
+
+def _refuse(phone: ServedPhone, session_id: str | None, words_: str) -> None:
+    for payload in outgoing_recipes.recipe_error(session_id, words_):
+        phone.send(payload)
+
+
+async def exit_recipe(phone: ServedPhone, message: requests.ExitRecipe) -> None:
+    """End the recipe; that it has ended is told when its agent is gone and the session free."""
+    session_id = message.session_id
+    if phone.hub.news.waits(session_id):
+        return  # it has ended, and everybody hears of that in a moment
+    run_id = await _run_in(phone, session_id)
+    if run_id is None:
+        phone.send(outgoing_recipes.recipe_exited(session_id, shared_messages.NONE_RAN))
+        return
+
+    async def cancel() -> None:
+        try:
+            await phone.hub.service.cancel(run_id)
+        except AlreadyEnded:
+            pass  # it has just come to its own end, and everybody hears of that
+
+    phone.stop(f"recipe {run_id}", cancel)
+
+
+async def pause_recipe(phone: ServedPhone, message: requests.PauseRecipe) -> None:
+    await phone.hub.service.pause(await _running(phone, message.session_id))
+
+
+async def resume_recipe(phone: ServedPhone, message: requests.ResumeRecipe) -> None:
+    await phone.hub.service.resume(await _running(phone, message.session_id))
+
+
+async def steer(phone: ServedPhone, message: requests.Steer) -> None:
+    check_size(message.text)
+    run_id = await _running(phone, message.session_id)
+    went = await phone.hub.service.steer(run_id, message.text, STEER_SECONDS)
+    phone.send(outgoing_recipes.steer_result(message.session_id, went.state))
+
+
+async def set_orchestration(phone: ServedPhone, message: requests.SetOrchestration) -> None:
+    await phone.hub.service.configure(message.enabled)
+    listed = await phone.hub.service.recipes.list(None)
+    phone.hub.each(lambda one: outgoing_recipes.available_recipes(listed, one.budget))
+
+
+async def _run_in(phone: ServedPhone, session_id: str) -> str | None:
+    """The recipe that runs in a session; the board may not have heard of it yet."""
+    shown = phone.hub.board.of_session(session_id)
+    if shown is not None:
+        return shown.run_id
+    for run in await phone.hub.service.list_runs(active=True, limit=1000):
+        if run.main_session_id == session_id and run.status != "ended":
+            return str(run.run_id)
+    return None
+
+
+async def _running(phone: ServedPhone, session_id: str) -> str:
+    run_id = await _run_in(phone, session_id)
+    if run_id is None:
+        refusal = NotFound("recipe", session_id, f"No recipe runs in session {session_id}.")
+        refusal.data["session_id"] = session_id
+        raise refusal
+    return run_id

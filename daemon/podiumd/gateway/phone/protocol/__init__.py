@@ -1,0 +1,1 @@
+"""The phone protocol's messages, in and out. Pure."""

@@ -1,0 +1,1 @@
+"""What phones say, and what is said to them."""

@@ -1,0 +1,116 @@
+"""From what a phone said to what is done: a command, the answer to a question, or a prompt."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from typing import TYPE_CHECKING
+
+from podiumd.core.voice.grammar import Asked
+from podiumd.gateway.phone.handlers.prompts import SAID, check_size
+from podiumd.gateway.phone.handlers.sessions import known_or_held
+from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
+from podiumd.gateway.phone.voice.utterances import Outcome, Talk, transcript_of
+from podiumd.runtime.api import SendPrompt
+from podiumd.runtime.errors import Busy, PodiumError
+from podiumd.runtime.voice.spoken_control import Said, SpokenControl
+from podiumd.speech.api import Transcript
+from podiumd.wire.sessions import Delivery
+from podiumd.wire.voice import SpokenCommand as Command
+
+if TYPE_CHECKING:
+    from podiumd.gateway.phone.hub import Hub
+
+
+class Interpreter:
+    """Does what phones say; ``understood`` is for ``Utterances``."""
+
+    def __init__(self, hub: Hub, control: SpokenControl) -> None:
+        self._hub = hub
+        self._control = control
+
+    async def understood(self, talk: Talk, transcript: Transcript) -> Outcome:
+        """Do what was said; returns what the phone is told."""
+        if transcript.no_speech:
+            return [transcript_of(talk, transcript)]
+        said = Said(
+            device=talk.device,
+            utterance_id=talk.id,
+            session_id=talk.message.session_id,
+            text=transcript.text,
+            language=transcript.language,
+            began=talk.began,
+            open_questions=talk.open_questions,
+        )
+        asked = self._control.asked(said)
+        command = await self._control.obey(said, self._hub.aloud.last(talk.device))
+        if command is not None:
+            return [_command(talk, command)]
+        if talk.message.deliver == "text":
+            return [transcript_of(talk, transcript)]
+        if asked is not None and asked.kind == "ask" and asked.free_text:
+            return await self._answer(talk, transcript, asked)
+        return await self._prompt(talk, transcript)
+
+    async def _answer(self, talk: Talk, transcript: Transcript, asked: Asked) -> Outcome:
+        """A question of the agent's own that takes any text."""
+        service = self._hub.service
+        try:
+            row = await service.answer(asked.question_id, transcript.text, None, talk.device)
+        except PodiumError as refusal:
+            return [transcript_of(talk, transcript), outgoing.error(refusal.message)]
+        return [transcript_of(talk, transcript, delivered=row.session_id)]
+
+    async def _prompt(self, talk: Talk, transcript: Transcript) -> Outcome:
+        """Words for an agent, sent once however often the phone says them."""
+        named, token = talk.message.session_id, _token(talk)
+        session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))
+        if await self._hub.tokens.token("sessions.prompt", token) is not None:
+            return [transcript_of(talk, transcript, delivered=session_id)]
+        talk.phone.following.speaks_in(session_id)
+        try:
+            check_size(transcript.text)
+            went = await self._send(talk, transcript.text, session_id, token)
+        except PodiumError as refusal:
+            holder = refusal.data.get("holder") if isinstance(refusal, Busy) else None
+            refused = outgoing.error(refusal.message, session_id=named, holder=holder)
+            return [transcript_of(talk, transcript), refused]
+        return [
+            transcript_of(talk, transcript, delivered=session_id),
+            outgoing.ack(SAID[went]),
+        ]
+
+    async def _send(self, talk: Talk, text: str, session_id: str, token: str) -> Delivery:
+        """Send a prompt; returns where it went. Raises ``PodiumError``."""
+        hub, phone = self._hub, talk.phone
+        new = not await known_or_held(phone, session_id)
+        directory = None
+        if new and phone.directory is not None:
+            directory = hub.workshop.at_home(phone.directory)
+        went = await hub.service.prompt(
+            SendPrompt(
+                text=text,
+                session_id=None if new else session_id,
+                new_session_id=session_id if new else None,
+                working_directory=directory,
+                if_busy="deliver",
+                client_token=token,
+            )
+        )
+        return went.delivery
+
+
+def _command(talk: Talk, command: Command) -> bytes:
+    return outgoing_tools.voice_command(
+        talk.id,
+        command.command,
+        command.state,
+        command.read_back,
+        question_id=command.question_id,
+        choice=command.choice,
+    )
+
+
+def _token(talk: Talk) -> str:
+    """The client token of an utterance."""
+    return hashlib.sha256(f"voice\0{talk.device}\0{talk.id}".encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""TLS of the gateway: certificates made here, or the person's own."""

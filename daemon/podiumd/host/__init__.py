@@ -1,0 +1,1 @@
+"""The machine's service managers, sockets and locks."""

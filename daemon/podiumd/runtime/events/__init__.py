@@ -1,0 +1,1 @@
+"""Feeds of events: pages, followers, notifications."""

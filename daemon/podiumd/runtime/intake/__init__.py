@@ -1,0 +1,1 @@
+"""How work gets in: recipes, prompts, words to a conversation."""

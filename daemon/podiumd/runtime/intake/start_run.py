@@ -1,0 +1,218 @@
+"""Starting a recipe: everything that can be said against it is said before anything happens."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+
+import trio
+from msgspec.structs import replace
+
+from podiumd.core.analysis.check_agents import check_agents
+from podiumd.core.findings import TooManyFindings
+from podiumd.core.recipe.model import Recipe
+from podiumd.core.recipe.naming import task_of
+from podiumd.core.recipe.params import ParamError, bind_params
+from podiumd.core.run import commands as c
+from podiumd.core.run.fact import RunScript
+from podiumd.core.run.facts import Worktree
+from podiumd.runtime.api import StartRun
+from podiumd.runtime.context import Agent, Context
+from podiumd.runtime.errors import (
+    AgentUnavailable,
+    InvalidParameter,
+    unknown_agent,
+)
+from podiumd.runtime.intake.commit_places import check_place
+from podiumd.runtime.locks.foreign_sessions import foreign_holder
+from podiumd.runtime.locks.holder import busy
+from podiumd.runtime.locks.session_locks import SessionLocks
+from podiumd.runtime.recipes.catalogue import Catalogue, Entry
+from podiumd.runtime.recipes.resolve import (
+    brought_script,
+    refused,
+    runnable,
+    trusted_entry,
+    workplace,
+)
+from podiumd.runtime.sessions.resolve import Sessions
+from podiumd.runtime.worktrees.listing import short_name
+from podiumd.tools.git import queries as git
+
+
+class Starter:
+    """Prepares the start of a recipe and takes what the run will hold."""
+
+    def __init__(
+        self,
+        context: Context,
+        session_locks: SessionLocks,
+        catalogue: Catalogue,
+        sessions: Sessions,
+        default_agent: str,
+    ) -> None:
+        self._context = context
+        self._session_locks = session_locks
+        self._catalogue = catalogue
+        self._sessions = sessions
+        self._default_agent = default_agent
+
+    async def prepare(self, request: StartRun) -> c.Start:
+        """The command that starts the run; its session and tree are held from here on.
+
+        Raises:
+            PodiumError: why it cannot start; nothing is held then.
+        """
+        where = workplace(request.working_directory)
+        entry = await trusted_entry(self._context.store, self._catalogue, request.recipe, where)
+        assert entry.recipe is not None
+        recipe = await runnable(self._context.store, self._catalogue, entry, where)
+        try:
+            # A gateway that names the new session is a chat: its person can say it there.
+            new = request.session_id is None and request.new_session_id is None
+            params = bind_params(recipe, request.params, new_session=new)
+        except ParamError as error:
+            wrong = InvalidParameter("params", str(error))
+            if error.missing:
+                fix = f"Give it with -p {error.param}=..."
+                wrong.data |= {"missing": error.param, "fix": fix}
+            raise wrong from error
+        script = await brought_script(request.script, request.agent)
+        await self._check_agents(entry, recipe, request.agent, script)
+        session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
+        if request.session_id is not None:
+            await self._sessions.find(request.session_id)
+        run_id = str(uuid.uuid4())
+        top = await _checkout(where)
+        check_place(recipe, where, top, anyway=request.anyway or request.worktree)
+        about = task_of(recipe.params, params) or entry.id
+        worktree = await self._worktree(run_id, where, top, about) if request.worktree else None
+        self._hold(run_id, session_id, top or where, worktree)
+        return c.Start(
+            at=self._context.clock.now(),
+            mono=self._context.clock.mono(),
+            run_id=run_id,
+            kind="recipe",
+            session_id=session_id,
+            working_directory=worktree.directory if worktree is not None else where,
+            agent=self._default_agent,
+            recipe=recipe,
+            source=entry.source,
+            agent_override=request.agent,
+            model=request.model,
+            params=params,
+            limits=recipe.limits,
+            on_question=request.on_question,
+            worktree=worktree,
+            script=script,
+        )
+
+    async def _check_agents(
+        self, entry: Entry, recipe: Recipe, override: str | None, script: RunScript | None
+    ) -> None:
+        turns = [step for step in recipe.steps.values() if step.kind in ("turn", "talk")]
+        named = {step.agent or self._default_agent for step in turns}
+        for name in sorted({override} if override is not None else named):
+            agent = await require_agent(self._context, name)
+            if script is None:
+                require_lines(name, agent, recipe)
+        capabilities = {
+            name: agent.driver.capabilities for name, agent in self._context.agents.items()
+        }
+        notes = entry.notes()
+        with suppress(TooManyFindings):
+            played = self._played_by(recipe, override) if override is not None else recipe
+            check_agents(played, notes, capabilities, self._default_agent)
+        if notes.findings:
+            raise refused(entry, notes.sorted())
+
+    def _played_by(self, recipe: Recipe, agent: str) -> Recipe:
+        """The recipe with every turn given to ``agent``, as ``core.decide.turns`` will give it."""
+        steps = {}
+        for name, step in recipe.steps.items():
+            # A mode is a word of the step's own agent: another one never gets it.
+            own = (step.agent or self._default_agent) == agent
+            mode = step.permission_mode if own else None
+            steps[name] = replace(step, agent=agent, permission_mode=mode)
+        return replace(recipe, steps=steps)
+
+    async def _worktree(self, run_id: str, where: str, top: str | None, about: str) -> Worktree:
+        """A plan for one, called by what the run is about; by the whole id where that name is
+        taken."""
+        if top is None:
+            raise InvalidParameter("worktree", f"'{where}' is not in a git repository.")
+        name = short_name(about, run_id)
+        places = self._context.state / "worktrees"
+        try:
+            taken = await git.branch_exists(top, f"podium/{name}")
+        except git.GitError as error:
+            raise InvalidParameter("worktree", str(error)) from error
+        if taken or await trio.to_thread.run_sync(os.path.lexists, places / name):
+            name = run_id
+        return Worktree(repository=top, directory=str(places / name), branch=f"podium/{name}")
+
+    def _hold(self, run_id: str, session_id: str, tree: str, worktree: Worktree | None) -> None:
+        tree = worktree.directory if worktree is not None else tree
+        holder = self._session_locks.acquire_tree(tree, run_id)
+        if holder is not None:
+            raise busy(holder, working_directory=tree)
+        try:
+            hold_session(self._context, self._session_locks, run_id, session_id, "recipe")
+        except BaseException:
+            self._session_locks.release(run_id)
+            raise
+
+
+async def _checkout(where: str) -> str | None:
+    """The top of the working tree around a directory; ``None`` outside git."""
+    try:
+        return await git.top_level(where)
+    except git.GitError as error:
+        raise InvalidParameter("working_directory", str(error)) from error
+
+
+def require_lines(name: str, agent: Agent, recipe: Recipe) -> None:
+    """Refuse an agent that would play another recipe's lines.
+
+    Raises:
+        AgentUnavailable: what to give it.
+    """
+    if agent.only_recipe is not None and recipe.id != agent.only_recipe:
+        fix = "Write its turns into a file and name that: --script FILE."
+        reason = f"the {name} agent has no script for '{recipe.id}': its built-in one is a demo."
+        raise AgentUnavailable(name, reason, fix)
+
+
+async def require_agent(context: Context, name: str) -> Agent:
+    """An agent that can be run.
+
+    Raises:
+        AgentUnavailable: unknown, or its program is missing.
+    """
+    agent = context.agents.get(name)
+    if agent is None:
+        raise unknown_agent(name, sorted(context.agents))
+    reason = await agent.driver.available(agent.command, agent.environment(""))
+    if reason is not None:
+        raise AgentUnavailable(name, reason, agent.fix)
+    return agent
+
+
+def hold_session(
+    context: Context, session_locks: SessionLocks, run_id: str, session_id: str, kind: str
+) -> None:
+    """Take a session for a run that is about to start.
+
+    Raises:
+        Busy: somebody has it, a terminal included.
+    """
+    # The lease first: another daemon's agent has a record as a foreign program has one.
+    taken = session_locks.acquire_session(session_id, run_id, kind)
+    if taken is not None:
+        raise busy(taken, session_id=session_id)
+    for agent in context.agents.values():
+        if agent.config_directory is not None:
+            holder = foreign_holder(session_id, agent.config_directory, ())
+            if holder is not None:
+                raise busy(holder, session_id=session_id)

@@ -1,0 +1,1 @@
+"""Who holds which session and working tree."""

@@ -1,0 +1,1 @@
+"""What is tidied, bounded and measured beside the runs."""

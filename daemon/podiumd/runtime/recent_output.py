@@ -1,0 +1,134 @@
+"""What the turns of each run have told lately: agents' words and activity, which are never stored.
+
+Who begins to follow in the middle of a turn is told it in its place among the facts, and so is
+who lagged behind. Kept in memory and bounded; what is lost with it is in the turn's report.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections import deque
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from podiumd.runtime.event import Event
+
+OUTPUT = "turn.output"
+"""The type of these events."""
+
+MOST_PIECES = 2048
+"""Of one run."""
+
+MOST_CHARACTERS = 256 * 1024
+"""Of one run."""
+
+MOST_RUNS = 32
+"""Those that told something last, ended ones among them: who starts a run begins to follow it a
+moment later."""
+
+
+_number = attrgetter("number")
+
+
+def _place(piece: Piece) -> int:
+    """Behind which fact a piece stands; behind all of them where this daemon has stored none."""
+    return sys.maxsize if piece.after is None else piece.after
+
+
+class Piece(msgspec.Struct):
+    """One output. ``number`` counts all outputs from 1; ``after`` is the last fact of the run
+    before it, ``None`` while this daemon has stored none; ``again``: a daemon before this one may
+    have told it."""
+
+    number: int
+    after: int | None
+    event: Event
+    again: bool = False
+
+    @property
+    def turn_id(self) -> object:
+        return self.event["data"]["turn_id"]
+
+    @property
+    def size(self) -> int:
+        return len(self.event["data"]["delta"])
+
+
+class _Run:
+    """The pieces of one run."""
+
+    def __init__(self) -> None:
+        self.pieces: deque[Piece] = deque()
+        self._characters = 0
+
+    def keep(self, piece: Piece) -> None:
+        self.pieces.append(piece)
+        self._characters += piece.size
+        while len(self.pieces) > MOST_PIECES or self._characters > MOST_CHARACTERS:
+            gone = self._drop()
+            # Of an earlier turn all is kept or nothing: its report says the rest in one piece.
+            while self.pieces and self.pieces[0].turn_id == gone.turn_id != piece.turn_id:
+                self._drop()
+
+    def _drop(self) -> Piece:
+        gone = self.pieces.popleft()
+        self._characters -= gone.size
+        return gone
+
+
+class Recent:
+    """What is kept of all runs. ``count`` is the number of the newest output."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._runs: dict[str, _Run] = {}
+        self._facts: dict[str, int] = {}
+
+    def keep(self, run_id: str, event: Event, *, again: bool = False) -> Piece:
+        """Keep an output that is told now."""
+        self.count += 1
+        piece = Piece(self.count, self._facts.get(run_id), event, again)
+        run = self._runs.pop(run_id) if run_id in self._runs else _Run()
+        run.keep(piece)
+        self._runs[run_id] = run  # last of all
+        if len(self._runs) > MOST_RUNS:
+            del self._runs[next(iter(self._runs))]
+        return piece
+
+    def stored(self, run_id: str, seq: int, *, last: bool) -> None:
+        """Note a fact that is told now; ``last``: the run is over."""
+        if run_id not in self._facts and run_id in self._runs:
+            for piece in self._runs[run_id].pieces:
+                piece.after = seq - 1 if piece.after is None else piece.after
+        self._facts[run_id] = seq
+        if last:
+            del self._facts[run_id]
+
+    def before(self, run_id: str, seq: int) -> int:
+        """The number of the last output that was told before fact ``seq``; 0: there is none."""
+        kept = self._runs[run_id].pieces if run_id in self._runs else ()
+        found = bisect_left(kept, seq, key=_place)
+        return kept[found - 1].number if found else 0
+
+    def pieces(
+        self, run_id: str, told: int, before: int | None, *, below: int | None = None
+    ) -> list[Piece]:
+        """The outputs after number ``told`` and before number ``below``: those before fact
+        ``before``, or all (``None``). Costs what it returns, not what is kept."""
+        if run_id not in self._runs:
+            return []
+        kept = self._runs[run_id].pieces
+        first = bisect_right(kept, told, key=_number)
+        end = len(kept) if below is None else bisect_left(kept, below, key=_number)
+        found = []
+        for at in range(first, end):
+            piece = kept[at]
+            # Those that no fact of this daemon's came before are all that there are.
+            if before is not None and (piece.after is None or piece.after >= before):
+                break
+            found.append(piece)
+        return found

@@ -1,0 +1,1 @@
+"""The recipes that can be started, and what can be asked about them."""

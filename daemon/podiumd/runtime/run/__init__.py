@@ -1,0 +1,1 @@
+"""One run, alive: its actor, its effects, its turns, its recovery."""

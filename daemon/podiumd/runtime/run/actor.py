@@ -1,0 +1,243 @@
+"""One run, alive: decides, stores, and does what is next, one thing at a time.
+
+``submit`` is the only way to change a run: decide, append durably, fold, and wake whoever waits.
+``drive`` looks at the state after each change and starts what it calls for. What it starts ends
+in a command again. Both go on after a full disk: the command fails, the run stays as it was.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+import trio
+
+from podiumd.core.decide.workflow import decide
+from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
+from podiumd.core.run.fold import evolve
+from podiumd.core.run.state import RunState
+from podiumd.runtime.context import Context
+from podiumd.runtime.locks.session_locks import SessionLocks
+from podiumd.runtime.run import fact_log, snapshots
+from podiumd.runtime.run_rows import row_of
+from podiumd.runtime.worktrees.tree import look_in_time
+from podiumd.store.errors import StoreError
+from podiumd.store.records import NewFact
+from podiumd.tools.failpoints import failpoint
+from podiumd.tools.files.disk import is_full
+
+if TYPE_CHECKING:
+    from podiumd.runtime.run.effects import Effects
+
+RETRY_SECONDS = 2.0
+"""How long the daemon waits before it stores again what a full disk refused."""
+
+_AFTER: dict[str, str] = {
+    "action.ended": "action.after-ended",
+    "action.intended": "action.after-intended",
+    "claim.made": "claim.after-made",
+    "reply.received": "reply.after-received",
+    "run.started": "run.after-started",
+    "tool.used": "tool.after-recorded",
+    "turn.intended": "turn.after-intended",
+    "turn.started": "turn.after-started",
+    "turn.ended": "turn.after-ended",
+    "message.received": "say.after-stored",
+    "outcome.parsed": "outcome.after-parsed",
+    "question.opened": "gate.after-opened",
+    "question.closed": "question.after-closed",
+    "edge.taken": "edge.after-taken",
+    "stop.intended": "cancel.after-intended",
+    "run.ended": "run.after-ended",
+}
+
+
+class RunActor:
+    """A run that has not ended, or has just ended.
+
+    ``closing``: the daemon stops, nothing new is begun. ``leaving``: and what goes on is let go,
+    its end is for the next daemon to find.
+    """
+
+    def __init__(self, context: Context, session_locks: SessionLocks, state: RunState) -> None:
+        self.context = context
+        self.session_locks = session_locks
+        self.state = state
+        self.done = trio.Event()
+        self.closing = False
+        self.leaving = False
+        self._lock = trio.Lock()
+        self._changed = trio.Event()
+
+    @property
+    def run_id(self) -> str:
+        return self.state.start.run_id
+
+    @property
+    def to_stop(self) -> bool:
+        """Whether nothing of the run is to be begun any more, or what goes on is to be stopped."""
+        return self.state.exit is not None or self.state.stopping
+
+    def poke(self) -> None:
+        """Look again: something outside the run has changed."""
+        self._changed.set()
+        self._changed = trio.Event()
+
+    async def changed(self) -> None:
+        """Wait for the next change of the run or of what it waits for."""
+        await self._changed.wait()
+
+    async def until(self, condition: Callable[[RunState], bool]) -> RunState:
+        """Wait until the state fulfils a condition."""
+        while not condition(self.state):
+            await self._changed.wait()
+        return self.state
+
+    async def settled(self) -> RunState:
+        """The state in which all counts that has been told of the run: events are handed out, and
+        can be read from the store, a moment before they do."""
+        async with self._lock:
+            return self.state
+
+    async def submit(
+        self,
+        command: c.AnyCommand,
+        *,
+        mark: tuple[str, bytes] | None = None,
+        token: tuple[str, str, str] | None = None,
+    ) -> RunState:
+        """Decide and store; returns the state after it.
+
+        Raises:
+            CommandRefused: the command does not fit.
+            StoreError: nothing was stored, the run is as before.
+        """
+        async with self._lock:
+            facts = decide(self.state, command)
+            found = self.state.found
+            if (
+                facts
+                and isinstance(facts[-1], f.RunEnded)
+                and found is not None
+                and found.repository
+            ):
+                # Decided once more it comes to the same, and has with it what the run leaves.
+                awaited = facts[-1].exit.class_ == "cancelled"
+                look = await look_in_time(self.state, awaited=awaited)
+                command = msgspec.structs.replace(command, parting=look)
+                facts = decide(self.state, command)
+            if facts:
+                self.state = await store_facts(
+                    self.context, self.state, facts, command.at, mark=mark, token=token
+                )
+                self.poke()
+                snapshot = snapshots.after(self.state, facts, command.at)
+                if snapshot is not None:
+                    self.context.bus.publish_transient(self.run_id, snapshot)
+            return self.state
+
+    async def report(
+        self, command: c.AnyCommand, *, mark: tuple[str, bytes] | None = None
+    ) -> RunState:
+        """Submit what has happened; it cannot be refused, so a full disk is waited out."""
+        while True:
+            try:
+                return await self.submit(command, mark=mark)
+            except StoreError as error:
+                self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
+                await trio.sleep(RETRY_SECONDS)
+
+    async def wait_for_room(self, error: OSError) -> None:
+        """Wait a moment, or until the run changes, before what a full disk refused is tried again.
+
+        Raises ``error`` itself where it says anything else.
+        """
+        if not is_full(error):
+            raise error
+        self.context.log("Disk full", "error", run_id=self.run_id, error=str(error))
+        with trio.move_on_after(RETRY_SECONDS):
+            await self.changed()
+
+    def stamp(self) -> tuple[str, float]:
+        """The present, for a command."""
+        return self.context.clock.now(), self.context.clock.mono()
+
+    async def fault(self, where: str, trace: str) -> None:
+        """The daemon failed at this run: it ends, and the log has the whole story."""
+        log_id = uuid.uuid4().hex[:12]
+        self.context.log(
+            "Run fault", "error", run_id=self.run_id, effect=where, log_id=log_id, trace=trace
+        )
+        at, mono = self.stamp()
+        await self.report(c.Fault(at=at, mono=mono, detail=f"log entry {log_id}"))
+
+    async def stopped(self) -> RunState:
+        """Wait until no turn of the run is going on, and no command that is to be stopped; of a
+        run that has ended, that all is free."""
+        await self.until(
+            lambda state: state.exit is not None or (state.turn is None and not state.stopping)
+        )
+        if self.state.exit is not None:
+            await self.done.wait()
+        return self.state
+
+    async def interrupt(self) -> None:
+        """Interrupt the run and wait until what it had going on is gone."""
+        at, mono = self.stamp()
+        with suppress(c.CommandRefused):  # it has just ended
+            await self.report(c.Interrupt(at=at, mono=mono))
+        await self.stopped()
+
+    async def drive(self, effects: Effects) -> None:
+        """Do what the state calls for until the run has ended and nothing of it lives."""
+        async with trio.open_nursery() as nursery:
+            while not (self.state.exit is not None and effects.idle):
+                waiting = self._changed
+                effects.start_due(nursery)
+                await waiting.wait()
+        self.end()
+
+    def end(self) -> None:
+        """Give back all that the run has, and tell whoever waits for its end."""
+        self.context.agent_limiter.release(self.run_id)
+        self.session_locks.release(self.run_id)
+        self.done.set()
+        self.poke()
+
+
+async def store_facts(
+    context: Context,
+    state: RunState | None,
+    facts: list[f.AnyFact],
+    at: str,
+    *,
+    mark: tuple[str, bytes] | None = None,
+    token: tuple[str, str, str] | None = None,
+) -> RunState:
+    """Store the facts of one decision in one transaction and fold them.
+
+    Cancellation waits for the disk: what is decided is stored, or not, but never half known.
+    """
+    sessions = []
+    for fact in facts:
+        state = evolve(state, fact, at)
+        sessions.append(state.session_id)
+    assert state is not None
+    new = [
+        NewFact(f.type_of(fact), f.VERSION, at, session, f.encode(fact))
+        for fact, session in zip(facts, sessions, strict=True)
+    ]
+    if state.exit is not None:
+        failpoint("run.before-ended")
+    with trio.CancelScope(shield=True):
+        await context.store.append(row_of(state), new, token=token, mark=mark)
+    context.names.learn(state)
+    for fact in facts:
+        fact_log.write(context.log, state, fact)
+        if (name := _AFTER.get(f.type_of(fact))) is not None:
+            failpoint(name)
+    return state

@@ -1,0 +1,251 @@
+"""What the world looks like just before a run goes on: the observations of ``Proceed``."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+from msgspec.structs import asdict
+
+from podiumd.core.run import commands as c
+from podiumd.core.run import progress
+from podiumd.core.run.facts import RunStarted, TreeMark
+from podiumd.core.run.state import RunState
+from podiumd.formats.claude_transcript import foreign_user_rows
+from podiumd.runtime.context import Agent
+from podiumd.runtime.locks.foreign_sessions import foreign_holder
+from podiumd.runtime.locks.holder import Holder
+from podiumd.runtime.locks.lockfile import LeaseError
+from podiumd.runtime.recipes.catalogue import shown
+from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.worktrees.tree import look_in_time, tree_look
+from podiumd.tools.files.disk import is_full
+from podiumd.tools.git import queries as git
+
+TREE_SECONDS = 10.0
+"""How long git may take to say which working tree a directory is in: the daemon's start waits."""
+
+MARK_SECONDS = 10.0
+"""How long a look at the working tree may hold up the end of a turn or command."""
+
+
+async def preconditions(actor: RunActor) -> c.Proceed | None:
+    """Observe what the next move needs. ``None`` while a queued prompt's session is held, and
+    when the run is not to go on any more. A full disk is waited out."""
+    while actor.state.ready:
+        try:
+            seen = await _seen(actor)
+        except (git.GitError, LeaseError) as error:
+            seen = {"trouble": str(error)}
+        except OSError as error:
+            await actor.wait_for_room(error)
+            continue
+        at, mono = actor.stamp()
+        return None if seen is None else c.Proceed(at=at, mono=mono, **seen)
+    return None
+
+
+async def _seen(actor: RunActor) -> dict[str, Any] | None:
+    state = actor.state
+    assert state.next is not None
+    if state.next.kind == "enter":
+        return await _cleanness(state) | await _look_before(state)
+    if state.next.kind == "look":
+        locked = _locked(await acquire_tree(actor))
+        return locked | {"look": await tree_look(state)}
+    if state.next.kind != "turn":
+        return _locked(await acquire_tree(actor))
+    agent = agent_of(actor)
+    if agent is None:
+        return {"problem": "its agent is not configured any more"}
+    holder = _take_session(actor, agent) or await acquire_tree(actor)
+    if holder is not None and not state.begun and _is_ours(actor):
+        actor.session_locks.wait_in_line(state.session_id, actor.run_id, actor.poke)
+        return None
+    path = _transcript(actor, agent)
+    mark = await actor.context.store.mark(state.session_id)
+    return _locked(holder) | {
+        "foreign_rows": 0 if path is None or mark is None else await _foreign_rows(path, mark),
+        "tree": await _tree_before(state),
+        "gone": path is None and mark is not None,
+    }
+
+
+def agent_of(actor: RunActor) -> Agent | None:
+    """The agent of the run's present step, if there still is one of its name."""
+    state = actor.state
+    step = state.current
+    name = state.start.agent_override or (step.agent if step is not None else None)
+    return actor.context.agents.get(name or state.start.agent)
+
+
+async def _cleanness(state: RunState) -> dict[str, Any]:
+    """Only the start of a run that commits wants a clean tree."""
+    recipe = state.recipe
+    if recipe is None or state.step_count or state.restart or state.accepted_dirty:
+        return {}
+    if not any(step.commits for step in recipe.steps.values()):
+        return {}
+    if await git.top_level(state.start.working_directory) is None:
+        return {}
+    paths = await git.dirty(state.start.working_directory)
+    return {"dirty": tuple(shown(path) for path in paths)}
+
+
+async def _look_before(state: RunState) -> dict[str, Any]:
+    """The working tree that the first step of a recipe begins in, or does again. One that commits
+    does not begin before it is known."""
+    if state.recipe is None or state.step_count:
+        return {}
+    if state.recipe.commits:
+        return {"look": await tree_look(state)}
+    look = await look_in_time(state)
+    return {} if look.problem or not look.repository else {"look": look}
+
+
+async def _tree_before(state: RunState) -> TreeMark | None:
+    """The working tree before a step that must not be repeated unseen."""
+    step = state.current
+    if step is None or not step.irreversible:
+        return None
+    return await _mark(state)
+
+
+async def tree_mark(state: RunState) -> TreeMark | None:
+    """The working tree that such a step has left, if git tells in time: a person is asked about
+    it anyway."""
+    step = state.current
+    if step is None or not step.irreversible:
+        return None
+    return await _mark_in_time(state)
+
+
+async def round_mark(state: RunState) -> TreeMark | None:
+    """The working tree that a turn or command has left, in a step that can come round again."""
+    if state.recipe is None or state.step is None:
+        return None
+    if not progress.comes_round(state.recipe, state.step):
+        return None
+    return await _mark_in_time(state)
+
+
+async def _mark_in_time(state: RunState) -> TreeMark | None:
+    """What a notice or a question shows. That something has ended is more than how it left the
+    tree: a git that fails, or takes too long, must not cost the run its end."""
+    mark: TreeMark | None = None
+    with trio.move_on_after(MARK_SECONDS), suppress(git.GitError, OSError):
+        mark = await _mark(state)
+    return mark
+
+
+async def _mark(state: RunState) -> TreeMark | None:
+    found = await git.tree_mark(state.start.working_directory)
+    return None if found is None else TreeMark(head=found[0], digest=found[1])
+
+
+def _take_session(actor: RunActor, agent: Agent) -> Holder | None:
+    """Make sure that the run holds its step's session; else who does."""
+    session = actor.state.session_id
+    holder = actor.session_locks.acquire_session(session, actor.run_id, actor.state.start.kind)
+    if holder is not None:
+        return holder
+    lease = actor.session_locks.lease(session)
+    if lease is not None and not lease.held and not lease.reclaim():
+        return lease.holder  # its last agent has not let go of it
+    if agent.config_directory is not None:
+        holder = foreign_holder(session, agent.config_directory, ())
+    if (
+        holder is not None
+        and holder.status == "idle"
+        and actor.session_locks.tolerates_idle(actor.run_id)
+    ):
+        return None
+    return holder
+
+
+def _is_ours(actor: RunActor) -> bool:
+    """Whether a run of this daemon has the session that this run wants, and will give it back."""
+    session = actor.state.session_id
+    return actor.session_locks.user(session) != actor.run_id and actor.session_locks.held_here(
+        session
+    )
+
+
+async def acquire_tree(actor: RunActor) -> Holder | None:
+    """Make sure that a recipe holds its working tree: after a restart it may be another's.
+
+    Returns who has it instead. Raises ``GitError`` where it cannot be said which tree that is,
+    ``LeaseError``, and ``OSError`` where the disk is full.
+    """
+    start = actor.state.start
+    if start.kind != "recipe" or actor.session_locks.holds_tree(actor.run_id):
+        return None
+    return actor.session_locks.acquire_tree(await tree_of(start), actor.run_id)
+
+
+async def tree_of(start: RunStarted) -> str:
+    """The working tree of a recipe run: the checkout around its directory, or that alone.
+
+    Raises ``GitError``.
+    """
+    where = start.working_directory
+    try:
+        there = await trio.Path(where).is_dir()
+    except OSError as error:
+        if is_full(error):
+            raise
+        what = f"the working directory '{where}' cannot be looked at: {error.strerror}"
+        raise git.GitError(what) from error
+    if start.worktree is not None or not there:  # not made yet, or gone
+        return where
+    with trio.move_on_after(TREE_SECONDS):
+        return await git.top_level(where) or where
+    raise git.GitError(f"git did not say within {TREE_SECONDS:g} s what tree '{where}' is in")
+
+
+def _locked(holder: Holder | None) -> dict[str, Any]:
+    return {"locked": None if holder is None else _in_words(holder)}
+
+
+def _in_words(holder: Holder) -> str:
+    known = asdict(holder.public()).items()
+    return " ".join(f"{key} {value}" for key, value in known if value is not None)
+
+
+def _transcript(actor: RunActor, agent: Agent) -> Path | None:
+    state, environment = actor.state, agent.environment("")
+    where = state.start.working_directory
+    return agent.driver.transcript(state.session_id, where, environment)
+
+
+def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
+    """What to remember of the session after a turn, where its driver does not say it itself.
+
+    Whoever finds the mark and no transcript knows that the agent's conversation is gone.
+    """
+    path = _transcript(actor, agent)
+    if path is None:
+        return None
+    try:
+        return {"size": path.stat().st_size}
+    except OSError:
+        return None
+
+
+async def _foreign_rows(path: Path, raw: bytes) -> int:
+    """Rows written by others into the session since the last turn that we ran in it."""
+    mark = msgspec.json.decode(raw, type=dict[str, Any])
+    return await trio.to_thread.run_sync(_foreign_after, path, int(mark.get("size", 0)))
+
+
+def _foreign_after(path: Path, offset: int) -> int:
+    """Count them, a line at a time: since the mark a transcript may have grown by any length."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return len(foreign_user_rows(file, frozenset()))
+    except OSError:
+        return 0

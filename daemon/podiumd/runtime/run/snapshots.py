@@ -1,0 +1,94 @@
+"""Publish where conversations stand, to all who follow them: transient events, never stored.
+
+One comes after everything that changes what a client shows, and first thing to each follower, so
+that nobody has to put a phase and its context together from facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, assert_never
+
+import msgspec
+
+from podiumd.core.run import facts as f
+from podiumd.core.run.state import RunState
+from podiumd.runtime.event import Event
+from podiumd.wire import views
+
+TYPE: Final = "snapshot"
+
+MOST_AT_ONCE: Final = 64
+"""Conversations that a new follower is told of: those that were begun last."""
+
+
+def converses(state: RunState) -> bool:
+    """Tell whether a run has phases that are conversations."""
+    recipe = state.recipe
+    return recipe is not None and any(step.kind == "talk" for step in recipe.steps.values())
+
+
+def after(state: RunState, facts: Iterable[f.AnyFact], at: str) -> Event | None:
+    """Return the event that follows a decision, if its facts change what is shown."""
+    if not (converses(state) and any(map(_changes, facts))):
+        return None
+    return event(state, at)
+
+
+def _changes(fact: f.AnyFact) -> bool:
+    """Tell whether a fact changes what a client shows of a conversation."""
+    match fact:
+        case (
+            f.TurnEnded()
+            | f.EdgeTaken()
+            | f.StepEntered()
+            | f.QuestionOpened()
+            | f.QuestionClosed()
+            | f.MessageReceived()
+            | f.RunPaused()
+            | f.RunResumed()
+            | f.RunEnded()
+        ):
+            return True
+        case (
+            f.RunStarted()
+            | f.TurnIntended()
+            | f.TurnStarted()
+            | f.ToolUsed()
+            | f.HookEnded()
+            | f.ClaimMade()
+            | f.TreeSeen()
+            | f.CheckEnded()
+            | f.CommandIntended()
+            | f.CommandEnded()
+            | f.SteerIntended()
+            | f.AsideNoted()
+            | f.EffectEnded()
+            | f.LoopFact()
+            | f.StopIntended()
+            | f.RunParked()
+            | f.OutcomeParsed()
+            | f.OutcomeInvalid()
+            | f.LimitHit()
+            | f.ProgressStalled()
+        ):
+            return False
+        case _:
+            assert_never(fact)
+
+
+def event(state: RunState, at: str) -> Event:
+    """Build the transient event: no ``seq``, no ``pos``."""
+    return Event(
+        type=TYPE,
+        at=at,
+        run_id=state.start.run_id,
+        session_id=state.session_id,
+        data=msgspec.to_builtins(views.snapshot_view(state)),
+    )
+
+
+def present(states: Iterable[RunState], at: str) -> list[Event]:
+    """Build the events of the conversations among these runs, of the newest if they are many."""
+    found = [state for state in states if state.exit is None and converses(state)]
+    return [event(state, at) for state in found[-MOST_AT_ONCE:]]

@@ -1,0 +1,125 @@
+"""What a driver is told to run a turn: from the intention, and from what is there."""
+
+from __future__ import annotations
+
+import shutil
+
+from podiumd.core.prompts import prompts
+from podiumd.core.prompts import tools as phase_tools
+from podiumd.core.recipe import served_tools as phase_served
+from podiumd.core.reply.outcome import recipe_schema
+from podiumd.core.run.facts import TurnIntended
+from podiumd.core.run.state import ActiveTurn, RunState
+from podiumd.drivers import base
+from podiumd.runtime.context import Agent
+from podiumd.runtime.locks.lockfile import make_private
+from podiumd.runtime.run import hook_runner
+from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run.loop_ledger import LoopLedger
+from podiumd.tools.failpoints import failpoint
+
+
+def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.TurnRequest:
+    """All that the driver needs for the turn that is active; its directory is made.
+
+    Raises ``OSError`` where the disk is too full for that.
+    """
+    intent, state = active.intent, actor.state
+    directory = actor.context.turn_directory(intent.turn_id)
+    begun = active.loop.settings is not None
+    if directory.exists() and not begun:  # an earlier try that left nothing with the agent
+        shutil.rmtree(directory)
+    make_private(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=begun)
+    environment = agent.environment(intent.turn_id)
+    where, script = state.start.working_directory, state.start.script
+    known = agent.driver.transcript(intent.session_id, where, environment) is not None
+    fork = (
+        not known
+        and intent.fork_from is not None
+        and agent.driver.transcript(intent.fork_from, where, environment) is not None
+    )
+    served = served_tools(state, intent)
+    server = None
+    access = actor.context.tool_access
+    if served and agent.tools_over == "stdio":
+        server = access.server(access.issue(directory))
+    elif served and not agent.driver.capabilities.tools:
+        environment = {**environment, **access.environment(access.issue(directory))}
+    lease = actor.session_locks.lease(intent.session_id)
+    lease_fd = None
+    if lease is not None and agent.driver.capabilities.survives_daemon:
+        lease.update(turn_id=intent.turn_id)
+        lease_fd = lease.fd
+    tree = actor.session_locks.tree(actor.run_id)
+    failpoint("turn.lease-taken")
+    return base.TurnRequest(
+        turn_id=intent.turn_id,
+        run_id=actor.run_id,
+        session_id=intent.session_id,
+        session_mode="fork" if fork else ("resume" if known else "new"),
+        fork_from=intent.fork_from if fork else None,
+        working_directory=where,
+        prompt=_prompt(state, intent, agent),
+        prompt_uuid=intent.prompt_uuid,
+        command=agent.command,
+        environment=environment,
+        directory=str(directory),
+        lease_fd=lease_fd,
+        tree_fd=tree.fd if tree is not None and tree.held else None,
+        schema=_schema(state),
+        tools=intent.tools,
+        allow=tuple(dict.fromkeys([*intent.allow, *sorted(state.always)])),
+        permission_mode=intent.permission_mode or agent.permission_mode,
+        model=intent.model or agent.model,
+        max_budget_usd=intent.budget_usd,
+        system_prompt=_system_text(state, intent, agent),
+        idle_timeout_seconds=agent.idle_timeout_seconds,
+        ledger=LoopLedger(actor, intent.turn_id),
+        commits=state.recipe is None or (state.current is not None and state.current.commits),
+        foreign=_foreign(state),
+        served=served,
+        changing=state.recipe is not None and phase_served.changes(state.recipe),
+        tools_server=server,
+        hooks=hook_runner.points(state, intent),
+        script=None if script is None else {"turns": script.turns},
+    )
+
+
+def served_tools(state: RunState, intent: TurnIntended) -> tuple[phase_tools.ToolSpec, ...]:
+    """The tools that Podium serves in a turn, as its agent is offered them."""
+    if not intent.served:
+        return ()
+    return tuple(spec for spec in phase_tools.specs(state) if spec.name in intent.served)
+
+
+def _foreign(state: RunState) -> tuple[str, ...] | None:
+    """What was uncommitted or ignored when the run of a recipe began; ``None`` where that is not
+    known."""
+    base = state.base
+    if state.recipe is None or base is None or base.problem or base.more or not base.repository:
+        return None
+    return None if base.ignored is None else (*base.uncommitted, *base.ignored)
+
+
+def _schema(state: RunState) -> dict[str, object] | None:
+    """What the last word of the turn must look like; a conversation's may be anything."""
+    if state.recipe is None or (state.current is not None and state.current.kind == "talk"):
+        return None
+    return recipe_schema(state.recipe.union_outcomes())
+
+
+def _system_text(state: RunState, intent: TurnIntended, agent: Agent) -> str | None:
+    """What is added to the agent's own system text, where that can be another in each turn."""
+    if intent.system is not None and not agent.driver.capabilities.system_text:
+        return state.start.system_prompt
+    return intent.system or state.start.system_prompt
+
+
+def _prompt(state: RunState, intent: TurnIntended, agent: Agent) -> str:
+    """The prompt; of an agent that cannot change its system text, that of the phase stands before
+    the first message that the phase has in its record."""
+    if intent.system is None or agent.driver.capabilities.system_text:
+        return intent.prompt
+    first = state.sends == 1 or intent.anew or prompts.ORIGINAL in intent.prompt
+    return f"{intent.system}\n\n{intent.prompt}" if first else intent.prompt

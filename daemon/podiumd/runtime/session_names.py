@@ -1,0 +1,77 @@
+"""What sessions are called that a recipe began: by recipe and task, not by their first prompt.
+
+A session that was there before its first recipe keeps its own name, and so does one that a person
+has named.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import trio
+from msgspec import UNSET
+
+from podiumd.core.recipe.naming import run_name
+from podiumd.core.run.state import RunState
+from podiumd.runtime.run_rows import run_of
+from podiumd.store.facts import Store
+from podiumd.store.records import RunRow
+
+READ_AT_ONCE = 5000
+"""Runs whose names are looked up when they are first asked for, the newest."""
+
+
+class Named(NamedTuple):
+    """What a session is called by the first run in it, and since when."""
+
+    name: str
+    since: str
+
+
+class RunNames:
+    """The names of the sessions of recipes; those of earlier daemons are read when first asked."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Named] = {}
+        self._read = False
+        self._lock = trio.Lock()
+
+    def learn(self, state: RunState) -> None:
+        """A run of this daemon is where it is now."""
+        self._learn(state, state.session_id)
+
+    def adopt(self, state: RunState) -> None:
+        """A run of an earlier daemon goes on: its row does not tell the sessions it has had."""
+        for session_id in state.sessions:
+            self._learn(state, session_id)
+
+    def _learn(self, state: RunState, session_id: str) -> None:
+        start = state.start
+        if start.recipe is not None and session_id not in self._names:
+            name = run_name(start.recipe, start.params, start.text)
+            self._names[session_id] = Named(name, state.started_at)
+
+    async def of(self, store: Store) -> dict[str, Named]:
+        """The names by session."""
+        async with self._lock:
+            if not self._read:
+                rows = await store.runs(limit=READ_AT_ONCE, kind="recipe")
+                for session, named in (await trio.to_thread.run_sync(_of_rows, rows)).items():
+                    known = self._names.get(session)
+                    if known is None or named.since < known.since:
+                        self._names[session] = named
+                self._read = True
+        return self._names
+
+
+def _of_rows(rows: list[RunRow]) -> dict[str, Named]:
+    """The first run of each session names it; ``rows`` begin with the newest."""
+    found: dict[str, Named] = {}
+    for row in rows:
+        run = run_of(row)
+        if run is None or not run.name:
+            continue
+        had = () if run.sessions is UNSET else run.sessions
+        sessions = {*had, run.main_session_id, row.session_id}
+        found |= {session: Named(run.name, row.started_at) for session in sessions if session}
+    return found

@@ -1,0 +1,176 @@
+"""Sessions as clients see them: rows with who holds them, pages of messages, feeds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from datetime import UTC, datetime, timedelta
+
+from podiumd.core.times import wire_time
+from podiumd.formats.session import NAMED_BY_A_PERSON, milliseconds
+from podiumd.runtime.context import Context
+from podiumd.runtime.errors import InvalidParameter, NotFound, Overloaded, Refused
+from podiumd.runtime.locks.foreign_sessions import all_foreign
+from podiumd.runtime.run.registry import Runs
+from podiumd.runtime.session_names import Named
+from podiumd.runtime.sessions.resolve import Sessions
+from podiumd.sessions.changes import Listener
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.log.feed import MessageFeed
+from podiumd.sessions.transcripts import StillThere, Transcripts, UnknownSession, Unsettled
+from podiumd.wire.sessions import ActiveRecipe, MessagesPage, Session, SessionsPage
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+_LAST = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
+
+
+class SessionList:
+    """The list of sessions, and what is in them."""
+
+    def __init__(
+        self, context: Context, transcripts: Transcripts, sessions: Sessions, runs: Runs
+    ) -> None:
+        self._context = context
+        self._transcripts = transcripts
+        self._sessions = sessions
+        self._runs = runs
+
+    async def count(self) -> int:
+        """How many sessions there are."""
+        return await self._transcripts.count()
+
+    async def page(
+        self, working_directory: str | None, limit: int, before: str | None
+    ) -> SessionsPage:
+        """Sessions, newest first: ``{sessions, total}``.
+
+        Raises:
+            InvalidParameter: ``before`` is no time.
+        """
+        until = None if before is None else milliseconds(before)
+        if before is not None and until is None:
+            words = f"'{before}' is no time; give the last_modified of the last session you have."
+            raise InvalidParameter("before", words)
+        rows, total = await self._transcripts.listing(working_directory, limit, until)
+        return SessionsPage(sessions=tuple(await self._public(rows)), total=total)
+
+    def listen(self) -> AbstractContextManager[Listener]:
+        """Hear of every session that changes from now on."""
+        return self._transcripts.listen()
+
+    async def get(self, session_id: str) -> Session:
+        """One row. Raises ``NotFound``."""
+        with _refusals(session_id):
+            row = await self._transcripts.row(await self._sessions.resolve(session_id))
+        return (await self._public([row]))[0]
+
+    async def messages(self, session_id: str, after_seq: int | None, limit: int) -> MessagesPage:
+        """A page of messages. Raises ``NotFound``, ``Overloaded``."""
+        session_id = await self._sessions.resolve(session_id)
+        with _refusals(session_id):
+            page = await self._transcripts.messages(session_id, after_seq, limit)
+        return page.answer()
+
+    @asynccontextmanager
+    async def follow(
+        self, session_id: str, after_seq: int | None, limit: int
+    ) -> AsyncIterator[MessageFeed]:
+        """A page of messages, and a feed of those after it. Raises as ``messages``."""
+        session_id = await self._sessions.resolve(session_id)
+        with _refusals(session_id):
+            async with self._transcripts.follow(session_id, after_seq, limit) as feed:
+                yield feed
+
+    async def forget(self, session_id: str) -> None:
+        """Take a session off the list whose transcript is gone.
+
+        Raises ``NotFound``; ``Refused`` while its transcript is there.
+        """
+        session_id = await self._sessions.resolve(session_id)
+        with _refusals(session_id):
+            await self._transcripts.forget(session_id)
+
+    async def _public(self, rows: list[Row]) -> list[Session]:
+        foreign = {
+            holder.session_id: holder
+            for agent in self._context.agents.values()
+            if agent.config_directory is not None
+            for holder in all_foreign(agent.config_directory)
+        }
+        recipes = self._active_recipes()
+        names = await self._context.names.of(self._context.store)
+        counts = await self._transcripts.companion_counts([row.session_id for row in rows])
+        public = []
+        for row in rows:
+            held = self._context.leases.peek(row.session_id) or foreign.get(row.session_id)
+            count = counts.get(row.session_id, {})
+            public.append(
+                Session(
+                    session_id=row.session_id,
+                    agent=row.agent,
+                    name=_name(row, names.get(row.session_id)),
+                    working_directory=row.summary.cwd or None,
+                    created=row.summary.first_at or None,
+                    last_modified=_time(row.sort_at),
+                    message_count=row.summary.messages,
+                    preview=row.summary.preview,
+                    holder=None if held is None else held.public(),
+                    active_recipe=recipes.get(row.session_id),
+                    gone=row.gone,
+                    size=row.size,
+                    subagents=count.get("subagent", 0),
+                    tool_results=count.get("tool_result", 0),
+                )
+            )
+        return public
+
+    def _active_recipes(self) -> dict[str, ActiveRecipe]:
+        found: dict[str, ActiveRecipe] = {}
+        for actor in self._runs.live:
+            state = actor.state
+            recipe = state.start.recipe
+            if recipe is None or state.exit is not None:
+                continue
+            limits = state.start.limits or recipe.limits
+            for session_id in {state.session_id, state.main_session} - {""}:
+                found[session_id] = ActiveRecipe(
+                    run_id=state.start.run_id,
+                    recipe_id=recipe.id,
+                    current_step=state.step,
+                    step_count=state.step_count,
+                    max_total_steps=limits.max_total_steps,
+                )
+        return found
+
+
+def _name(row: Row, named: Named | None) -> str:
+    """What a session is called: as a person has named it, else by the recipe that began it."""
+    summary = row.summary
+    if named is None or summary.title_rank >= NAMED_BY_A_PERSON:
+        return summary.name
+    first = milliseconds(summary.first_at)
+    before = first is not None and first < (milliseconds(named.since) or 0)
+    return summary.name if before else named.name
+
+
+@contextmanager
+def _refusals(session_id: str) -> Iterator[None]:
+    try:
+        yield
+    except UnknownSession:
+        raise NotFound("session", session_id) from None
+    except StillThere as error:
+        words = f"Its transcript is still there: {error.path}. Delete that file first."
+        raise Refused(words) from None
+    except Unsettled:
+        words = "Its transcript cannot be read just now (is it being rewritten?); try again."
+        raise Overloaded(words) from None
+
+
+def _time(since_1970: int) -> str:
+    try:
+        moment = _EPOCH + timedelta(milliseconds=since_1970)
+    except OverflowError:  # a record's time zone took it out of the years that there are
+        moment = _LAST if since_1970 > 0 else _FIRST
+    return wire_time(moment)

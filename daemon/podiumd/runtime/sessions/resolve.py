@@ -1,0 +1,78 @@
+"""Which agent a session belongs to, and where it lives."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from podiumd.runtime.context import Context
+from podiumd.runtime.errors import InvalidParameter, NotFound
+from podiumd.runtime.fact_reader import summary
+from podiumd.runtime.locks.holder import busy
+from podiumd.sessions.transcripts import Transcripts, UnknownSession
+
+SHORTEST_PREFIX = 4
+"""Characters of an id that may stand for it: fewer would too soon mean another."""
+
+_NAMED = 3
+_WHOLE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A session that exists."""
+
+    session_id: str
+    agent: str
+    working_directory: str
+
+
+class Sessions:
+    """Finds sessions among this daemon's runs and the agents' own files."""
+
+    def __init__(self, context: Context, transcripts: Transcripts) -> None:
+        self._context = context
+        self._transcripts = transcripts
+
+    async def resolve(self, session_id: str) -> str:
+        """The full id for an id, or for a beginning that only one session has.
+
+        An id that nobody knows is returned as it is: whoever needs the session will say so.
+
+        Raises:
+            InvalidParameter: more than one begins with it.
+        """
+        if _WHOLE.fullmatch(session_id) or len(session_id) < SHORTEST_PREFIX:
+            return session_id
+        found = set(await self._transcripts.with_prefix(session_id.lower(), _NAMED + 1))
+        found.update(await self._context.store.sessions_with_prefix(session_id, _NAMED + 1))
+        if session_id in found or not found:
+            return session_id
+        if len(found) > 1:
+            some = ", ".join(sorted(found)[:_NAMED]) + (" ..." if len(found) > _NAMED else "")
+            words = f"More than one session's id begins with '{session_id}': {some}."
+            raise InvalidParameter("session_id", words)
+        return found.pop()
+
+    async def find(self, session_id: str) -> Session:
+        """The session of this id.
+
+        Raises:
+            NotFound: no run and no agent knows it.
+            Busy: another daemon is about to make it, and nobody can know it yet.
+        """
+        rows = await self._context.store.runs_of_session(session_id, 1)
+        run = await summary(self._context.store, rows[0]) if rows else None
+        if run is not None:
+            return Session(session_id, run.agent, run.working_directory)
+        try:
+            row = await self._transcripts.row(session_id)
+        except UnknownSession:
+            pass
+        else:
+            if not row.gone and row.summary.cwd:
+                return Session(session_id, row.agent, row.summary.cwd)
+        holder = self._context.leases.peek(session_id)
+        if holder is not None:
+            raise busy(holder, session_id=session_id)
+        raise NotFound("session", session_id)

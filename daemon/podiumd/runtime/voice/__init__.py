@@ -1,0 +1,1 @@
+"""Speech as the edges use it."""

@@ -1,0 +1,1 @@
+"""The working trees of runs: looked at, compared, listed, merged, removed."""

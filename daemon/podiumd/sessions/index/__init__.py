@@ -1,0 +1,1 @@
+"""The index of sessions: what is on the disk, compared and kept."""

@@ -1,0 +1,61 @@
+"""A process that reads transcripts for the daemon: decoding them would hold up all its threads.
+
+It answers requests on standard input in their turn, and ends when that is closed: with the daemon,
+however that ends. A message, either way, is its length in 4 bytes (big-endian), then MessagePack.
+It keeps nothing, writes nothing and imports only what it needs, to start fast and stay small.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import BinaryIO, Final
+
+import msgspec
+
+from podiumd.formats.session import SessionFormat
+from podiumd.formats.session_formats import FORMATS
+from podiumd.sessions.index.table import Row
+from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.update import Update, update
+
+NICENESS: Final = 10
+"""Whatever else the person does comes first."""
+
+LENGTH_BYTES: Final = 4
+
+Request = list[tuple[Found, Row | None]]
+Answer = list[Update]
+"""Of the files that could be read, in their order."""
+
+_requests: Final = msgspec.msgpack.Decoder(Request)
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+def framed(message: bytes) -> bytes:
+    """A message as it goes through a pipe."""
+    return len(message).to_bytes(LENGTH_BYTES, "big") + message
+
+
+def read_all(formats: Mapping[str, SessionFormat], request: Request) -> Answer:
+    """Bring sessions up to date, without their logs. What cannot be read is left out. Blocking."""
+    results = (update(formats[found.agent], found, row) for found, row in request)
+    return [result for result in results if isinstance(result, Update)]
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer until no more is asked, or nobody listens."""
+    while head := requests.read(LENGTH_BYTES):
+        request = _requests.decode(requests.read(int.from_bytes(head, "big")))
+        try:
+            answers.write(framed(_encode(read_all(FORMATS, request))))
+            answers.flush()
+        except BrokenPipeError:
+            return
+
+
+def main() -> None:
+    """Be such a process."""
+    os.nice(NICENESS)
+    serve(sys.stdin.buffer, sys.stdout.buffer)

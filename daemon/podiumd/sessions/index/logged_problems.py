@@ -1,0 +1,69 @@
+"""Files that cannot be read are told of in the log: each problem once, over restarts too."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from typing import Self
+
+from podiumd.observe.logs import log
+from podiumd.sessions.index.database import Index
+
+
+class LoggedProblems:
+    """What was told, in memory and in the index; an index that is lost may have it told again."""
+
+    def __init__(self, index: Index, told: dict[str, set[str]]) -> None:
+        self._index = index
+        self._told = told
+
+    @classmethod
+    async def load(cls, index: Index) -> Self:
+        """What was told in earlier lives. Raises ``sqlite3.Error``."""
+        told = await index.ask(_read)
+        if told:
+            await index.write_aside(_prune, told)
+        return cls(index, told)
+
+    async def tell(self, path: str, problem: str) -> None:
+        """Tell what is wrong with a file or directory. Raises ``sqlite3.Error``."""
+        told = self._told.setdefault(path, set())
+        if problem not in told:
+            told.add(problem)
+            log("Session file cannot be read", "warning", path=path, problem=problem)
+            await self._index.write(_save, path, problem)
+
+    async def over(self, paths: Iterable[str]) -> None:
+        """These could be read: what is wrong with them another time is told again.
+
+        Raises ``sqlite3.Error``.
+        """
+        for path in [path for path in paths if path in self._told]:
+            self._told.pop(path, None)
+            await self._index.write(_drop, path)
+
+
+def _read(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    told: dict[str, set[str]] = {}
+    for path, problem in connection.execute("SELECT path, problem FROM complaints"):
+        told.setdefault(os.fsdecode(path), set()).add(problem)
+    return told
+
+
+def _prune(connection: sqlite3.Connection, told: dict[str, set[str]]) -> None:
+    """Drop what was told of files that are gone, so that it does not pile up."""
+    for path in [path for path in told if not os.path.lexists(path)]:
+        del told[path]
+        _drop(connection, path)
+
+
+def _save(connection: sqlite3.Connection, path: str, problem: str) -> None:
+    connection.execute(
+        "INSERT OR IGNORE INTO complaints (path, problem) VALUES (?, ?)",
+        (os.fsencode(path), problem),
+    )
+
+
+def _drop(connection: sqlite3.Connection, path: str) -> None:
+    connection.execute("DELETE FROM complaints WHERE path = ?", (os.fsencode(path),))

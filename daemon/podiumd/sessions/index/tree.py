@@ -1,0 +1,211 @@
+"""What is on the disk: the agents' session files and what belongs to them. Blocking.
+
+Names tell what a file is, and only regular files are sessions: a pipe that bears such a name must
+never be opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from podiumd.formats.claude_json import read_object, string
+from podiumd.tools.files import walk as trees
+
+if TYPE_CHECKING:
+    # The processes that read transcripts have paths as text, and start sooner without these.
+    from pathlib import Path
+
+OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+"""For a file that may have become anything since it was seen: opening it must not wait."""
+
+FIRST_LINE_BYTES: Final = 256 * 1024
+
+_HEX: Final = "[0-9a-fA-F]"
+_UUID: Final = rf"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"
+is_uuid: Final = re.compile(_UUID).fullmatch
+is_transcript: Final = re.compile(rf"({_UUID})\.jsonl").fullmatch
+is_rollout: Final = re.compile(rf"rollout-.*-({_UUID})\.jsonl", re.DOTALL).fullmatch
+is_old_subagent: Final = re.compile(r"agent-.+\.jsonl", re.DOTALL).fullmatch
+is_number: Final = re.compile(r"[0-9]{2,4}").fullmatch
+
+_SUFFIX: Final = len(".jsonl")
+_TAIL: Final = 36 + _SUFFIX
+
+CODEX_DEPTH: Final = 3  # year, month, day
+
+Kind = Literal["subagent", "subagent_meta", "tool_result"]
+FOLDERS: Final = ("subagents", "tool-results")
+
+NOBODYS: Final = "voice-code-name-inference"  # in such a project a program had names found
+
+
+class Root(msgspec.Struct, frozen=True):
+    """Where one agent keeps its sessions.
+
+    ``agent`` is ``claude`` (``directory`` is CLAUDE_CONFIG_DIR/projects), ``codex``
+    (CODEX_HOME/sessions) or ``native`` (STATE/sessions).
+    """
+
+    agent: str
+    directory: Path
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """A session's file as the disk has it. ``size`` in bytes, ``mtime_ns`` since 1970."""
+
+    session_id: str
+    agent: str
+    path: str
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+
+
+class Companion(msgspec.Struct, frozen=True, gc=False):
+    """A file that belongs to a session."""
+
+    session_id: str
+    path: str
+    kind: Kind
+    size: int
+    mtime_ns: int
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What the index knows of the files, by path, to be compared with what is there.
+
+    ``sessions``: (path, size, mtime_ns, ino, dev) of those that are not gone. ``companions``:
+    (path, size, mtime_ns, session id).
+    """
+
+    sessions: dict[str, tuple[str, int, int, int, int]] = {}
+    companions: dict[str, tuple[str, int, int, str]] = {}
+
+    def owner_of(self, path: str) -> str | None:
+        """The session to which a companion belongs."""
+        facts = self.companions.get(path)
+        return None if facts is None else facts[3]
+
+
+def session_of(path: str) -> str:
+    """Return the id of the session whose file has this path: every agent puts it last."""
+    return path[-_TAIL:-_SUFFIX].lower()
+
+
+def look(roots: Iterable[Root], path: str) -> Found | Companion | None:
+    """Look at one path; ``None``: nothing is there, or nothing of ours.
+
+    Raises ``OSError`` where it cannot be told whether something is there.
+    """
+    for root in roots:
+        top = f"{root.directory}/"
+        if path.startswith(top):
+            parts = path.removeprefix(top).split("/")
+            return _LOOKS.get(root.agent, _look_claude)(root, path, parts)
+    return None
+
+
+def files_below(directories: Iterable[str]) -> set[str]:
+    """Return the paths of all files in these directories and below. Never raises."""
+    return {
+        f"{directory}/{name}"
+        for top in directories
+        for directory, _, names in trees.walk(top)
+        for name in names
+    }
+
+
+def _look_codex(root: Root, path: str, parts: list[str]) -> Found | None:
+    match = is_rollout(parts[-1])
+    if match is None or len(parts) != CODEX_DEPTH + 1 or not all(map(is_number, parts[:-1])):
+        return None
+    status = _regular(path)
+    return found(match[1], root.agent, path, status) if status else None
+
+
+def _look_own(root: Root, path: str, parts: list[str]) -> Found | None:
+    match = is_transcript(parts[0]) if len(parts) == 1 else None
+    status = _regular(path) if match else None
+    return found(match[1], root.agent, path, status) if match and status else None
+
+
+def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
+    status = None if NOBODYS in parts[0] else _regular(path)
+    if status is None:
+        return None
+    if len(parts) == 2:
+        if match := is_transcript(parts[1]):
+            return found(match[1], root.agent, path, status)
+        owner = owner_in(path) if is_old_subagent(parts[1]) else None
+        return companion(owner, path, "subagent", status) if owner else None
+    if len(parts) == 4 and is_uuid(parts[1]):
+        kind = kind_of(parts[2], parts[3])
+        return companion(parts[1], path, kind, status) if kind else None
+    return None
+
+
+_LOOKS: Final = {"codex": _look_codex, "native": _look_own}
+
+
+def _regular(path: str) -> os.stat_result | None:
+    """The status of a regular file, or of what a link leads to. Raises ``OSError``."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a Path of each would take longer than the look
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def found(session_id: str, agent: str, path: str, status: os.stat_result) -> Found:
+    """Return a session's file with what its status says."""
+    return Found(
+        session_id.lower(),
+        agent,
+        path,
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+    )
+
+
+def companion(session_id: str, path: str, kind: Kind, status: os.stat_result) -> Companion:
+    """Return a file that belongs to a session with what its status says."""
+    return Companion(session_id.lower(), path, kind, status.st_size, status.st_mtime_ns)
+
+
+def kind_of(folder: str, name: str) -> Kind | None:
+    """Return what a file in such a folder of a session is, ``None`` if nothing of ours."""
+    if folder == "tool-results":
+        return "tool_result"
+    if folder != "subagents":
+        return None
+    if name.endswith(".meta.json"):
+        return "subagent_meta"
+    return "subagent" if name.endswith(".jsonl") else None
+
+
+def owner_in(path: str) -> str | None:
+    """Return the session of a sub-agent's file that lies beside the sessions.
+
+    Older releases put it there. Its records name it; ``None`` before the first is there. Raises
+    ``OSError``.
+    """
+    try:
+        descriptor = os.open(path, OPEN_FLAGS)
+    except FileNotFoundError:
+        return None
+    try:
+        line, newline, _ = os.read(descriptor, FIRST_LINE_BYTES).partition(b"\n")
+    finally:
+        os.close(descriptor)
+    record = read_object(line) if newline else ""
+    session_id = "" if isinstance(record, str) else string(record, "sessionId")
+    return session_id if is_uuid(session_id) else None

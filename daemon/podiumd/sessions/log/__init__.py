@@ -1,0 +1,1 @@
+"""The numbered messages of one session."""

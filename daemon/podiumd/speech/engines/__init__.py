@@ -1,0 +1,1 @@
+"""What makes text of speech: a worker process, or a server."""

@@ -1,0 +1,1 @@
+"""The words that an utterance may hold, and the languages of commands."""

@@ -1,0 +1,1 @@
+"""The tools of the native agent: files, search, a workspace, their registry."""

@@ -1,0 +1,1 @@
+"""The commit of a turn: that turn's changes and nothing else."""

@@ -1,0 +1,84 @@
+"""What is to be committed, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from podiumd.core.run.loop_commands import CommitState
+from podiumd.core.run.loop_facts import FileChange
+from podiumd.tools.commit.index import Differences, Entry
+from podiumd.tools.commit.message import Kind
+from podiumd.tools.diff import visible
+
+UNDER_WAY = {
+    "MERGE_HEAD": "a merge",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+}
+"""What git leaves in a repository's directory while it is in the middle of something."""
+
+
+class Committed(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it. ``detail`` is for people, and says which files were left out and why.
+
+    ``state``: ``committed`` (``sha``), ``nothing`` (there was nothing to commit, or this is no
+    place or moment to), ``refused`` (a hook, whose words are in ``detail``), ``failed``.
+    """
+
+    state: CommitState
+    sha: str | None = None
+    detail: str = ""
+    files: tuple[tuple[str, Kind], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+class CommitOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be committed: the changes of one turn, in order, paths from ``root``.
+
+    ``record`` is the file in which the commit's id is stored before the branch moves, out of reach
+    of commands; ``note`` is a sentence for the message's body.
+    """
+
+    root: str
+    record: str
+    changes: tuple[FileChange, ...]
+    run_id: str
+    turn_id: str
+    note: str = ""
+
+
+def not_made(state: CommitState, detail: str, left_out: dict[str, str]) -> Committed:
+    said = [detail, *not_committed(left_out)]
+    return Committed(state=state, detail="\n".join(said), left_out=tuple(left_out.items()))
+
+
+def kinds_of(differences: Differences) -> list[tuple[str, Kind]]:
+    def kind(old: Entry | None, new: Entry | None) -> Kind:
+        if old is None:
+            return "created"
+        return "deleted" if new is None else "modified"
+
+    return [(path, kind(old, new)) for path, (old, new) in differences.items()]
+
+
+def not_committed(left_out: dict[str, str]) -> list[str]:
+    return [f"not committed: {visible(path)}: {why}" for path, why in left_out.items()]
+
+
+def under_way(directory: str) -> str | None:
+    return next(
+        (what for name, what in UNDER_WAY.items() if os.path.lexists(f"{directory}/{name}")), None
+    )
+
+
+def in_another(top: str, path: str) -> bool:
+    """Whether a path lies in a repository within this one."""
+    return any(
+        os.path.lexists(Path(top, above, ".git")) for above in PurePosixPath(path).parents
+        if above.name
+    )  # fmt: skip

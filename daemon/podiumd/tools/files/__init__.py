@@ -1,0 +1,1 @@
+"""Files and directories that others may have made: read, written, walked, removed."""

@@ -1,0 +1,1 @@
+"""Git: what Podium asks of it, and what it may never run."""

@@ -1,0 +1,97 @@
+"""Which commands in a sandbox are at work at this moment, for a git of ours that writes.
+
+What a command can write it can exchange for a link, and git writes where that leads. So a git that
+writes within the reach of a command is confined as that is (see ``beside``). One that is not is
+over before a command begins: that waits for it, and it waits for nobody.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+if TYPE_CHECKING:  # it looks for nothing here
+    from podiumd.tools.sandbox.boundary import Placeholders
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What a command can write: the tree at ``root``, and the ``repositories`` that its sandbox was
+    planned with, but for what is ``kept`` in them. ``placed`` are those of the kept that stand
+    there only as long as somebody needs them, put by ``placeholders``. ``program`` is that of the
+    sandbox."""
+
+    program: str
+    root: str
+    repositories: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    placed: tuple[str, ...] = ()
+    placeholders: Placeholders | None = None
+
+    def touches(self, paths: Iterable[str]) -> bool:
+        """Whether it can write one of the paths, or something below one."""
+        own = [PurePath(one) for one in (self.root, *self.repositories)]
+        return any(
+            mine.is_relative_to(path) or PurePath(path).is_relative_to(mine)
+            for path in paths
+            for mine in own
+        )
+
+
+class AtWork:
+    """Keeps who is at work. Commands begin and end in any thread, gits write in trio's."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._over = trio.lowlevel.ParkingLot()
+        self._reaches: list[Reach] = []
+        self._writing: list[tuple[str, ...]] = []
+
+    def begin(self, reach: Reach) -> None:
+        """Tell that a command is about to begin: a git that begins from now on is confined."""
+        with self._lock:
+            self._reaches.append(reach)
+
+    async def let_end(self, reach: Reach) -> None:
+        """Wait until no git writes unconfined within the reach of a command that is to begin."""
+        while self._is_written(reach):
+            await self._over.park()
+
+    def _is_written(self, reach: Reach) -> bool:
+        with self._lock:
+            return any(map(reach.touches, self._writing))
+
+    def end(self, reach: Reach) -> None:
+        """A command is over, and what it left is put right."""
+        with self._lock:
+            if reach in self._reaches:
+                self._reaches.remove(reach)
+
+    @contextmanager
+    def writing(
+        self, paths: tuple[str, ...], own: Reach | None = None
+    ) -> Iterator[tuple[Reach, ...]]:
+        """Tell who can write these paths, for a git that does, apart from its ``own`` filter; where
+        nobody can, none begins to before the block is over."""
+        with self._lock:
+            others = (reach for reach in self._reaches if reach is not own)
+            found = tuple(reach for reach in others if reach.touches(paths))
+            if not found:
+                self._writing.append(paths)
+        try:
+            yield found
+        finally:
+            if not found:
+                with self._lock:
+                    self._writing.remove(paths)
+                self._over.unpark_all()
+
+
+AT_WORK: Final = AtWork()
+"""One for the daemon."""

@@ -1,0 +1,60 @@
+"""What lies in a working tree without git looking at it: ignored files, and repositories in it.
+
+Such a file is nobody's new one because the rules change that kept git from it: who was there
+before a command, a turn or a run has not been made by it. A directory stands for all below it and
+has a ``/`` at its end; a lone ``/`` is the whole tree. Paths are from the tree's top.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from podiumd.tools.git.plumbing import GitCall
+
+LISTED: Final = "--ignored=matching"
+"""Has ``git status`` list what is ignored, without a walk of directories that are so as a whole."""
+IGNORED: Final = b"! "
+MOST_KEPT: Final = 1000
+"""Paths that a run remembers one by one as passed over when it began."""
+_LISTING = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
+            "--ignore-submodules=all", LISTED)  # fmt: skip
+
+
+async def passed_over(top: str) -> list[str]:
+    """What git passes over in the tree now, ``bounded``. Raises ``GitError``."""
+    listing = (await GitCall(top, {"GIT_OPTIONAL_LOCKS": "0"}).out(*_LISTING)).split(b"\0")
+    return bounded(os.fsdecode(path) for path in map(path_passed_over, listing) if path)
+
+
+def path_passed_over(entry: bytes) -> bytes:
+    """The path in an entry of ``status --porcelain=v2`` that is ignored, or a repository of its
+    own; empty for another entry."""
+    told = entry.startswith(IGNORED) or (entry.startswith(b"? ") and entry.endswith(b"/"))
+    return entry[2:] if told else b""
+
+
+def covers(there: Collection[str], path: str) -> bool:
+    """Whether the path is one of those, or below one."""
+    if not there:
+        return False
+    parts = path.split("/")
+    above = ("/".join(parts[:count]) + "/" for count in range(len(parts)))
+    return path in there or any(directory in there for directory in above)
+
+
+def bounded(there: Iterable[str], most: int = MOST_KEPT) -> list[str]:
+    """The paths; where they are more than ``most``, directories higher up stand for what is below
+    them: rather too much is somebody else's than too little."""
+    kept = set(there)
+    depth = max((path.count("/") for path in kept), default=0)
+    while len(kept) > most:
+        kept = {_up_to(path, depth) for path in kept}
+        depth -= 1
+    return sorted(kept)
+
+
+def _up_to(path: str, depth: int) -> str:
+    parts = path.split("/")
+    return path if len(parts) <= depth else "/".join(parts[:depth]) + "/"

@@ -1,0 +1,302 @@
+"""Pins the settings of a repository for one git: it reads what was looked at before.
+
+An agent may write what a repository's settings are read from, and exchange it at any moment. So a
+git that might run a program is not told where the repository lies alone, but that what worktrees
+share (``GIT_COMMON_DIR``) is in a directory of ours: settings as they were looked at, without what
+names a program, and links to all else. Nobody but us writes there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from podiumd.tools.files.plain_file import MOST_LINK_BYTES, is_directory, read_plain
+from podiumd.tools.git.settings import names_program
+
+MOST_ENTRIES: Final = 1000
+"""Of the directory that worktrees share; git itself makes a few dozen."""
+_NEEDED: Final = (
+    "HEAD", "index", "info", "logs", "modules", "objects", "packed-refs", "refs", "shallow",
+    "worktrees",
+)  # fmt: skip
+"""What git reads there by name, and would miss among more than those."""
+
+MOST_LISTINGS: Final = 64
+MOST_SHARED: Final = 16
+_SETTLED_NS: Final = 2_000_000_000
+_INCLUDES: Final = re.compile(r"include(if)?\.")
+FileStamp = tuple[int, int, int] | None
+"""What changes with a file: its time, inode and size; of none that is there ``None``."""
+Stamp = tuple[FileStamp, ...]
+
+# They lead git to other settings, or are told apart from them.
+_LEFT_OUT: Final = re.compile(
+    r"include\..*|includeif\..*|hook\..*|extensions\.worktreeconfig|core\.(worktree|hookspath)",
+    re.DOTALL,
+)
+_OWN: Final = frozenset(("config", "config.worktree", "commondir", "gitdir", "hooks"))
+_ESCAPED: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
+_TRUE: Final = frozenset(("true", "yes", "on", "1"))
+
+
+class Repository(NamedTuple):
+    """Where a repository lies: its own directory, the one that its worktrees share, and the working
+    tree around it."""
+
+    directory: str
+    common: str
+    top: str
+
+
+def repository_at(path: str) -> Repository | None:
+    """The repository that ``path`` lies in, found as git does; ``None`` outside of any. Blocks for
+    some names."""
+    start = Path(path).absolute()
+    for top in (start, *start.parents):
+        link = top / ".git"
+        if not os.path.lexists(link):
+            continue
+        directory = link if is_directory(link) else _named_by(link)
+        if directory is None:
+            return None
+        common = _common(directory)
+        if all(os.path.lexists(one) for one in (directory / "HEAD", common / "objects")):
+            return Repository(f"{directory}", f"{common}", f"{top}")
+        if not is_directory(link):
+            return None
+    return None
+
+
+def _named_by(link: Path) -> Path | None:
+    try:
+        text = read_plain(link, MOST_LINK_BYTES, links=True)
+    except OSError:
+        return None
+    named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
+    return link.parent / os.fsdecode(named) if b"\0" not in named else None
+
+
+def _common(directory: Path) -> Path:
+    try:
+        text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True).rstrip(b"\n")
+    except OSError:
+        return directory
+    return directory if b"\0" in text else Path(os.path.realpath(directory / os.fsdecode(text)))
+
+
+def settings_text(listing: bytes) -> bytes:
+    """The file of settings that says what a ``config -z --list`` has, but for what names a program
+    or further files."""
+    lines = []
+    for key, value in settings_in(listing):
+        if _LEFT_OUT.fullmatch(key) or names_program(key):
+            continue
+        section, _, rest = key.partition(".")
+        inner, _, name = rest.rpartition(".")
+        inner = re.sub(r'[\\"]', lambda found: f"\\{found[0]}", inner)
+        lines.append(f'[{section} "{inner}"]' if "." in rest else f"[{section}]")
+        lines.append(f"\t{name}" if value is None else f'\t{name} = "{_escaped(value)}"')
+    return "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+
+
+def settings_in(listing: bytes) -> Iterator[tuple[str, str | None]]:
+    """The settings of a listing; one without a value, which is as much as true, has none."""
+    for entry in listing.split(b"\0"):
+        key, separator, value = entry.decode("utf-8", "surrogateescape").partition("\n")
+        if key:
+            yield key, value if separator else None
+
+
+def _escaped(value: str) -> str:
+    return "".join(_ESCAPED.get(letter, letter) for letter in value)
+
+
+class Listings:
+    """Remembers what git has listed, for as long as no file that it is read from has changed.
+
+    What includes further files is asked anew each time. The time of a change is the kernel's.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Repository, tuple[Stamp, bytes]] = {}
+
+    @staticmethod
+    def stamp(repository: Repository) -> Stamp:
+        """What the files of its settings are like. Blocks for two names."""
+        names = (f"{repository.common}/config", f"{repository.directory}/config.worktree")
+        return tuple(map(stamp_of, names))
+
+    def get(self, repository: Repository, now: Stamp) -> bytes | None:
+        """The listing, where it still holds: the files are like that ``now``."""
+        stamp, listing = self._known.get(repository, ((), b""))
+        return listing if stamp and stamp == now else None
+
+    def keep(self, repository: Repository, stamp: Stamp, listing: bytes) -> None:
+        """Remember a listing that was begun after files were like ``stamp``."""
+        if is_settled(stamp) and not any(_INCLUDES.match(key) for key, _ in settings_in(listing)):
+            if len(self._known) >= MOST_LISTINGS:
+                del self._known[next(iter(self._known))]
+            self._known[repository] = stamp, listing
+
+
+def stamp_of(path: str) -> FileStamp:
+    """What a file is like. The time of a change is the kernel's. Blocks."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - often
+    except OSError:
+        return None
+    return found.st_ctime_ns, found.st_ino, found.st_size
+
+
+def is_settled(stamps: Iterable[FileStamp]) -> bool:
+    """Whether files of these stamps are as they are told: what changed just before may have changed
+    again within one tick."""
+    return all(one is None or one[0] < time.time_ns() - _SETTLED_NS for one in stamps)
+
+
+class Pins:
+    """Makes what git is given in the place of what worktrees share.
+
+    They lie below ``place``, where no agent writes; by default in a temporary directory. Those that
+    only look share one of a repository, which is kept for the next.
+    """
+
+    def __init__(self) -> None:
+        self._place: Path | None = None
+        self._left: list[Path] = []
+        self._shared: dict[tuple[Repository, bytes], Pinned] = {}
+
+    def keep_in(self, place: Path) -> None:
+        """Make them there from now on. Blocks."""
+        self._place = place
+        self._shared = {}
+        self._left = list(place.iterdir()) if place.is_dir() else []
+
+    def clear(self) -> None:
+        """Remove what a killed process has left there, once its gits are over too. Blocks."""
+        while self._left:
+            shutil.rmtree(self._left.pop(), ignore_errors=True)
+
+    def shared(self, repository: Repository, listing: bytes) -> Pinned | None:
+        """The one for a look, where it is there and as it would be made now. Blocks for what is in
+        two directories."""
+        kept = self._shared.get((repository, listing))
+        if kept is None or not kept.is_as_made():
+            return None
+        kept.users += 1
+        return kept
+
+    def make(self, repository: Repository, listing: bytes) -> Pinned:
+        """Pin the settings of a repository to those of a listing. Blocks. Raises ``OSError``."""
+        if self._place is not None:
+            self._place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory = Path(tempfile.mkdtemp(prefix="git-", dir=self._place))
+        try:
+            (directory / "config").write_bytes(settings_text(listing))
+            names = _entries(repository.common)
+            for name in names:
+                os.symlink(f"{repository.common}/{name}", f"{directory}/{name}")  # noqa: PTH211 - often
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        return Pinned(repository, directory, listing, names)
+
+    def let_go(self, pinned: Pinned, *, wrote: bool) -> list[Pinned]:
+        """Have one user less of it; returns those that are to be removed then. It is kept for the
+        next look where none ``wrote`` there. Blocks for what is in two directories."""
+        pinned.users -= 1
+        if pinned.users:
+            return []
+        if self._place is None or wrote or not pinned.is_as_made():
+            if self._shared.get(pinned.key) is pinned:
+                del self._shared[pinned.key]
+            return [pinned]
+        before = self._shared.get(pinned.key, pinned)
+        if before is not pinned:
+            if before.is_as_made():
+                return [pinned]
+            self._shared[pinned.key] = pinned
+            return [] if before.users else [before]
+        self._shared[pinned.key] = pinned
+        idle = [key for key, one in self._shared.items() if not one.users]
+        return [self._shared.pop(key) for key in idle[: max(0, len(self._shared) - MOST_SHARED)]]
+
+
+class Pinned:
+    """The settings of a repository, pinned: ``variables`` are those of a git that reads them, of
+    which ``users`` are at work."""
+
+    def __init__(
+        self, repository: Repository, directory: Path, listing: bytes, names: frozenset[str]
+    ) -> None:
+        self.key = repository, listing
+        self.users = 1
+        self._repository = repository
+        self._directory = directory
+        self._names = names
+        self.variables = {
+            "GIT_DIR": repository.directory,
+            "GIT_COMMON_DIR": f"{directory}",
+            "GIT_WORK_TREE": working_tree(repository, listing),
+        }
+
+    def is_as_made(self) -> bool:
+        """Whether all is linked to that worktrees share now, and nothing else is there."""
+        try:
+            now = _entries(self._repository.common), _entries(f"{self._directory}")
+        except OSError:
+            return False
+        return now == (self._names, self._names)
+
+    def remove(self, *, wrote: bool) -> None:
+        """Remove it. What a git that ``wrote`` has newly made there goes where it belongs. Blocks.
+        Raises ``OSError``."""
+        try:
+            with os.scandir(self._directory) as entries:
+                made = [(one.path, one.name) for one in entries if wrote and not one.is_symlink()]
+            for path, name in made:
+                target = f"{self._repository.common}/{name}"
+                if name not in _OWN and not os.path.lexists(target):
+                    shutil.move(path, target)
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _entries(directory: str) -> frozenset[str]:
+    """What is linked of a directory that worktrees share."""
+    with os.scandir(directory) as entries:
+        names = {one.name for one in islice(entries, MOST_ENTRIES)}
+    if len(names) == MOST_ENTRIES:
+        names.update(name for name in _NEEDED if os.path.lexists(f"{directory}/{name}"))
+    return frozenset(name for name in names - _OWN if not name.endswith(".lock"))
+
+
+def is_bare(repository: Repository, listing: bytes) -> bool:
+    """Whether there is no working tree, by the settings of a listing."""
+    said = dict(settings_in(listing)).get("core.bare", "false")
+    bare = said is None or said.lower() in _TRUE
+    return bare and repository.directory == repository.common
+
+
+def working_tree(repository: Repository, listing: bytes) -> str:
+    """The working tree by the settings of a listing, of which git is told: by ``GIT_DIR`` alone it
+    takes the current directory. Of a repository with several the settings do not say it."""
+    elsewhere = dict(settings_in(listing)).get("core.worktree")
+    if not elsewhere or repository.directory != repository.common:
+        return repository.top
+    return os.path.normpath(Path(repository.directory, elsewhere))
+
+
+def tree_apart(repository: Repository, listing: bytes) -> str | None:
+    """The working tree of a listing, where that is not the one which the repository lies in. Blocks
+    for two names."""
+    said = working_tree(repository, listing)
+    return None if os.path.realpath(said) == os.path.realpath(repository.top) else said

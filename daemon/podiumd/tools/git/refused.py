@@ -1,0 +1,54 @@
+"""Where no git of ours is run, and what one waits at that does not end. All functions block."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from podiumd.tools.files.bare_layout import is_laid_out
+from podiumd.tools.git.included_files import waiting_settings
+from podiumd.tools.git.pinned_settings import Repository, repository_at
+from podiumd.tools.git.waits import (
+    WAITS,
+    reads_tree,
+    waiting_above,
+    waiting_below,
+    waiting_within,
+)
+
+BARE: Final = "cannot use bare repository"
+"""Git's words, and ours, where a directory is itself laid out as a repository."""
+
+
+def fault_at(path: str, command: str, repository: Repository | None) -> str:
+    """Why no git may be run there, in the ``repository`` around it; else nothing."""
+    bare = bare_above(path)
+    if bare is not None:
+        return f"{BARE} '{bare}': it holds HEAD, objects and refs without a '.git'"
+    waiting = waiting_above(path) if reads_tree(command) else None
+    if waiting is None and repository is not None:
+        waiting = waiting_settings(repository)
+    return WAITS.format(waiting) if waiting else ""
+
+
+def waits_at(path: str, command: str) -> str | None:
+    """What a git that does not end waits at."""
+    found = waiting_below(path) if reads_tree(command) else None
+    repository = None if found else repository_at(path)
+    if repository is None:
+        return found
+    return waiting_settings(repository) or waiting_within((repository.directory, repository.common))
+
+
+def bare_above(path: str) -> str | None:
+    """The directory that git would take for a repository itself, going up from ``path``.
+
+    Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
+    """
+    for directory in (Path(path), *Path(path).parents):
+        if os.path.lexists(directory / ".git"):
+            return None
+        if is_laid_out(directory):
+            return None if directory.name == ".git" else f"{directory}"
+    return None

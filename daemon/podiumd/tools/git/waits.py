@@ -1,0 +1,161 @@
+"""What git reads in a tree by itself, and would wait at for ever where it is no file.
+
+A pipe by such a name can be made by any command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from podiumd.tools.files.plain_file import read_plain
+from podiumd.tools.files.walk import walk
+
+READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
+MOST_DIRECTORIES: Final = 100_000
+"""Directories that are looked into for what a git waits at that does not end."""
+MOST_PLACES: Final = 100
+"""Where the objects of one repository are, and those that it has of others, that are looked at: of
+those that there are."""
+MOST_NAMED: Final = 10_000
+"""What is said to be such a place, whether it is there or not."""
+_READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|multi-pack-index\.d")
+"""Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
+and be it to the root of all."""
+_MOST_LISTED_BYTES: Final = 1024 * 1024
+_QUOTED: Final = re.compile(rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL)
+_ESCAPED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_LETTERS: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
+                   b"v": b"\v"}  # fmt: skip
+WAITS: Final = "git would wait for ever at '{}', which is no file but a pipe or the like: remove it"
+
+_READ_NO_TREE: Final = frozenset(
+    ("commit-tree", "config", "for-each-ref", "ls-tree", "merge-base", "mktree", "rev-list",
+     "rev-parse", "show-ref", "symbolic-ref", "update-ref", "var")
+)  # fmt: skip
+
+
+def reads_tree(command: str) -> bool:
+    """Whether a command of git looks at what it reads in a tree by itself."""
+    return command not in _READ_NO_TREE
+
+
+def would_wait(path: str | os.PathLike[str]) -> bool:
+    """Whether reading this does not end, or need not: a pipe, a device, a link to one. The null
+    device ends at once: a link to it is how one is kept empty."""
+    try:
+        status = Path(path).stat()
+        mode = status.st_mode
+        if stat.S_ISCHR(mode):
+            return status.st_rdev != Path(os.devnull).stat().st_rdev
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def waiting_above(path: str) -> str | None:
+    """What git would wait at from ``path`` up to the top of its working tree; what a command leaves
+    deeper is found after it, all else where a git does not end: see ``waiting_below``."""
+    for directory in (Path(path), *Path(path).parents):
+        for name in sorted(READ_BY_GIT):
+            if would_wait(directory / name):
+                return f"{directory / name}"
+        if _has_git(directory):
+            return None
+    return None
+
+
+def waiting_below(path: str) -> str | None:
+    """What a git in ``path`` waits at, anywhere in its working tree. Blocks; changes no rights."""
+    top = next((one for one in (Path(path), *Path(path).parents) if _has_git(one)), Path(path))
+    for looked, (directory, below, names) in enumerate(walk(top)):
+        if looked == MOST_DIRECTORIES:
+            return None
+        if ".git" in below:
+            below.remove(".git")
+        for name in sorted(READ_BY_GIT.intersection(names)):
+            if would_wait(Path(directory, name)):
+                return f"{Path(directory, name)}"
+    return None
+
+
+def waiting_within(repositories: Iterable[str]) -> str | None:
+    """What a git waits at of what it keeps itself, in directories of repositories: objects above
+    all, where nobody else looks, also those that are elsewhere. Blocks; changes no rights."""
+    own = list(repositories)
+    looked, named, left, seen = 0, 0, deque(own), set[tuple[int, int]]()
+    while left and len(seen) < MOST_PLACES:
+        place = left.popleft()
+        this = _directory(place)
+        if this is None or this in seen:
+            continue
+        seen.add(this)
+        for directory, _, names in walk(place):
+            looked += 1
+            if looked > MOST_DIRECTORIES:
+                return None
+            for name in sorted(names):
+                path = f"{directory}/{name}"
+                if would_wait(path):
+                    return path
+                if place not in own or "/objects" in path:
+                    further = list(islice(_objects_elsewhere(path), MOST_NAMED - named))
+                    named += len(further)
+                    left.extend(further)
+    return None
+
+
+def _directory(path: str) -> tuple[int, int] | None:
+    """Which directory that is, by whatever name; ``None`` where there is none or it is shut."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+
+def _objects_elsewhere(path: str) -> Iterator[str]:
+    """The directories of objects to which what stands among objects leads git: a link, or a list of
+    alternates."""
+    if path.endswith("/info/alternates"):
+        try:
+            listed = read_plain(path, _MOST_LISTED_BYTES, links=True)
+        except OSError:
+            return
+        base = path.removesuffix("/info/alternates")
+        yield from (f"{Path(base, os.fsdecode(name))}" for name in _named(listed) if name)
+    elif _READ_THERE.fullmatch(path.rpartition("/")[2]) and _directory(path) is not None:
+        yield path
+
+
+def _named(listed: bytes) -> Iterator[bytes]:
+    """The paths of a list as git reads it: up to a NUL, one a line; in quotes, if nothing in these
+    is wrong, letters may stand for others, and the next path begins one byte behind them."""
+    listed = listed.partition(b"\0")[0]
+    place = 0
+    while place < len(listed):
+        quoted = _QUOTED.match(listed, place)
+        if quoted:
+            place = quoted.end() + 1
+            yield _ESCAPED.sub(_meant, quoted[1]).partition(b"\0")[0]
+            continue
+        end = listed.find(b"\n", place)
+        line = listed[place:end] if end >= 0 else listed[place:]
+        place += len(line) + 1
+        if not line.startswith(b"#"):
+            yield line
+
+
+def _meant(escaped: re.Match[bytes]) -> bytes:
+    said = escaped[1]
+    return bytes([int(said, 8)]) if len(said) > 1 else _LETTERS.get(said, said)
+
+
+def _has_git(directory: Path) -> bool:
+    return os.path.lexists(directory / ".git")

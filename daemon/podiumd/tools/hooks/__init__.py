@@ -1,0 +1,1 @@
+"""Hooks: programs around an agent's tools and at the end of its turns."""

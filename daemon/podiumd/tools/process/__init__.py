@@ -1,0 +1,1 @@
+"""Processes: started, found, bounded, ended."""
