@@ -15,8 +15,8 @@ from podiumd.config.reload import LIVE, Settings
 from podiumd.config.settings import Config
 from podiumd.daemon import sighup
 from podiumd.daemon.sighup import has_terminal, reload_on_signal
-from podiumd.host.manager import restart_command
 from podiumd.store.errors import StoreError
+from podiumd.wording import restart_command
 from tests.plain import plain
 
 

@@ -1,10 +1,8 @@
-"""Coloured lines broken between words, as ``text.wrapped`` breaks plain ones."""
+"""Take colours out of a line, and put them back where it was broken between words."""
 
 from __future__ import annotations
 
 import re
-
-from podium import text
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 """The only sequences that words for a terminal hold, once they are clean: our own."""
@@ -17,22 +15,8 @@ def plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-def wrapped(line: str, width: int, hang: int | None = None) -> list[str]:
-    """A line in lines of at most ``width`` cells (0: any), broken between words.
-
-    ``hang``: how far all but the first are indented; two cells further than it where none is said.
-    """
-    bare = plain(line).expandtabs(4)
-    if not width or text.cells(bare) <= width:
-        return [line]
-    if hang is None:
-        hang = len(bare) - len(bare.lstrip(" ")) + 2
-    lines = text.wrapped(bare, width, hang)
-    return lines if bare == line else _coloured(lines, line)
-
-
-def _coloured(lines: list[str], source: str) -> list[str]:
-    """The colours of ``source`` in the same words, broken into lines; none goes over an end."""
+def coloured(lines: list[str], source: str) -> list[str]:
+    """Give broken lines the colours of ``source``, whose words they are; none goes over an end."""
     codes: list[tuple[int, str]] = []  # how many letters come before each
     letters, at = 0, 0
     for found in _COLOUR.finditer(source):

@@ -162,8 +162,14 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
         label, command = copied.parted(line)
         if command:
             *above, last = wrapped(label, width, hang)
-            return [*above, *copied.below(last, command, width, hang)]
-        words = copied.words(line, width - hang)
+            if cells(last) + 1 + cells(command) <= width:
+                return [*above, f"{last} {command}"]
+            return [*above, last, " " * (hang if cells(command) + hang <= width else 0) + command]
+        words = [
+            part
+            for one in copied.words(line)
+            for part in ([one] if cells(one) <= width - hang else one.split())
+        ]
     margin = " " * min(len(line) - len(line.lstrip(" ")), width // 2)
     lines, present = [], margin
     for word in words:
@@ -178,6 +184,22 @@ def wrapped(line: str, width: int, hang: int = 0) -> list[str]:
             present, apart = " " * hang, ""
         present += apart + rest
     return [*lines, present] if present.strip() else lines
+
+
+def flowed(line: str, width: int, hang: int | None = None) -> list[str]:
+    """Break a coloured line between words, in lines of at most ``width`` cells (0: any).
+
+    ``hang``: how far all but the first are indented; two cells further than it where none is said.
+    """
+    from podium import flow  # knows colours; loaded only where there may be something to break
+
+    bare = flow.plain(line).expandtabs(4)
+    if not width or cells(bare) <= width:
+        return [line]
+    if hang is None:
+        hang = len(bare) - len(bare.lstrip(" ")) + 2
+    lines = wrapped(bare, width, hang)
+    return lines if bare == line else flow.coloured(lines, line)
 
 
 def padded(line: str, width: int) -> str:
@@ -359,10 +381,8 @@ def _broken(words: str, width: int) -> str:
     lines = words.split("\n")
     if not width or all(cells(line.expandtabs(4)) <= width for line in lines):
         return words
-    from podium import flow  # knows colours; loaded only where there is something to break
-
     margins = [len(line) - len(line.lstrip(" ")) for line in lines]
-    broken = [flow.wrapped(line, width, hang) for line, hang in zip(lines, margins, strict=True)]
+    broken = [flowed(line, width, hang) for line, hang in zip(lines, margins, strict=True)]
     return "\n".join(part for parts in broken for part in parts)
 
 

@@ -161,9 +161,10 @@ def _importing() -> Iterator[None]:
 def _serve(loaded: Loaded, options: argparse.Namespace) -> int:
     with _importing():
         from podiumd.config.reload import Settings
-        from podiumd.host.manager import Manager, restart_command
+        from podiumd.host.manager import Manager
         from podiumd.tools.process.cgroup import leave_turn_group  # these load trio
         from podiumd.tools.process.environment import reexec_without_turn
+        from podiumd.wording import restart_command
 
     command = [sys.executable, *sys.orig_argv[1:]]
     reexec_without_turn(os.environ, command, lambda *call: os.execve(*call))  # noqa: PLW0108, S606

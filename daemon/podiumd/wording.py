@@ -184,3 +184,9 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     inspect.UnionType: _describe_union,
     inspect.AnyType: lambda _: "any value",
 }
+
+
+def restart_command(kind: str | None) -> str:
+    """How a person starts a daemon anew that a service manager of this kind has started, or they
+    themselves have."""
+    return "podium service restart" if kind else "podium down && podium up"

@@ -35,14 +35,14 @@ def test_each_letter_keeps_its_colour_and_no_line_is_too_wide(
 ) -> None:
     line = coloured(parts)
 
-    lines = flow.wrapped(line, width)
+    lines = text.flowed(line, width)
 
     assert max(text.cells(flow.plain(one)) for one in lines or [""]) <= width
     assert letters(lines) == letters([line])
 
 
 def test_what_goes_on_is_indented_further() -> None:
-    assert flow.wrapped("  \x1b[1mone two three\x1b[0m", 12) == [
+    assert text.flowed("  \x1b[1mone two three\x1b[0m", 12) == [
         "  \x1b[1mone two\x1b[0m",
         "    \x1b[1mthree\x1b[0m",
     ]

@@ -44,11 +44,13 @@ def test_status_loads_only_these_modules(daemon: FakeDaemon) -> None:
         "errno",
         "podium",
         "podium.__main__",
-        "podium.rpc.connection",
+        "podium.commands",
+        "podium.commands.status",
         "podium.errors",
         "podium.paths",
+        "podium.rpc",
+        "podium.rpc.connection",
         "podium.text",
-        "podium.commands.status",
         "podium.wire",
     }
 

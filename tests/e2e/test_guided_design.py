@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import trio
 
@@ -81,6 +83,24 @@ async def test_a_person_at_a_terminal_designs_from_the_goal_to_the_written_bluep
     assert "goal_summary" in shown.out and GOAL[:40] in shown.out
 
 
+def _looks_on(podium: PodiumDaemon, run_id: str, asked: trio.Event, wanted: trio.Event) -> None:
+    environment = podium.machine.environment(NO_COLOR="1")
+    with Terminal(environment, "attach", run_id, columns=300) as terminal:
+        terminal.expect("? ask: Who is it for?")
+        terminal.expect("> ")
+        trio.from_thread.run_sync(asked.set)
+        terminal.expect("? answered by phone: nurses, kin")
+        terminal.expect("▸ agent-configuration")
+        terminal.expect("? answered by phone: [{")
+        terminal.expect("you> ")
+        trio.from_thread.run_sync(wanted.set)
+        terminal.expect("you: Write it.")
+        terminal.expect("▸ complete")
+        terminal.expect("✓ Conversation complete")
+
+        assert terminal.end() == 0
+
+
 async def test_a_phone_holds_the_conversation_while_a_terminal_looks_on_over_kills(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -115,25 +135,8 @@ async def test_a_phone_holds_the_conversation_while_a_terminal_looks_on_over_kil
 
         asked, wanted = trio.Event(), trio.Event()
 
-        def looks_on() -> None:
-            environment = podium.machine.environment(NO_COLOR="1")
-            with Terminal(environment, "attach", run_id, columns=300) as terminal:
-                terminal.expect("? ask: Who is it for?")
-                terminal.expect("> ")
-                trio.from_thread.run_sync(asked.set)
-                terminal.expect("? answered by phone: nurses, kin")
-                terminal.expect("▸ agent-configuration")
-                terminal.expect("? answered by phone: [{")
-                terminal.expect("you> ")
-                trio.from_thread.run_sync(wanted.set)
-                terminal.expect("you: Write it.")
-                terminal.expect("▸ complete")
-                terminal.expect("✓ Conversation complete")
-
-                assert terminal.end() == 0
-
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(by_hand, looks_on)
+            nursery.start_soon(by_hand, partial(_looks_on, podium, run_id, asked, wanted))
             await asked.wait()
             await answers("Who is it for?", "nurses,kin")
             await answers("Is that right?", "it is right")

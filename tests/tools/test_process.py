@@ -129,8 +129,9 @@ def test_the_marks_are_those_of_living_processes_but_not_our_own(
 
 def test_a_process_with_the_marker_does_not_count_itself() -> None:
     turn = str(uuid.uuid4())
-    look = f"from podiumd.tools.process.processes import carriers\nprint(carriers({turn!r}), flush=True)\n"
-    daemon = Path(cgroup.__file__).parents[2]
+    begin = "from podiumd.tools.process.processes import carriers\n"
+    look = f"{begin}print(carriers({turn!r}), flush=True)\n"
+    daemon = Path(cgroup.__file__).parents[3]
     environment = {"PATH": os.environ["PATH"], "PODIUM_TURN": turn, "PYTHONPATH": str(daemon)}
     said = subprocess.run(
         [sys.executable, "-c", look], env=environment, capture_output=True, text=True, check=True

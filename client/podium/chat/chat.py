@@ -9,14 +9,14 @@ from typing import Any
 
 from podium import text
 from podium.chat.follow import Follower, Left, TalkFeed, Unanswered
-from podium.chat.input import PROMPT, Lines, make_input
+from podium.chat.input import PROMPT, Lines, Person
 from podium.chat.recipe import RecipeTalk
 from podium.chat.session import Session
 from podium.chat.terminal import CtrlC, Terminal
 from podium.chat.view import Out, TurnView
-from podium.commands.start import at_terminal, parse_params, script_path
 from podium.dialog import slash_commands
 from podium.errors import INTERRUPTED, NEEDS_PERSON, OK, USAGE, Failure, Refusal
+from podium.given import at_terminal, parse_params, script_path
 from podium.render.screen import Screen
 from podium.rpc import follow
 from podium.rpc.connection import Connection, call
@@ -50,7 +50,7 @@ def chat(
     with Terminal() as terminal, CtrlC() as ctrl_c:
         person = at_terminal() and answer.style.smart
         spoken = place if voice else None
-        lines = make_input(out.aside, terminal, person, spoken)
+        lines = _input(out.aside, terminal, person, spoken)
         talk = Chat(place, out, lines, ctrl_c)
         out.aside.line(out.aside.style("bold", text.fold(place.first_line())))
         if session is not None:
@@ -343,3 +343,15 @@ class Chat:
     def _leave_if(self, left: bool) -> None:
         self._over = left
         self._code = self._recipe.code
+
+
+def _input(
+    screen: Screen, terminal: Terminal, person: bool, spoken: Session | None = None
+) -> Lines:
+    """Where the person's messages come from. ``person``: someone sits at a terminal that can show
+    what is typed while the agent works; ``spoken``: and speaks, in this session."""
+    if spoken is not None:
+        from podium.chat.voice import Voice  # knows the microphone; loaded only where it is used
+
+        return Voice(screen, terminal, spoken)
+    return Person(screen, terminal) if person else Lines(screen)

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from podium import text
 from podium.chat import history
 from podium.chat.keys import Draft
-from podium.chat.session import Session
 from podium.chat.terminal import Terminal
 from podium.dialog.slash_commands import goes_on
 from podium.render.screen import Screen
@@ -247,15 +246,3 @@ class Person(Lines):
         if CTRL_C in line:
             raise KeyboardInterrupt
         return line
-
-
-def make_input(
-    screen: Screen, terminal: Terminal, person: bool, spoken: Session | None = None
-) -> Lines:
-    """Where the person's messages come from. ``person``: someone sits at a terminal that can show
-    what is typed while the agent works; ``spoken``: and speaks, in this session."""
-    if spoken is not None:
-        from podium.chat.voice import Voice
-
-        return Voice(screen, terminal, spoken)
-    return Person(screen, terminal) if person else Lines(screen)

@@ -7,10 +7,9 @@ import sys
 from typing import Any
 
 from podium import text
-from podium.commands.sessions import recipe_words
-from podium.commands.status import holder_words, home_relative
 from podium.errors import NOT_FOUND, USAGE, Failure, Refusal
 from podium.render import messages as conversation
+from podium.render.words import holder_words, home_relative, recipe_words
 from podium.rpc.connection import Connection
 from podium.rpc.session_feed import last_messages
 

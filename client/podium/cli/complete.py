@@ -11,8 +11,8 @@ from typing import Any
 
 from podium import text
 from podium.commands.spec.all import COMMANDS, Argument, Command
-from podium.commands.status import status_words
 from podium.errors import OK, Failure
+from podium.render.words import status_words
 from podium.rpc.connection import call
 
 Candidate = tuple[str, str]

@@ -9,9 +9,9 @@ import os
 import subprocess
 
 from podium import text
-from podium.commands.daemon import DAEMON
 from podium.errors import OK, USAGE, Failure, Refusal
 from podium.rpc.connection import call
+from podium.rpc.installed import DAEMON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

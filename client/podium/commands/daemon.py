@@ -17,11 +17,9 @@ from podium import orphan_daemon, paths, text, wire
 from podium.errors import OK, USAGE, ConnectionLost, DaemonDown, Failure, Refusal
 from podium.rpc import installed, version_mismatch
 from podium.rpc.connection import Connection, call
+from podium.rpc.installed import DAEMON
 
 Json = dict[str, Any]
-
-# -P: a folder 'podiumd' in the current directory must not be run in the daemon's place.
-DAEMON = (sys.executable, "-P", "-m", "podiumd")
 
 READY_SECONDS = 15.0
 """How long ``up`` waits: a daemon with a thousand runs to take up is ready in about a second."""

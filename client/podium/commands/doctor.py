@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from podium.commands.daemon import DAEMON
+from podium.rpc.installed import DAEMON
 
 
 def doctor(whole: bool, config: str | None, json: bool) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from podium import text
-from podium.commands.status import run_name
 from podium.errors import Failure
+from podium.render.words import run_name
 from podium.rpc.connection import call
 
 Json = dict[str, Any]

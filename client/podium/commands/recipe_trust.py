@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from podium import text
-from podium.commands.start import at_terminal
 from podium.errors import ERROR, OK, USAGE, Failure
+from podium.given import at_terminal
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False

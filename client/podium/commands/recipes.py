@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from podium import text
-from podium.commands.start import utf8_text
 from podium.errors import ERROR, OK, USAGE, Failure, stopped
+from podium.given import utf8_text
 from podium.render import drawing
 from podium.rpc.connection import call
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from podium import text
 from podium.commands.latest import run_meant
-from podium.commands.start import given_text
 from podium.errors import Failure
+from podium.given import given_text
 from podium.render.diff_words import left_words
 from podium.render.history import History
 from podium.render.narrate import PAUSES

@@ -10,11 +10,9 @@ from typing import Any
 
 from podium import paths, text
 from podium.errors import OK, Failure
+from podium.rpc.installed import DAEMON
 
 Json = dict[str, Any]
-
-# -P: a folder 'podiumd' in the current directory must not be run in the daemon's place.
-DAEMON = (sys.executable, "-P", "-m", "podiumd")
 
 
 def install(config: str | None, gateway_socket: bool, dry_run: bool, json: bool) -> int:

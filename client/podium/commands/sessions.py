@@ -7,9 +7,9 @@ import sys
 from itertools import pairwise
 
 from podium import text
-from podium.commands.status import holder_words, home_relative
 from podium.errors import USAGE, Failure
 from podium.nearest import common
+from podium.render.words import holder_words, home_relative, recipe_words
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False
@@ -116,13 +116,6 @@ def _state(row: protocol.Session) -> str:
     elif holder:
         told.append(holder_words(holder))
     return ", ".join(told)
-
-
-def recipe_words(recipe: protocol.ActiveRecipe) -> str:
-    """Where a recipe is: ``fix-it: review 4/12``."""
-    most = recipe.get("max_total_steps")
-    count = f"{recipe.get('step_count')}" + (f"/{most}" if most else "")
-    return f"{recipe.get('recipe_id')}: {recipe.get('current_step') or '-'} {count}"
 
 
 def distinct(identifiers: Iterable[str]) -> list[str]:

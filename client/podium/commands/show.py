@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 from podium import text, wire
-from podium.commands.sessions import recipe_words, whole_number
-from podium.commands.status import holder_words, home_relative
+from podium.commands.sessions import whole_number
 from podium.errors import NOT_FOUND, Failure, Refusal
 from podium.render import messages as conversation
+from podium.render.words import holder_words, home_relative, recipe_words
 from podium.rpc.connection import Connection
 from podium.rpc.feed import guarded
 from podium.rpc.session_feed import SessionFeed, last_messages

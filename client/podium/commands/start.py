@@ -11,6 +11,7 @@ from podium import text
 from podium.dialog.ask import Asker, TurnAsker
 from podium.dialog.talk import Talker
 from podium.errors import USAGE, Failure, Refusal, stopped
+from podium.given import at_terminal, given_text, parse_params, script_path
 from podium.render.narrate import Narrator
 from podium.render.question import answer_command
 from podium.render.screen import Screen
@@ -181,59 +182,6 @@ def prompt(
         return 0 if ended is None else follow.exit_code(ended)
 
     return follow.guarded(run_id, following)
-
-
-def at_terminal() -> bool:
-    """Whether a person is there to be asked: both ends are a terminal."""
-    return text.is_terminal(sys.stdin) and text.is_terminal(sys.stdout)
-
-
-def script_path(file: str) -> str:
-    """The whole path of a script, for a daemon that is elsewhere."""
-    return os.path.abspath(os.path.expanduser(file))
-
-
-def given_text(words: str) -> str:
-    """The text of an argument, or all of standard input for ``-``.
-
-    Raises:
-        Failure: it is not UTF-8, or empty.
-    """
-    said = utf8_text(words)
-    if not said.strip():
-        raise Failure("The text is empty: give one, or '-' to read it from standard input.", USAGE)
-    return said
-
-
-def utf8_text(words: str) -> str:
-    """As ``given_text``, where nothing at all is a text too."""
-    try:
-        said = sys.stdin.buffer.read().decode("utf-8") if words == "-" else words
-        said.encode("utf-8")  # an argument with bad bytes holds lone surrogates
-    except UnicodeError as error:
-        raise Failure("The text is not valid UTF-8: convert it first.", USAGE) from error
-    return said
-
-
-def parse_params(pairs: list[str], option: str = "-p ") -> Json:
-    """Parameters given as NAME=VALUE after ``option``; the daemon knows their types.
-
-    Raises:
-        Failure: one lacks the equals sign or the name, or comes twice.
-    """
-    params: Json = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not (name and equals):
-            raise Failure(f"'{option}{pair}' is no parameter: write {option}NAME=VALUE.", USAGE)
-        plain = name.translate({ord(one): "x" for one in "_.-"})
-        if not (plain.isascii() and plain.isalnum()):
-            words = "its name is letters, digits, '-', '_' and '.'"
-            raise Failure(f"'{option}{pair}' is no parameter: {words}.", USAGE)
-        if name in params:
-            raise Failure(f"Parameter '{name}' is given twice: give it once.", USAGE)
-        params[name] = value
-    return params
 
 
 def _detached(started: Json, json: bool) -> None:

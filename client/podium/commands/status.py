@@ -160,6 +160,8 @@ RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
 
 def run_row(run: Json) -> tuple[str, ...]:
     """A run as a line of ``podium runs``."""
+    from podium.render.words import end_sign, home_relative, run_name, status_words
+
     ended = run.get("exit") or {}
     step, visits = run.get("step"), run.get("visits") or {}
     return (
@@ -171,41 +173,6 @@ def run_row(run: Json) -> tuple[str, ...]:
         text.money(run.get("cost_usd")),
         home_relative(run.get("working_directory")),
     )
-
-
-PENDING = {
-    "pause": "will pause",
-    "interrupt": "interrupting",
-    "cancel": "cancelling",
-    "end": "will end",
-}
-"""What was asked of a run and has not come yet, by its ``stop``."""
-
-
-def status_words(run: Json) -> str:
-    """Where a run stands, and what is to come of it next: ``running, will pause``."""
-    pending = PENDING.get(str(run.get("stop")))
-    return ", ".join(filter(None, (str(run.get("status") or ""), pending)))
-
-
-def run_name(run: Json) -> str:
-    """What a run is called: by recipe and task."""
-    return str(run.get("name") or run.get("recipe") or run.get("kind") or "")
-
-
-def end_sign(ended: Json) -> str:
-    """How a run ended, as a sign: well, badly, or so that a person should look."""
-    if ended.get("class") == "completed":
-        return "✓"
-    return "✗" if ended.get("category") == "error" else "⚠"
-
-
-def home_relative(directory: object) -> str:
-    """A directory as people write it."""
-    import os
-
-    path, home = str(directory or ""), os.environ.get("HOME", "")
-    return f"~{path[len(home) :]}" if home and (path + "/").startswith(home + "/") else path
 
 
 def questions(json: bool) -> int:
@@ -231,10 +198,15 @@ def questions(json: bool) -> int:
 
 def waiting_talks(status: Json) -> list[str]:
     """A line for each conversation that goes on when its person says something."""
+    talks = status.get("talks_waiting")
+    if not talks:
+        return []
+    from podium.render.words import run_name
+
     return [
         f"{text.short(run.get('run_id'))} {text.fold(run_name(run), NAME_CELLS)} waits for your "
         f"words: podium prompt --session {text.short(run.get('session_id'))} TEXT"
-        for run in status.get("talks_waiting") or []
+        for run in talks
     ]
 
 
@@ -285,6 +257,8 @@ def locks(json: bool) -> int:
 
 
 def _lock_row(lock: protocol.Lock) -> tuple[str, ...]:
+    from podium.render.words import holder_words, home_relative
+
     holder = lock.get("holder") or {}
     session = lock.get("session_id")
     return (
@@ -293,13 +267,6 @@ def _lock_row(lock: protocol.Lock) -> tuple[str, ...]:
         text.ago(holder.get("since")),
         str(session or home_relative(lock.get("working_directory"))),
     )
-
-
-def holder_words(holder: protocol.LockHolder) -> str:
-    """Who holds something: ``run 1a2b3c4d``, ``foreign process 4711``."""
-    if holder.get("kind") == "foreign":
-        return f"foreign process {holder.get('pid', '?')}"
-    return f"{holder.get('kind', '?')} {text.short(holder.get('id'))}"
 
 
 def sessions(json: bool) -> int:

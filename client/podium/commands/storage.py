@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podium import text
-from podium.commands.status import home_relative
 from podium.commands.worktree import size
+from podium.render.words import home_relative
 from podium.rpc.connection import Connection, call
 
 TYPE_CHECKING = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podium import text
-from podium.commands.status import home_relative
 from podium.render.diff_words import some
+from podium.render.words import home_relative
 from podium.rpc.connection import call
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from podium import text
-from podium.commands.status import home_relative
+from podium.render.words import home_relative
 
 Json = dict[str, Any]
 

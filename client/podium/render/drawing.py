@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podium import flow, text
+from podium import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def drawn(recipe: protocol.KnownRecipe, style: text.Style, columns: int = 0) -> 
             outcome: edge.get("requires") or [] for outcome, edge in (step.get("on") or {}).items()
         }
         lines += _ways(name, ways_of(recipe, name), list(steps), needed, style, width)
-    return "".join(f"{part}\n" for line in lines for part in flow.wrapped(line, columns))
+    return "".join(f"{part}\n" for line in lines for part in text.flowed(line, columns))
 
 
 def ways_of(recipe: protocol.KnownRecipe, name: str) -> list[Any]:

@@ -56,7 +56,7 @@ def drawn(source: str, width: int, *, colours: bool) -> list[str]:
         shown = _letters("".join(map(flow.plain, lines)))
         if not _letters(source) - _letters(markdown.languages) - shown:
             # What a picture of several characters takes, terminals do not agree on.
-            return [part for line in lines for part in flow.wrapped(line, width)]
+            return [part for line in lines for part in text.flowed(line, width)]
     return [part for line in source.split("\n") for part in text.wrapped(line, width)]
 
 

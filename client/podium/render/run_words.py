@@ -6,13 +6,13 @@ import os
 from typing import Any
 
 from podium import text
-from podium.commands.status import home_relative, status_words
 from podium.render.beginnings import again_command, again_label
 from podium.render.diff_words import left_words, worktree_notes
 from podium.render.history import History
 from podium.render.narrate import ANSWERED_BY, PAUSES, closed_words
 from podium.render.question import answer_words, choices_of
 from podium.render.visits import Step
+from podium.render.words import home_relative, status_words
 from podium.rpc.conversation_state import say_command, talk_command, waits_for_words
 
 Json = dict[str, Any]

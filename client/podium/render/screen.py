@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import IO
 
-from podium import flow, text
+from podium import text
 from podium.render.prose import Block, Blocks
 
 ERASE_LINE = "\r\x1b[K"
@@ -63,7 +63,7 @@ class Screen:
 
     def beside(self, words: str) -> None:
         """Write whole lines while an agent speaks: what is no whole block of it yet comes after."""
-        lines = [part for line in words.split("\n") for part in flow.wrapped(line, self.columns)]
+        lines = [part for line in words.split("\n") for part in text.flowed(line, self.columns)]
         self._put("\n" * (not self._fresh) + "\n".join(lines) + "\n")
 
     def command(self, label: str, command: str) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
+# -P: a folder 'podiumd' in the current directory must not be run in the daemon's place.
+DAEMON = (sys.executable, "-P", "-m", "podiumd")
+
 ASK_SECONDS = 10.0
 
 

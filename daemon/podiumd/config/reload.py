@@ -15,7 +15,6 @@ from msgspec.structs import asdict
 from podiumd.config.load import ConfigError, Loaded, flatten, values_of, with_values
 from podiumd.config.paths import PlaceError
 from podiumd.config.settings import Config
-from podiumd.host.manager import restart_command
 from podiumd.observe.logs import log
 from podiumd.observe.redaction import HIDDEN, is_secret_name
 from podiumd.wire.daemon import (
@@ -27,6 +26,7 @@ from podiumd.wire.daemon import (
     RetentionInForce,
     Setting,
 )
+from podiumd.wording import restart_command
 
 Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
 

@@ -1,6 +1,6 @@
 """The configuration: every setting with its type, range, unit and default.
 
-This module only says what there is; ``config_load`` reads it from its sources.
+This module only says what there is; ``config.load`` reads it from its sources.
 """
 
 from __future__ import annotations

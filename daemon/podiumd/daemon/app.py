@@ -37,7 +37,7 @@ from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.gateway.control import Control
 from podiumd.gateway.service import Surroundings, open_gateway
 from podiumd.host.instance import hold_lock
-from podiumd.host.manager import Manager, restart_command
+from podiumd.host.manager import Manager
 from podiumd.host.watchdog import Part, keep_fed
 from podiumd.observe.crash_report import last_words
 from podiumd.observe.logs import log
@@ -71,6 +71,7 @@ from podiumd.store.records import StoredFact
 from podiumd.tools.files.disk import is_full
 from podiumd.tools.process.descriptors import raise_limit
 from podiumd.tools.sandbox.sandbox import AS_ROOT
+from podiumd.wording import restart_command
 
 STOP_SECONDS = 8.0
 """How long turns may take to end before stopping goes on without them (the contract says 10)."""

@@ -59,7 +59,7 @@ CHECKS: Final[tuple[tuple[str, Look], ...]] = (
 
 
 def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> list[Check]:
-    """Look at everything. Raises ``podiumd.config.paths.PlaceError`` where not even the places hold."""
+    """Look at everything. Raises ``config.paths.PlaceError`` where not even the places hold."""
     unusable: list[Check] = []
     try:
         loaded = load(environ, sys.platform, home, config_flag)

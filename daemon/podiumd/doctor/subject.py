@@ -17,7 +17,7 @@ import msgspec
 from podiumd.config.paths import Places
 from podiumd.config.settings import Config
 from podiumd.doctor.login import Login
-from podiumd.host.manager import restart_command
+from podiumd.wording import restart_command
 
 _ANSWER_SECONDS: Final = 3.0
 _ANSWER_BYTES: Final = 1024 * 1024

@@ -14,7 +14,7 @@ import msgspec
 
 from podiumd import __version__
 from podiumd.core.prompts.tools import ToolSpec
-from podiumd.core.reply.actions import SERVER
+from podiumd.core.recipe.served_tools import SERVER
 from podiumd.formats.claude_json import mapping, read_value
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

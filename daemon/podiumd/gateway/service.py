@@ -42,7 +42,6 @@ from podiumd.gateway.server import GatewayOptions, serve_gateway
 from podiumd.gateway.tls.certificate import CertificateError, Tls, make_tls
 from podiumd.gateway.tokens import Tokens
 from podiumd.gateway.websocket import Traffic
-from podiumd.host.manager import restart_command
 from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds, CommandBook, CommandEvent, open_command_book
 from podiumd.projects.resources import Resources
@@ -50,6 +49,7 @@ from podiumd.projects.worktrees import Worktrees
 from podiumd.runtime.service import Service
 from podiumd.runtime.voice.service import Voice
 from podiumd.store.errors import StoreError
+from podiumd.wording import restart_command
 
 _NO_HISTORY: Final = (
     "The history of commands in {} cannot be opened: {}. Make it a directory of yours that can be"

@@ -16,12 +16,6 @@ nothing that they set by themselves would tell."""
 _KINDS: Final = ("systemd", "launchd")
 
 
-def restart_command(kind: str | None) -> str:
-    """How a person starts a daemon anew that a service manager of this kind has started, or they
-    themselves have."""
-    return "podium service restart" if kind else "podium down && podium up"
-
-
 @dataclass(frozen=True)
 class Manager:
     """``kind`` is ``systemd``, ``launchd``, or ``None`` for a daemon that a person started."""

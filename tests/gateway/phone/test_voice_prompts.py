@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.gateway.phone.handlers import prompts as prompt_handlers
+from podiumd.gateway import fields
 from podiumd.runtime.errors import Busy
 from tests.gateway.phone.office import Office
 from tests.gateway.phone.speaking import began, spoke
@@ -106,7 +106,7 @@ async def test_what_was_delivered_by_a_daemon_that_is_gone_is_not_sent_again(
 async def test_words_that_no_agent_takes_are_kept(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prompt_handlers, "MOST_BYTES", 3)
+    monkeypatch.setattr(fields, "MOST_BYTES", 3)
     line = await office.connected()
     office.ears.says("Hello")
     told = await spoke(line, session_id="s", **PROMPT)

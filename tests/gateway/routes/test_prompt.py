@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from podiumd.core.reply.report import TurnReport
-from podiumd.gateway.phone.handlers.prompts import MOST_BYTES
+from podiumd.gateway.fields import MOST_BYTES
 from podiumd.gateway.routes import prompt as route
 from tests.gateway.routes.client import Asking
 from tests.gateway.routes.station import Station

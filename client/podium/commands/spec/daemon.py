@@ -75,7 +75,7 @@ DAEMON = (
         "--typescript as declarations of types. Works without a running daemon; one that runs "
         "answers rpc.discover with the document.",
         "podium schema --typescript",
-        "commands_schema:schema",
+        "commands.schema:schema",
         (option("--typescript", "declarations of types in TypeScript"),),
     ),
 )

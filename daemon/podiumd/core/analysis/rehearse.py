@@ -52,7 +52,8 @@ class StepPlay(msgspec.Struct, frozen=True):
 def play_step(recipe: Recipe, name: str, replies: Sequence[str]) -> StepPlay | PhasePlay:
     """Play one step with made-up replies, retries included; its checks pass.
 
-    In a conversation the replies may hold tool calls, and a person's messages (``rehearse_talk``).
+    In a conversation the replies may hold tool calls, and a person's messages: see
+    ``rehearse_conversation``.
 
     Raises:
         SimulationError: the step does not prompt an agent.

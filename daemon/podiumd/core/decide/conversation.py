@@ -1,7 +1,7 @@
 """A conversation in phases: who speaks next, and where it goes when a turn is over.
 
 There is no phase in here, and no way from one to another: those are data of the recipe. What an
-agent asks for with a tool (``phase_tools``) is kept with its turn and happens at the turn's end.
+agent asks for with a tool (``prompts.tools``) is kept with its turn and happens at the turn's end.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Final, Literal
 import msgspec
 
 from podiumd.core.decide import command_rules
-from podiumd.core.reply.actions import SERVED_PREFIX
+from podiumd.core.recipe.served_tools import SERVED_PREFIX
 
 Risk = Literal["read", "write", "exec"]
 Mode = Literal["confirm", "allow-all", "read-only"]

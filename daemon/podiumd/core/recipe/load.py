@@ -1,7 +1,8 @@
 """Load a recipe from TOML text: read every table, collect every fault, give the recipe as data.
 
-What one look at each table can tell is found here and in ``recipe_rules``; what needs the whole
-graph (steps that cannot be reached, cycles without a bound) belongs to ``podiumd.core.analysis.check``.
+What one look at each table can tell is found here and in ``core.recipe.rules``; what needs the
+whole graph (steps that cannot be reached, cycles without a bound) belongs to
+``core.analysis.check``.
 """
 
 from __future__ import annotations

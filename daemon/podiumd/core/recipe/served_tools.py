@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from podiumd.core.recipe.model import Recipe, Step
-from podiumd.core.reply.actions import SERVED_PREFIX
+
+SERVER = "podium"
+"""What the server of Podium's own tools is called, in agents' configurations too."""
+
+SERVED_PREFIX = f"mcp__{SERVER}__"
+"""What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
 
 
 def plain_name(tool: str) -> str:

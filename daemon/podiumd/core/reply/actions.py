@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.core.reply.fences import Fenced, pieces
 from podiumd.core.reply.wrong_forms import Meant
 from podiumd.core.structs import replace
@@ -20,12 +21,6 @@ NAMES = ("read_file", "write_file", "patch", "search", "run_command", "run_tests
 
 ALIAS = "tool_call"
 """An action that names another: ``{"action": "tool_call", "tool": NAME, "args": {...}}``."""
-
-SERVER = "podium"
-"""What the server of Podium's own tools is called, in agents' configurations too."""
-
-SERVED_PREFIX = f"mcp__{SERVER}__"
-"""What other agents' names for Podium's own tools begin with; ``mcp__podium__save`` is ``save``."""
 
 _PREFIXES = ("", SERVED_PREFIX)
 

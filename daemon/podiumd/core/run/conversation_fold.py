@@ -1,4 +1,4 @@
-"""Fold the facts of conversations into a run's state (``core.run.fold`` has a case for each). Pure."""
+"""Fold the facts of conversations into a run's state (a case each in ``core.run.fold``). Pure."""
 
 from __future__ import annotations
 

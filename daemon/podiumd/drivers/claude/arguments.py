@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from podiumd.core.reply.actions import SERVED_PREFIX, SERVER
+from podiumd.core.recipe.served_tools import SERVED_PREFIX, SERVER
 from podiumd.drivers.base import TurnRequest
 from podiumd.drivers.claude.inputs import servers_file, system_file
 
@@ -52,7 +52,7 @@ def claude_environment(request: TurnRequest) -> dict[str, str]:
 
 def claude_arguments(request: TurnRequest) -> list[str]:
     """Return the argument list. The prompt is not in it, it comes over stdin; longer and private
-    texts are in files (``claude_inputs``).
+    texts are in files (``inputs``).
 
     ``request.max_budget_usd`` is for this process alone, whatever the session has cost before.
 

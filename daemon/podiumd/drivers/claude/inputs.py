@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from podiumd.core.reply.actions import SERVER
+from podiumd.core.recipe.served_tools import SERVER
 from podiumd.drivers.base import TurnRequest
 from podiumd.tools.files.private_file import write_private
 

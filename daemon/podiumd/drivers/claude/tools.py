@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from podiumd.core.prompts.tools import ToolSpec
-from podiumd.core.reply.actions import SERVED_PREFIX
+from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled
 from podiumd.formats import claude_control, mcp
 from podiumd.formats.claude_control import HookMoment

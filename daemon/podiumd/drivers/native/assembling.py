@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
@@ -13,6 +13,7 @@ import trio
 
 from podiumd.config.settings import NativeSettings
 from podiumd.core.decide.policy import Mode
+from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import loop_facts as lf
 from podiumd.drivers.base import TurnJournal, TurnRequest
 from podiumd.drivers.native.acting import Acting
@@ -25,6 +26,7 @@ from podiumd.drivers.native.transcript import SessionFile
 from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.drivers.native.work import Work
 from podiumd.tools.agent.registry import Toolbox, ToolContext
+from podiumd.tools.agent.tool import Tool
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import queries as git
@@ -80,10 +82,7 @@ async def assemble(
     since = await _head(context) if commits and changing and request.foreign is not None else None
     system = system_text(
         directory=f"{context.workspace.root}",
-        offered=[
-            *(Offered(tool.name) for tool in offered),
-            *(Offered(tool.name, tool.description, tool.schema) for tool in request.served),
-        ],
+        offered=_named(offered, request.served),
         mode=mode,
         sandboxed=program is not None,
         commits=commits,
@@ -113,9 +112,7 @@ async def assemble(
         toolbox,
         lf.LoopSettings(
             max_iterations=settings.max_iterations,
-            tools=tuple(
-                tool.name for tool in toolbox.tools.values() if rules.knows(tool.name, tool.risk)
-            ),
+            tools=_known(toolbox, rules),
             served=tuple(tool.name for tool in request.served),
             commit=commits,
             budget_usd=request.max_budget_usd,
@@ -123,6 +120,16 @@ async def assemble(
         ),
         lambda tell: open_model(settings, shop.environ, tell=tell, model=request.model),
     )
+
+
+def _known(toolbox: Toolbox, rules: Rules) -> tuple[str, ...]:
+    return tuple(tool.name for tool in toolbox.tools.values() if rules.knows(tool.name, tool.risk))
+
+
+def _named(offered: Iterable[Tool], served: Iterable[ToolSpec]) -> list[Offered]:
+    """Name the tools of the contract, which the model knows, and describe those of Podium's own."""
+    own = (Offered(tool.name, tool.description, tool.schema) for tool in served)
+    return [*(Offered(tool.name) for tool in offered), *own]
 
 
 async def _head(context: ToolContext) -> str | None:

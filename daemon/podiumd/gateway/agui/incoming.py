@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from podiumd.gateway.phone.handlers.prompts import check_size
-from podiumd.gateway.phone.protocol.requests import Id, Place
+from podiumd.gateway.fields import Id, Place, check_size
 from podiumd.gateway.routes.body import decoded, made_out
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.wording import shown

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from podiumd.core.reply.actions import SERVED_PREFIX
+from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.gateway.agui import events as e
 
 Json = dict[str, Any]

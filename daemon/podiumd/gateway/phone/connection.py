@@ -11,14 +11,16 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 import trio
 
-from podiumd.gateway.access.devices import Device
+from podiumd.gateway.access.auth_throttle import AuthThrottle
+from podiumd.gateway.access.devices import Device, Devices
 from podiumd.gateway.phone.feed import shared_messages
 from podiumd.gateway.phone.feed.delivery_tracking import DeliveryTracking
+from podiumd.gateway.phone.feed.lists import SessionLists
 from podiumd.gateway.phone.feed.pages import made
 from podiumd.gateway.phone.feed.subscriptions import Following
 from podiumd.gateway.phone.feed.told import Told
@@ -32,15 +34,13 @@ from podiumd.gateway.phone.protocol import (
     versions,
 )
 from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
+from podiumd.gateway.phone.services import Services
 from podiumd.gateway.websocket import Closed, WebSocket
 from podiumd.observe.logs import log
 from podiumd.projects.commands import CommandOutput
 from podiumd.projects.errors import ProjectError
 from podiumd.runtime.errors import NotFound, PodiumError
 from podiumd.store.errors import StoreError
-
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.hub import Hub
 
 ASIDES = 16
 """What may go on beside one phone's messages at once, stopping something aside."""
@@ -55,10 +55,26 @@ POLICY_VIOLATION = 1008
 TRY_AGAIN_LATER = 1013
 
 
+class Host(Services, Protocol):
+    """What a connection needs beside what the handlers of its messages use."""
+
+    devices: Devices
+    guard: AuthThrottle
+    lists: SessionLists
+
+    def welcome(self, phone: Phone) -> None:
+        """A phone has shown its key: from here on it hears of everything."""
+        ...
+
+    def spawn_detached(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do what is to be done whether or not the phone that asked for it stays."""
+        ...
+
+
 class Phone:
     """One connection of a phone."""
 
-    def __init__(self, hub: Hub, socket: WebSocket) -> None:
+    def __init__(self, hub: Host, socket: WebSocket) -> None:
         self.hub = hub
         self.device = ""
         self.version = versions.FLOOR
@@ -66,7 +82,7 @@ class Phone:
         """Whether it speaks none of the numbered versions."""
         self.budget = budget.DEFAULT_BYTES
         self.recents = requests.RECENT
-        self.following = Following(self)
+        self.following = Following(self, hub)
         self.told = Told()
         self.directory: str | None = None
         """Where an older app means what it sends without a directory."""
@@ -92,6 +108,10 @@ class Phone:
         """Whether it asks on where an answer is not complete. An app of the newest version does
         too, and reads aloud what it gets then; those of none do not."""
         return not self.legacy and self.version != versions.CEILING
+
+    def speaks_in(self, session_id: str) -> None:
+        """Note that its person prompts in a session, be it on the screen or not."""
+        self.following.speaks_in(session_id)
 
     @property
     def peer(self) -> str:

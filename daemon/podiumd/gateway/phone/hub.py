@@ -1,6 +1,6 @@
 """All phones: what happens in the daemon goes to every one of them, what one asks for to it.
 
-attend   events of runs → ``news``; changes of sessions → lists for all
+attend   events of runs → ``feed.run_events``; changes of sessions → lists for all
 serve    one phone, see ``connection``
 """
 
@@ -18,6 +18,7 @@ from podiumd.gateway.phone.feed.channels import Channels
 from podiumd.gateway.phone.feed.lists import MOST_ROWS, SessionLists
 from podiumd.gateway.phone.feed.recipe_board import RecipeBoard
 from podiumd.gateway.phone.feed.run_events import RunEvents, guarded
+from podiumd.gateway.phone.ports import PhoneLink
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
 from podiumd.gateway.phone.voice.interpret import Interpreter
 from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
@@ -48,11 +49,9 @@ class Hub:
         tokens: Tokens,
     ) -> None:
         self.service = service
-        self.tokens = tokens
         self.aloud = SpokenReplies()
-        self.utterances = Utterances(
-            voice, self.spawn_detached, Interpreter(self, voice.control).understood
-        )
+        interpreter = Interpreter(service, workshop, tokens, self.aloud, voice.control)
+        self.utterances = Utterances(voice, self.spawn_detached, interpreter.understood)
         self.devices = devices
         self.guard = guard
         self.workshop = workshop
@@ -137,7 +136,7 @@ class Hub:
             for phone in self.phones:
                 phone.send_frame(frame)
 
-    def each(self, make: Callable[[Phone], bytes]) -> None:
+    def each(self, make: Callable[[PhoneLink], bytes]) -> None:
         """Send every phone a message of its own."""
         for phone in self.phones:
             phone.send(make(phone))

@@ -18,10 +18,9 @@ import trio
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict, replace
 
+from podiumd.gateway.fields import Id, Place, Words, check_size
 from podiumd.gateway.http.exchange import Problem, Request, Response
 from podiumd.gateway.http.form import FORM, Form, media_type
-from podiumd.gateway.phone.handlers.prompts import check_size
-from podiumd.gateway.phone.protocol.requests import Id, Place, Words
 from podiumd.gateway.routes.body import decoded, made_out
 from podiumd.gateway.routes.prompt_form import Spoken, fields_of, texts_left
 from podiumd.gateway.routes.table import json_response

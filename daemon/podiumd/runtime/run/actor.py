@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 import trio
@@ -29,9 +29,6 @@ from podiumd.store.errors import StoreError
 from podiumd.store.records import NewFact
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.files.disk import is_full
-
-if TYPE_CHECKING:
-    from podiumd.runtime.run.effects import Effects
 
 RETRY_SECONDS = 2.0
 """How long the daemon waits before it stores again what a full disk refused."""
@@ -54,6 +51,19 @@ _AFTER: dict[str, str] = {
     "stop.intended": "cancel.after-intended",
     "run.ended": "run.after-ended",
 }
+
+
+class DueWork(Protocol):
+    """What goes on for a run beside its actor: started here, reported back as commands."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of the run is going on."""
+        ...
+
+    def start_due(self, nursery: trio.Nursery) -> None:
+        """Start what the state calls for and is not under way."""
+        ...
 
 
 class RunActor:
@@ -192,7 +202,7 @@ class RunActor:
             await self.report(c.Interrupt(at=at, mono=mono))
         await self.stopped()
 
-    async def drive(self, effects: Effects) -> None:
+    async def drive(self, effects: DueWork) -> None:
         """Do what the state calls for until the run has ended and nothing of it lives."""
         async with trio.open_nursery() as nursery:
             while not (self.state.exit is not None and effects.idle):

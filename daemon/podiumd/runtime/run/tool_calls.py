@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from podiumd.core.ids import derive
-from podiumd.core.reply.actions import SERVED_PREFIX
+from podiumd.core.recipe.served_tools import SERVED_PREFIX
 from podiumd.core.run import commands as c
 from podiumd.core.run.facts import ToolUsed, TurnIntended
 from podiumd.drivers import base

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 from podiumd.core.prompts import prompts
 from podiumd.core.prompts import tools as phase_tools
@@ -19,6 +20,14 @@ from podiumd.runtime.run.loop_ledger import LoopLedger
 from podiumd.tools.failpoints import failpoint
 
 
+def _make_directory(directory: Path, *, begun: bool) -> None:
+    """Make the directory of a turn, empty unless the turn has ``begun`` in an earlier life."""
+    if directory.exists() and not begun:  # an earlier try that left nothing with the agent
+        shutil.rmtree(directory)
+    make_private(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=begun)
+
+
 def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.TurnRequest:
     """All that the driver needs for the turn that is active; its directory is made.
 
@@ -27,10 +36,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     intent, state = active.intent, actor.state
     directory = actor.context.turn_directory(intent.turn_id)
     begun = active.loop.settings is not None
-    if directory.exists() and not begun:  # an earlier try that left nothing with the agent
-        shutil.rmtree(directory)
-    make_private(directory.parent)
-    directory.mkdir(mode=0o700, exist_ok=begun)
+    _make_directory(directory, begun=begun)
     environment = agent.environment(intent.turn_id)
     where, script = state.start.working_directory, state.start.script
     known = agent.driver.transcript(intent.session_id, where, environment) is not None

@@ -12,12 +12,22 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import trio
 
-if TYPE_CHECKING:  # it looks for nothing here
-    from podiumd.tools.sandbox.boundary import Placeholders
+
+class Placed(Protocol):
+    """Puts files where others must not come into being, as long as a command needs them
+    (``podiumd.tools.sandbox.boundary.Placeholders``)."""
+
+    def put(self, paths: Iterable[str]) -> None:
+        """Put them there. Blocks. Raises ``OSError``; then none is there."""
+        ...
+
+    def take_away(self, paths: Iterable[str]) -> None:
+        """Remove those that no other command needs. Blocks."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +42,7 @@ class Reach:
     repositories: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     placed: tuple[str, ...] = ()
-    placeholders: Placeholders | None = None
+    placeholders: Placed | None = None
 
     def touches(self, paths: Iterable[str]) -> bool:
         """Whether it can write one of the paths, or something below one."""

@@ -76,7 +76,7 @@ class GitError(Exception):
 
 
 class Confines(Protocol):
-    """What runs the filters that a repository names: see ``podiumd.tools.commit.confined_filters``."""
+    """What runs the filters that a repository names: see ``tools.commit.confined_filters``."""
 
     @property
     def variables(self) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 Git is run with argument lists and an environment of its own: nothing of the caller's ``GIT_*``
 leaks in (a daemon started from a hook would otherwise look at the hook's repository), no prompt
 can come up, and looking never takes the index lock from an agent that commits at that moment. It
-runs no hook, and no program that a repository names (see ``git_settings``).
+runs no hook, and no program that a repository names (see ``tools.git.settings``).
 Paths are bytes to git and may hold anything but NUL; here they are ``str`` as ``os.fsdecode``
 makes them. How long to wait is the caller's; a cancelled git is ended with what it has started.
 

@@ -20,6 +20,16 @@ NONE_RAN: Final = Exit(
 """The exit that is told where a phone believes in a recipe that is not there."""
 
 
+SAID: Final = {
+    "sent": "Processing prompt...",
+    "queued": "Prompt queued: the session is busy, it is sent next",
+    "steered": "Delivered into the running turn",
+    "next prompt": "Queued: the recipe's next prompt carries it",
+    "phase": "Delivered: the conversation's next prompt",
+}
+"""What is said to a phone whose words were taken, by where they went."""
+
+
 def started(shown: Shown, ios_session_id: str | None = None, status: str = "running") -> bytes:
     """``recipe_started`` of a recipe as it stands now; ``status`` is said before its first step."""
     run = {

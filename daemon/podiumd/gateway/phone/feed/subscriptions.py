@@ -9,17 +9,24 @@ a phone that has left a session is to hear nothing more of it.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import trio
 
 from podiumd.gateway.phone.feed import history
-from podiumd.gateway.phone.feed.channels import HIGH_WATER, Channel, Subscription, push_frames
+from podiumd.gateway.phone.feed.channels import (
+    HIGH_WATER,
+    Channel,
+    Channels,
+    Subscription,
+    push_frames,
+)
 from podiumd.gateway.phone.feed.pages import made, messages_of
 from podiumd.gateway.phone.protocol import requests
 from podiumd.gateway.websocket import Closed, text_frame
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import NotFound, Overloaded
+from podiumd.runtime.service import Service
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.ports import PhoneLink
@@ -38,11 +45,23 @@ class _Had(NamedTuple):
     signature: str = history.EMPTY
 
 
+class Feeds(Protocol):
+    """Where sessions are read from."""
+
+    service: Service
+
+    @property
+    def channels(self) -> Channels:
+        """The live sessions."""
+        ...
+
+
 class Following:
     """What one phone follows."""
 
-    def __init__(self, phone: PhoneLink) -> None:
+    def __init__(self, phone: PhoneLink, feeds: Feeds) -> None:
         self._phone = phone
+        self._feeds = feeds
         self._subscriptions: dict[str, Subscription] = {}
         self._wanted: dict[str, _Had] = {}
         """Sessions that do not exist yet, or cannot be read just now: what the phone has."""
@@ -101,7 +120,7 @@ class Following:
         own = self._subscriptions.get(subscription.session_id) is subscription
         if own:
             del self._subscriptions[subscription.session_id]
-        self._phone.hub.channels.leave(subscription)
+        self._feeds.channels.leave(subscription)
         return own
 
     def _put_off(self, subscription: Subscription, signature: str) -> None:
@@ -147,7 +166,7 @@ class Following:
     async def _answer(self, request: requests.Subscribe, subscription: Subscription) -> None:
         """Send the answer, unless the phone has left the session meanwhile."""
         phone = self._phone
-        channel = await phone.hub.channels.join(subscription)
+        channel = await self._feeds.channels.join(subscription)
         commands = await phone.commands(channel.directory)
         if subscription.over:
             return
@@ -166,7 +185,7 @@ class Following:
     async def _reply(self, request: requests.Subscribe, channel: Channel) -> history.Reply:
         """What a subscription is answered with."""
         phone, session_id = self._phone, channel.session_id
-        service = phone.hub.service
+        service = self._feeds.service
         newest = await service.sessions_messages(session_id, None, history.WINDOW)
         messages = await messages_of(newest)
         hint = next((m.seq for m in messages if m.uuid == request.last_message_id), None)
@@ -238,12 +257,12 @@ class Following:
         phone, session_id = self._phone, subscription.session_id
         if phone.pending > HIGH_WATER:
             await phone.room()
-        channel = phone.hub.channels.get(session_id)
+        channel = self._feeds.channels.get(session_id)
         if subscription.over or channel is None:
             return
         seen = channel.last
         try:
-            page = await phone.hub.service.sessions_messages(session_id, subscription.at, PAGE)
+            page = await self._feeds.service.sessions_messages(session_id, subscription.at, PAGE)
             messages = await messages_of(page)
         except Exception as error:  # noqa: BLE001 - logged; it is read again when it changes
             log("Session cannot be read on", "warning", session_id=session_id, exception=error)

@@ -9,29 +9,20 @@ from typing import TYPE_CHECKING, Final
 import trio
 from msgspec import UNSET
 
+from podiumd.gateway.fields import check_size
 from podiumd.gateway.phone.feed import text
-from podiumd.gateway.phone.handlers.sessions import known_or_held
+from podiumd.gateway.phone.feed.known_sessions import known_or_held
+from podiumd.gateway.phone.feed.shared_messages import SAID
 from podiumd.gateway.phone.protocol import outgoing, requests
 from podiumd.runtime.api import SendPrompt
-from podiumd.runtime.errors import Busy, InvalidParameter, NotFound, PodiumError
+from podiumd.runtime.errors import Busy, NotFound, PodiumError
 from podiumd.wire.sessions import Went
 
 if TYPE_CHECKING:
     from podiumd.gateway.phone.services import ServedPhone
 
-MOST_BYTES: Final = 1024 * 1024 - 4096
-"""Of a prompt: the agent takes it in one line."""
-
 FOUND_SECONDS: Final = 1.0
 """How long a transcript that an agent has written may be unknown; some agents write none."""
-
-SAID: Final = {
-    "sent": "Processing prompt...",
-    "queued": "Prompt queued: the session is busy, it is sent next",
-    "steered": "Delivered into the running turn",
-    "next prompt": "Queued: the recipe's next prompt carries it",
-    "phase": "Delivered: the conversation's next prompt",
-}
 
 
 async def prompt(phone: ServedPhone, message: requests.Prompt) -> None:
@@ -39,7 +30,7 @@ async def prompt(phone: ServedPhone, message: requests.Prompt) -> None:
     check_size(message.text)
     service = phone.hub.service
     named = message.new_session_id or message.resume_session_id or message.session_id
-    new = not message.resume_session_id and not await known_or_held(phone, named)
+    new = not message.resume_session_id and not await known_or_held(service, named)
     session_id = named or str(uuid.uuid4())
     phone.following.speaks_in(session_id)  # its turn may be over before it is known to be begun
     wanted = SendPrompt(
@@ -60,16 +51,6 @@ async def prompt(phone: ServedPhone, message: requests.Prompt) -> None:
     await phone.send_commands(await _place_of(phone, message, wanted))
     if _wants_response(phone, message):
         phone.spawn(lambda: _respond(phone, message, went))
-
-
-def check_size(words: str) -> None:
-    """Raises ``InvalidParameter`` for words that no agent would take."""
-    size = len(words.encode("utf-8", "replace"))
-    if size > MOST_BYTES:
-        raise InvalidParameter(
-            "text",
-            f"The text has {size} bytes, and {MOST_BYTES} may go to an agent: attach a file.",
-        )
 
 
 def _directory(phone: ServedPhone, message: requests.Prompt) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from podiumd.gateway.fields import check_size
 from podiumd.gateway.phone.feed import shared_messages
+from podiumd.gateway.phone.feed.known_sessions import known
 from podiumd.gateway.phone.feed.recipe_board import Shown
-from podiumd.gateway.phone.handlers.prompts import check_size
-from podiumd.gateway.phone.handlers.sessions import known
 from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, requests
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.errors import (
@@ -33,7 +33,7 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
     """Start a recipe in a session that is there, or in a new one."""
     service, session_id = phone.hub.service, message.session_id
     try:
-        new = not await known(phone, session_id)
+        new = not await known(service, session_id)
         directory = message.working_directory or phone.directory
         if not new and session_id is not None:
             directory = (await service.sessions_get(session_id)).working_directory

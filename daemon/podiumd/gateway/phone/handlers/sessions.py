@@ -13,7 +13,7 @@ from podiumd.observe.logs import log
 from podiumd.projects.errors import WorktreeRefused
 from podiumd.projects.worktrees import Worktree
 from podiumd.runtime.api import SendPrompt
-from podiumd.runtime.errors import NotFound, PodiumError
+from podiumd.runtime.errors import PodiumError
 from podiumd.store.errors import StoreError
 from podiumd.tools.git import queries as git
 
@@ -140,23 +140,3 @@ async def _discard(phone: ServedPhone, made: Worktree) -> None:
 async def set_directory(phone: ServedPhone, message: requests.SetDirectory) -> None:
     phone.directory = message.path
     await phone.send_commands(message.path)
-
-
-async def known(phone: ServedPhone, session_id: str | None) -> bool:
-    """Whether there is such a session."""
-    if session_id is None:
-        return False
-    try:
-        row = await phone.hub.service.sessions_get(session_id)
-    except NotFound:
-        return False
-    return row.session_id == session_id  # and not only the beginning of one
-
-
-async def known_or_held(phone: ServedPhone, session_id: str | None) -> bool:
-    """Whether there is such a session, or a turn is about to make it: an agent writes nothing
-    down in its first second."""
-    if session_id is None or await known(phone, session_id):
-        return session_id is not None
-    locks = await phone.hub.service.locks()
-    return any(held.session_id == session_id for held in locks)

@@ -1,7 +1,6 @@
 """What a phone may ask: one struct a message, its fields with the words for what they take. Pure.
 
-A field that may be left out may also be null or empty; it is ``None`` then. Identifiers are
-checked here, before they come near a path; paths are only checked for being text.
+A field that may be left out may also be null or empty; it is ``None`` then.
 """
 
 from __future__ import annotations
@@ -11,28 +10,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from podiumd.gateway.fields import Id, Place, Uuid, Words
+
 RECENT: Final = 5
 """Recent sessions that a phone is shown which asks for no number."""
 MOST_RECENT: Final = 50
 
-Id = Annotated[
-    str,
-    Meta(
-        pattern=r"\A[0-9A-Za-z][0-9A-Za-z_.-]{0,127}\Z",
-        description="an id of letters, digits, '-', '_' and '.'",
-    ),
-]
-Uuid = Annotated[
-    str,
-    Meta(pattern=r"\A[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\Z", description="a UUID"),
-]
-Words = Annotated[
-    str, Meta(pattern=r"\A[^\0]+\Z", description="a text that is not empty, without NUL")
-]
-Place = Annotated[
-    str,
-    Meta(pattern=r"\A[^\0]{1,4096}\Z", description="a path of at most 4096 characters, no NUL"),
-]
 Position = Annotated[int, Meta(ge=0, le=2**53)]
 Count = Annotated[int, Meta(ge=0)]
 AudioFormat = Literal["pcm16", "wav", "m4a", "mp4", "webm", "ogg", "caf"]

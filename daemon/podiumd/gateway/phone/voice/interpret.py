@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from typing import TYPE_CHECKING
 
 from podiumd.core.voice.grammar import Asked
-from podiumd.gateway.phone.handlers.prompts import SAID, check_size
-from podiumd.gateway.phone.handlers.sessions import known_or_held
+from podiumd.gateway.fields import check_size
+from podiumd.gateway.phone.feed.known_sessions import known_or_held
+from podiumd.gateway.phone.feed.shared_messages import SAID
 from podiumd.gateway.phone.protocol import outgoing, outgoing_tools
+from podiumd.gateway.phone.voice.spoken_replies import SpokenReplies
 from podiumd.gateway.phone.voice.utterances import Outcome, Talk, transcript_of
+from podiumd.gateway.phone.workshop import Workshop
+from podiumd.gateway.tokens import Tokens
 from podiumd.runtime.api import SendPrompt
 from podiumd.runtime.errors import Busy, PodiumError
+from podiumd.runtime.service import Service
 from podiumd.runtime.voice.spoken_control import Said, SpokenControl
 from podiumd.speech.api import Transcript
 from podiumd.wire.sessions import Delivery
 from podiumd.wire.voice import SpokenCommand as Command
 
-if TYPE_CHECKING:
-    from podiumd.gateway.phone.hub import Hub
-
 
 class Interpreter:
     """Does what phones say; ``understood`` is for ``Utterances``."""
 
-    def __init__(self, hub: Hub, control: SpokenControl) -> None:
-        self._hub = hub
+    def __init__(
+        self,
+        service: Service,
+        workshop: Workshop,
+        tokens: Tokens,
+        replies: SpokenReplies,
+        control: SpokenControl,
+    ) -> None:
+        self._service = service
+        self._workshop = workshop
+        self._tokens = tokens
+        self._replies = replies
         self._control = control
 
     async def understood(self, talk: Talk, transcript: Transcript) -> Outcome:
@@ -43,7 +54,7 @@ class Interpreter:
             open_questions=talk.open_questions,
         )
         asked = self._control.asked(said)
-        command = await self._control.obey(said, self._hub.aloud.last(talk.device))
+        command = await self._control.obey(said, self._replies.last(talk.device))
         if command is not None:
             return [_command(talk, command)]
         if talk.message.deliver == "text":
@@ -54,9 +65,8 @@ class Interpreter:
 
     async def _answer(self, talk: Talk, transcript: Transcript, asked: Asked) -> Outcome:
         """A question of the agent's own that takes any text."""
-        service = self._hub.service
         try:
-            row = await service.answer(asked.question_id, transcript.text, None, talk.device)
+            row = await self._service.answer(asked.question_id, transcript.text, None, talk.device)
         except PodiumError as refusal:
             return [transcript_of(talk, transcript), outgoing.error(refusal.message)]
         return [transcript_of(talk, transcript, delivered=row.session_id)]
@@ -65,9 +75,9 @@ class Interpreter:
         """Words for an agent, sent once however often the phone says them."""
         named, token = talk.message.session_id, _token(talk)
         session_id = named or str(uuid.uuid5(uuid.NAMESPACE_OID, token))
-        if await self._hub.tokens.token("sessions.prompt", token) is not None:
+        if await self._tokens.token("sessions.prompt", token) is not None:
             return [transcript_of(talk, transcript, delivered=session_id)]
-        talk.phone.following.speaks_in(session_id)
+        talk.phone.speaks_in(session_id)
         try:
             check_size(transcript.text)
             went = await self._send(talk, transcript.text, session_id, token)
@@ -82,12 +92,12 @@ class Interpreter:
 
     async def _send(self, talk: Talk, text: str, session_id: str, token: str) -> Delivery:
         """Send a prompt; returns where it went. Raises ``PodiumError``."""
-        hub, phone = self._hub, talk.phone
-        new = not await known_or_held(phone, session_id)
+        phone = talk.phone
+        new = not await known_or_held(self._service, session_id)
         directory = None
         if new and phone.directory is not None:
-            directory = hub.workshop.at_home(phone.directory)
-        went = await hub.service.prompt(
+            directory = self._workshop.at_home(phone.directory)
+        went = await self._service.prompt(
             SendPrompt(
                 text=text,
                 session_id=None if new else session_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from podium.commands.daemon import DAEMON
+from podium.rpc.installed import DAEMON
 
 
 def schema(typescript: bool) -> int:

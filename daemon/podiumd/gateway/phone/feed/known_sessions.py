@@ -1,0 +1,26 @@
+"""Whether a session is there, for phones that name one."""
+
+from __future__ import annotations
+
+from podiumd.runtime.errors import NotFound
+from podiumd.runtime.service import Service
+
+
+async def known(service: Service, session_id: str | None) -> bool:
+    """Whether there is such a session."""
+    if session_id is None:
+        return False
+    try:
+        row = await service.sessions_get(session_id)
+    except NotFound:
+        return False
+    return row.session_id == session_id  # and not only the beginning of one
+
+
+async def known_or_held(service: Service, session_id: str | None) -> bool:
+    """Whether there is such a session, or a turn is about to make it: an agent writes nothing
+    down in its first second."""
+    if session_id is None or await known(service, session_id):
+        return session_id is not None
+    locks = await service.locks()
+    return any(held.session_id == session_id for held in locks)
