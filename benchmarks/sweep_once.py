@@ -11,10 +11,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 
 import trio
 
-from podiumd.tools.process.processes import carriers, sweep
+try:
+    _processes = import_module("podiumd.tools.process.processes")
+except ModuleNotFoundError:
+    _processes = import_module("podiumd.tools.process")  # where 0.1 has them
+carriers, sweep = _processes.carriers, _processes.sweep
 
 CALLS = 10
 AT_ONCE = 50
