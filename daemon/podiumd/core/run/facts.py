@@ -1,7 +1,7 @@
 """The facts of a run: everything that was decided, as frozen values, stored for good.
 
 A fact's ``tag`` is its public name (the ``type`` of an event). Each kind has a version; a change
-of shape raises it and adds an upcaster (``store.upcasters``).
+of shape raises it and adds an upcaster (``store.upcast``).
 
 ``next`` is the one thing the run wants to do next. Every fact that leaves something to be done
 says so itself, so a run can go on from any fact after a crash.
