@@ -1,12 +1,16 @@
-"""Made-up surroundings for plans, which are pure."""
+"""Made-up surroundings, and the steps that a service manager decides on in them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from podiumd.config.paths import resolve
 from podiumd.config.settings import GatewaySettings
+from podiumd.service.runner import Preview, Runner
 from podiumd.service.situation import Situation
 
 
@@ -26,3 +30,10 @@ def situation(
         "program": ("/opt/podium/bin/podiumd",),
     }
     return Situation(**(usual | more))
+
+
+def previewed(action: Callable[[Runner], None], capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The steps as ``--dry-run`` prints them, without their numbers."""
+    Preview(str).carry_out(action)
+    _, *lines = capsys.readouterr().out.split("\n\n", 1)[0].splitlines()
+    return [line[5:] for line in lines]

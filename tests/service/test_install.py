@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import socket
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from podiumd.service.execute import Executor, StepFailed
+from podiumd.service.runner import Runner, StepFailed
 from podiumd.service.systemd import Systemd
 from tests.service.person import Person
 from tests.service.situations import situation
@@ -251,15 +252,15 @@ def test_a_program_that_needs_this_shell_is_found_out_before_anything_is_written
     somebody.program("podiumd", '#!/bin/sh\nexec test "$PYTHONPATH"\n')
     environ = {"XDG_RUNTIME_DIR": str(somebody.runtime)}
     made = situation(somebody.home, environ=environ, program=(str(program),))
-    plan = Systemd().install(made)
-    executor = Executor(somebody.socket, somebody.environment(PYTHONPATH="/lib"), print)
+    install = partial(Systemd().install, made)
+    runner = Runner(somebody.socket, somebody.environment(PYTHONPATH="/lib"), print)
     before = somebody.files()
 
     with pytest.raises(StepFailed, match=r"podiumd --version' failed \(1\): no word"):
-        executor.carry_out(plan)
+        runner.carry_out(install)
     program.unlink()
     with pytest.raises(StepFailed, match=r"podiumd: No such file or directory\.$"):
-        executor.carry_out(plan)
+        runner.carry_out(install)
 
     assert (somebody.files(), somebody.calls) == (before, [])
 

@@ -22,7 +22,6 @@ from podiumd.host.socket_activation import handed_over
 from podiumd.service import command
 from podiumd.service.arguments import add_arguments
 from podiumd.service.launchd import Launchd
-from podiumd.service.steps import WriteFile
 from tests.service.person import Person, person
 from tests.service.situations import situation
 
@@ -31,10 +30,8 @@ HOME = Path("/Users/ada")
 
 def agent(home: Path, **more: Any) -> dict[str, Any]:
     """The property list that would be written."""
-    plan = Launchd().install(situation(home, "darwin", **more))
-    (step,) = [step for step in plan if isinstance(step, WriteFile)]
-    assert step.mode == 0o600
-    found: dict[str, Any] = plistlib.loads(step.text.encode())
+    (text,) = Launchd().texts(situation(home, "darwin", **more)).values()
+    found: dict[str, Any] = plistlib.loads(text.encode())
     return found
 
 

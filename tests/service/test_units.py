@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import configparser
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from podiumd.service import units
 from podiumd.service.captured import captured, shown
-from podiumd.service.steps import WriteFile
 from podiumd.service.systemd import Systemd
 from tests.needs import need
 from tests.patience import HANG_SECONDS
-from tests.service.situations import situation
+from tests.service.situations import previewed, situation
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = Path("/home/ada")
@@ -132,15 +132,15 @@ def test_the_service_keeps_its_promises() -> None:
     assert service["OOMPolicy"] == "continue" and service["Delegate"] == "yes"
 
 
-def test_the_service_unit_alone_is_private() -> None:
-    plan = Systemd().install(situation(HOME, gateway_socket=True))
+def test_the_service_unit_alone_is_private(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = previewed(partial(Systemd().install, situation(HOME, gateway_socket=True)), capsys)
 
-    modes = {step.path.name: step.mode for step in plan if isinstance(step, WriteFile)}
-    assert modes == {
-        "podiumd.service": 0o600,
-        "podiumd.socket": 0o644,
-        "podiumd-gateway.socket": 0o644,
-    }
+    written = [step.split("/")[-1] for step in steps if step.startswith("write ")]
+    assert written == [
+        "podiumd.service (0600)",
+        "podiumd.socket (0644)",
+        "podiumd-gateway.socket (0644)",
+    ]
 
 
 SHELL = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,10 @@ import pytest
 from podiumd.service import command
 from podiumd.service.arguments import add_arguments
 from podiumd.service.launchd import Launchd
-from podiumd.service.steps import PutBack, Run, StopDaemon, WriteFile, describe
+from podiumd.service.runner import Preview
 from tests.long import sampled
 from tests.service.person import Person
-from tests.service.situations import situation
+from tests.service.situations import previewed, situation
 
 
 def broken(somebody: Person) -> None:
@@ -212,25 +213,37 @@ def test_on_macos_install_asks_for_the_graphical_session_first(
     assert (somebody.files(), somebody.calls) == (before, [])
 
 
-def test_on_macos_the_daemon_is_stopped_only_once_all_is_written() -> None:
+def test_on_macos_the_daemon_is_stopped_only_once_all_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     made = situation(Path("/Users/ada"), "darwin")
 
-    plan = Launchd().install(made)
+    steps = [step.split()[0] for step in previewed(partial(Launchd().install, made), capsys)]
 
-    kinds = [type(step) for step in plan]
-    assert kinds.index(StopDaemon) > kinds.index(WriteFile)
+    assert steps.index("stop") > steps.index("write")
     assert Launchd().question(made) == ("launchctl", "print", f"gui/{made.uid}")
 
 
-def test_on_macos_what_was_loaded_before_is_loaded_again() -> None:
+class Undone(Preview):
+    """Notes as well that all files were put back."""
+
+    def put_back(self) -> None:
+        print("  0. put back")
+
+
+def test_on_macos_what_was_loaded_before_is_loaded_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     made = situation(Path("/Users/ada"), "darwin")
     file, log = Launchd().files(made)
     old = situation(Path("/Users/ada"), "darwin", there=frozenset((file, log)))
 
-    fresh, upgraded = Launchd().undo(made), Launchd().undo(old)
+    Launchd().undo(made, Undone(str))
+    fresh = capsys.readouterr().out.splitlines()
+    Launchd().undo(old, Undone(str))
+    upgraded = capsys.readouterr().out.splitlines()
 
-    assert [step.argv[1] for step in fresh if isinstance(step, Run)] == ["bootout"]
-    assert [step.argv[1] for step in upgraded if isinstance(step, Run)] == ["bootout", "bootstrap"]
-    assert PutBack() in fresh and PutBack() in upgraded
-    assert all(step.tolerate for step in (*fresh, *upgraded) if isinstance(step, Run))
-    assert "put every file back as it was" in [describe(step) for step in fresh]
+    out = "run: launchctl bootout gui/501/podiumd (it may fail)"
+    again = f"run: launchctl bootstrap gui/501 {file} (it may fail)"
+    assert [step[5:] for step in fresh] == [out, "put back"]
+    assert [step[5:] for step in upgraded] == [out, "put back", again]

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,12 +20,11 @@ from podiumd.config.paths import Places, make_private, resolve
 from podiumd.config.settings import Config
 from podiumd.service import logs
 from podiumd.service.captured import shown
-from podiumd.service.execute import Executor, StepFailed
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.log_lines import Line, chosen, since
+from podiumd.service.runner import Preview, Runner, StepFailed
 from podiumd.service.situation import Situation, program_of_this_installation
 from podiumd.service.state import DamagedFile, State, lingering, look, silence
-from podiumd.service.steps import Plan, WriteFile, describe
 
 _NOT_RUNNING: Final = 6
 _FROM_ENVIRONMENT: Final = "environment "
@@ -108,23 +108,31 @@ def _situation(
 
 
 def _change(options: argparse.Namespace, situation: Situation, manager: ServiceManager) -> int:
-    plan = _plan(options.action, situation, manager)
+    _check(options.action, situation, manager)
+    actions = {
+        "install": manager.install,
+        "uninstall": manager.uninstall,
+        "start": manager.start,
+        "stop": manager.stop,
+        "restart": manager.restart,
+    }
+    action = partial(actions[options.action], situation)
+    undo = partial(manager.undo, situation) if options.action == "install" else None
     if options.dry_run:
-        _print_plan(plan, situation)
+        Preview(lambda text: shown(text, situation.variables)).carry_out(action)
         return 0
     if options.action == "install":
         make_private(situation.places.socket.parent, situation.uid)
     quiet = options.json or options.action not in ("install", "uninstall")
-    executor = Executor(
+    runner = Runner(
         situation.places.socket, situation.environ, (lambda _: None) if quiet else print
     )
-    undo = manager.undo(situation) if options.action == "install" else ()
-    executor.carry_out(plan, undo)
-    _report(options, executor.answer, situation, manager)
+    runner.carry_out(action, undo)
+    _report(options, runner.answer, situation, manager)
     return 0
 
 
-def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
+def _check(action: str, situation: Situation, manager: ServiceManager) -> None:
     """Raises ``StepFailed`` where the action has no sense."""
     if situation.silent and action not in ("uninstall", "stop"):
         raise StepFailed(_unreachable(situation, manager))
@@ -134,17 +142,10 @@ def _plan(action: str, situation: Situation, manager: ServiceManager) -> Plan:
             raise StepFailed(
                 "--gateway-socket needs a gateway that is on and has a port of its own."
             )
-        return manager.install(situation)
+        return
     whole = manager.files(situation)[0] in situation.there
     if not (whole or (situation.there and action == "uninstall")):
         raise StepFailed("Podium is not installed as a service: 'podium service install' does it.")
-    plans = {
-        "uninstall": manager.uninstall,
-        "start": manager.start,
-        "stop": manager.stop,
-        "restart": manager.restart,
-    }
-    return plans[action](situation)
 
 
 def _unreachable(situation: Situation, manager: ServiceManager) -> str:
@@ -158,17 +159,6 @@ def _unreachable(situation: Situation, manager: ServiceManager) -> str:
         f"{whose[manager.name]} cannot be reached ({situation.silent.rstrip('.')}): nothing was "
         f"changed. 'podium up' runs the daemon without a service. To have one, {way[manager.name]}."
     )
-
-
-def _print_plan(plan: Plan, situation: Situation) -> None:
-    print("Nothing is done. This would be:")
-    for number, step in enumerate(plan, 1):
-        print(f"{number:>3}. {describe(step)}")
-    for step in plan:
-        if isinstance(step, WriteFile):
-            print(f"\n{step.path}:\n")
-            text = shown(step.text, situation.variables)
-            print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()), end="")
 
 
 def _report(

@@ -1,4 +1,4 @@
-"""What every service manager can be asked to do, as plans."""
+"""What every service manager can be asked to do."""
 
 from __future__ import annotations
 
@@ -6,39 +6,42 @@ import sys
 from pathlib import Path
 from typing import Literal, Protocol
 
+from podiumd.service.runner import Command, Runner
 from podiumd.service.situation import Situation
-from podiumd.service.steps import Plan
 
 
 class ServiceManager(Protocol):
-    """One kind of service manager. Pure: it plans, and carries nothing out."""
+    """One kind of service manager. It decides the steps; a ``Runner`` does or prints them."""
 
     name: Literal["systemd", "launchd"]
 
     def files(self, situation: Situation) -> tuple[Path, ...]:
         """Every file that an installation may have made; the first is there if it is installed."""
 
-    def question(self, situation: Situation) -> tuple[str, ...]:
+    def texts(self, situation: Situation) -> dict[Path, str]:
+        """What ``install`` writes, the service first."""
+
+    def question(self, situation: Situation) -> Command:
         """A command that succeeds where the service manager can be reached, and changes nothing."""
 
-    def install(self, situation: Situation) -> Plan:
+    def install(self, situation: Situation, runner: Runner) -> None:
         """Install it, or bring what is installed up to date; turns go on. A daemon that runs
         already is stopped only when nothing but the start is left to do."""
 
-    def undo(self, situation: Situation) -> Plan:
+    def undo(self, situation: Situation, runner: Runner) -> None:
         """What follows an ``install`` that failed: all is as it was."""
 
-    def uninstall(self, situation: Situation) -> Plan:
+    def uninstall(self, situation: Situation, runner: Runner) -> None:
         """Interrupt the turns, stop it, and take everything back, whatever of it is there; also
         where the service manager is silent."""
 
-    def start(self, situation: Situation) -> Plan:
+    def start(self, situation: Situation, runner: Runner) -> None:
         """Start what is installed."""
 
-    def stop(self, situation: Situation) -> Plan:
+    def stop(self, situation: Situation, runner: Runner) -> None:
         """Interrupt the turns and stop it, until the next login or ``start``."""
 
-    def restart(self, situation: Situation) -> Plan:
+    def restart(self, situation: Situation, runner: Runner) -> None:
         """Let the next daemon take over; turns go on."""
 
 

@@ -1,4 +1,4 @@
-"""Plans for launchd, as an agent of the person's graphical session."""
+"""The steps for launchd, as an agent of the person's graphical session."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from podiumd.service import property_list
+from podiumd.service.runner import Command, Runner
 from podiumd.service.situation import Situation
-from podiumd.service.steps import (
-    AwaitAnswer,
-    MakeDirectory,
-    Plan,
-    PutBack,
-    RemoveEmpty,
-    RemoveFile,
-    Run,
-    StopDaemon,
-    WriteFile,
-)
 
 
 class Launchd:
@@ -30,12 +20,8 @@ class Launchd:
         agents = situation.home / "Library" / "LaunchAgents"
         return agents / property_list.FILE, _early_log(situation)
 
-    def question(self, situation: Situation) -> tuple[str, ...]:
-        """Who is logged in over SSH alone has no graphical session, in which agents are loaded."""
-        return ("launchctl", "print", _domain(situation))
-
-    def install(self, situation: Situation) -> Plan:
-        """An agent that is loaded is stopped (its turns go on) and loaded anew."""
+    def texts(self, situation: Situation) -> dict[Path, str]:
+        """The property list."""
         file, early_log = self.files(situation)
         gateway = situation.gateway
         text = property_list.agent(
@@ -45,58 +31,59 @@ class Launchd:
             early_log=early_log,
             gateway=(gateway.host, gateway.port) if situation.gateway_socket else None,
         )
-        return (
-            situation.trial,
-            MakeDirectory(file.parent),
-            MakeDirectory(early_log.parent, 0o700),
-            MakeDirectory(situation.places.socket.parent, 0o700),
-            WriteFile(file, text, 0o600),
-            StopDaemon("leave"),
-            _launchctl("bootout", _service(situation), tolerate=True),
-            _launchctl("enable", _service(situation)),
-            _launchctl("bootstrap", _domain(situation), str(file)),
-            AwaitAnswer(),
-        )
+        return {file: text}
 
-    def undo(self, situation: Situation) -> Plan:
+    def question(self, situation: Situation) -> Command:
+        """Who is logged in over SSH alone has no graphical session, in which agents are loaded."""
+        return ("launchctl", "print", _domain(situation))
+
+    def install(self, situation: Situation, runner: Runner) -> None:
+        """An agent that is loaded is stopped (its turns go on) and loaded anew."""
+        ((file, text),) = self.texts(situation).items()
+        situation.try_program(runner)
+        runner.make_directory(file.parent)
+        runner.make_directory(_early_log(situation).parent, 0o700)
+        runner.make_directory(situation.places.socket.parent, 0o700)
+        runner.write(file, text, 0o600)
+        runner.stop_daemon("leave")
+        _launchctl(runner, "bootout", _service(situation), tolerate=True)
+        _launchctl(runner, "enable", _service(situation))
+        _launchctl(runner, "bootstrap", _domain(situation), str(file))
+        runner.await_answer()
+
+    def undo(self, situation: Situation, runner: Runner) -> None:
         """What was loaded before is loaded again."""
         file, _ = self.files(situation)
-        again = _launchctl("bootstrap", _domain(situation), str(file), tolerate=True)
-        return (
-            _launchctl("bootout", _service(situation), tolerate=True),
-            PutBack(),
-            *((again,) if file in situation.there else ()),
-        )
+        _launchctl(runner, "bootout", _service(situation), tolerate=True)
+        runner.put_back()
+        if file in situation.there:
+            _launchctl(runner, "bootstrap", _domain(situation), str(file), tolerate=True)
 
-    def uninstall(self, situation: Situation) -> Plan:
+    def uninstall(self, situation: Situation, runner: Runner) -> None:
         """Nothing of it stays; what the daemon knows (STATE) does."""
         file, early_log = self.files(situation)
-        return (
-            *self.stop(situation),
-            RemoveFile(file),
-            RemoveFile(early_log),
-            RemoveEmpty(file.parent),
-        )
+        self.stop(situation, runner)
+        runner.remove(file)
+        runner.remove(early_log)
+        runner.remove_empty(file.parent)
 
-    def start(self, situation: Situation) -> Plan:
+    def start(self, situation: Situation, runner: Runner) -> None:
         """Load it: it starts as it is loaded. One that is loaded already only has to run."""
         file, _ = self.files(situation)
-        return (
-            _launchctl("bootstrap", _domain(situation), str(file), tolerate=True),
-            _launchctl("kickstart", _service(situation)),
-            AwaitAnswer(),
-        )
+        _launchctl(runner, "bootstrap", _domain(situation), str(file), tolerate=True)
+        _launchctl(runner, "kickstart", _service(situation))
+        runner.await_answer()
 
-    def stop(self, situation: Situation) -> Plan:
+    def stop(self, situation: Situation, runner: Runner) -> None:
         """Unloaded, so that no client starts the next daemon."""
-        return (
-            StopDaemon("interrupt"),
-            _launchctl("bootout", _service(situation), tolerate=True),
-        )
+        runner.stop_daemon("interrupt")
+        _launchctl(runner, "bootout", _service(situation), tolerate=True)
 
-    def restart(self, situation: Situation) -> Plan:
+    def restart(self, situation: Situation, runner: Runner) -> None:
         """launchd holds the socket meanwhile: nobody is refused."""
-        return (StopDaemon("leave"), _launchctl("kickstart", _service(situation)), AwaitAnswer())
+        runner.stop_daemon("leave")
+        _launchctl(runner, "kickstart", _service(situation))
+        runner.await_answer()
 
 
 def _early_log(situation: Situation) -> Path:
@@ -111,5 +98,5 @@ def _service(situation: Situation) -> str:
     return f"{_domain(situation)}/{property_list.LABEL}"
 
 
-def _launchctl(*words: str, tolerate: bool = False) -> Run:
-    return Run(("launchctl", *words), tolerate)
+def _launchctl(runner: Runner, *words: str, tolerate: bool = False) -> None:
+    runner.run(("launchctl", *words), tolerate=tolerate)

@@ -1,4 +1,4 @@
-"""What a plan is made from: this machine, this person, this installation of Podium."""
+"""What the steps depend on: this machine, this person, this installation of Podium."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from podiumd.config.paths import Places
 from podiumd.config.settings import GatewaySettings
 from podiumd.service.captured import captured
-from podiumd.service.steps import Run
+from podiumd.service.runner import Command, Runner
 
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """All that a plan depends on; nothing else is looked at while it is made.
+    """Hold all that the steps depend on; nothing else is looked at.
 
     ``program`` starts the daemon, without options; ``agent`` is the command of ``claude``.
     ``settings`` are the variables that set something of the configuration. ``there`` are the files
@@ -30,7 +30,7 @@ class Situation:
     environ: Mapping[str, str]
     places: Places
     gateway: GatewaySettings
-    program: tuple[str, ...]
+    program: Command
     agent: str = "claude"
     pass_env: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
@@ -51,10 +51,9 @@ class Situation:
             found["PODIUM_CONFIG"] = str(self.places.config)
         return dict(sorted(found.items()))
 
-    @property
-    def trial(self) -> Run:
-        """Proves, before anything is written, that the program runs without this shell."""
-        return Run((*self.program, "--version"), environment={"HOME": str(self.home)})
+    def try_program(self, runner: Runner) -> None:
+        """Prove, before anything is written, that the program runs without this shell."""
+        runner.run((*self.program, "--version"), environment={"HOME": str(self.home)})
 
 
 def program_of_this_installation() -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from xml.parsers.expat import ExpatError
 from podiumd.service import property_list, units
 from podiumd.service.kinds import ServiceManager
 from podiumd.service.situation import Situation
-from podiumd.service.steps import WriteFile
 
 UNREACHABLE: Final = "systemd does not answer"
 _SECONDS: Final = 20.0
@@ -71,11 +70,7 @@ def look(manager: ServiceManager, situation: Situation) -> State:
 
 def is_current(manager: ServiceManager, situation: Situation, file: Path) -> bool:
     """Whether ``install`` would write the same file, its environment aside."""
-    wanted = next(
-        step.text
-        for step in manager.install(situation)
-        if isinstance(step, WriteFile) and step.path == file
-    )
+    wanted = manager.texts(situation)[file]
     return _without_environment(file.read_text("utf-8")) == _without_environment(wanted)
 
 

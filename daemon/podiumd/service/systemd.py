@@ -1,4 +1,4 @@
-"""Plans for systemd's user manager."""
+"""The steps for systemd's user manager."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from podiumd.service import units
+from podiumd.service.runner import Command, Runner
 from podiumd.service.situation import Situation
-from podiumd.service.steps import (
-    AwaitAnswer,
-    MakeDirectory,
-    Plan,
-    PutBack,
-    RemoveEmpty,
-    RemoveFile,
-    Run,
-    Step,
-    StopDaemon,
-    WriteFile,
-)
 
 _SOCKETS: Final = (units.SOCKET, units.GATEWAY)
 _WANTED: Final = {
@@ -46,100 +35,95 @@ class Systemd:
         directory = unit_directory(situation)
         return tuple(directory / name for name in (units.SERVICE, *_SOCKETS))
 
-    def question(self, situation: Situation) -> tuple[str, ...]:
+    def texts(self, situation: Situation) -> dict[Path, str]:
+        """The units that ``install`` writes, the service first."""
+        texts = {
+            units.SERVICE: units.service(situation.program, situation.variables),
+            units.SOCKET: units.socket(situation.places.socket),
+        }
+        if situation.gateway_socket:
+            gateway = situation.gateway
+            texts[units.GATEWAY] = units.gateway(gateway.host, gateway.port)
+        return {unit_directory(situation) / name: text for name, text in texts.items()}
+
+    def question(self, situation: Situation) -> Command:
         """Without a bus of its own a user manager cannot be told anything."""
         return ("systemctl", "--user", "show", "--property=Version")
 
-    def install(self, situation: Situation) -> Plan:
+    def install(self, situation: Situation, runner: Runner) -> None:
         """The sockets go down for a moment: systemd opens none of a service that runs."""
         directory = unit_directory(situation)
-        texts = _texts(situation)
-        old = [] if situation.gateway_socket else _present(situation, (units.GATEWAY,))
-        drop: list[Step] = []
-        for name in old:
-            drop += [_systemctl("disable", "--now", name), RemoveFile(directory / name)]
-        return (
-            situation.trial,
-            *drop,
-            MakeDirectory(directory),
-            *(WriteFile(directory / name, text, _mode(name)) for name, text in texts.items()),
-            _systemctl("daemon-reload"),
-            _systemctl("enable", *texts),
-            StopDaemon("leave", only_stray=True),
-            _systemctl("stop", *texts),
-            _systemctl("start", *_sockets_first(texts)),
-            AwaitAnswer(),
-        )
+        texts = self.texts(situation)
+        names = [path.name for path in texts]
+        situation.try_program(runner)
+        if not situation.gateway_socket:
+            for name in _present(situation, (units.GATEWAY,)):
+                _systemctl(runner, "disable", "--now", name)
+                runner.remove(directory / name)
+        runner.make_directory(directory)
+        for path, text in texts.items():
+            # The service may hold keys.
+            runner.write(path, text, 0o600 if path.name == units.SERVICE else 0o644)
+        _systemctl(runner, "daemon-reload")
+        _systemctl(runner, "enable", *names)
+        runner.stop_daemon("leave", only_stray=True)
+        _systemctl(runner, "stop", *names)
+        _systemctl(runner, "start", *sorted(names, key=lambda name: name == units.SERVICE))
+        runner.await_answer()
 
-    def undo(self, situation: Situation) -> Plan:
+    def undo(self, situation: Situation, runner: Runner) -> None:
         """What was there before runs again; what was not is neither enabled nor running."""
-        names = list(_texts(situation))
         present = _present(situation, (*_SOCKETS, units.SERVICE))
-        new = [name for name in names if name not in present]
-        return (
-            *_each("stop", new, tolerate=True),
-            *_each("disable", new, tolerate=True),
-            PutBack(),
-            _systemctl("daemon-reload", tolerate=True),
-            *_each("enable", present, tolerate=True),
-            *_each("start", present, tolerate=True),
-        )
+        new = [path.name for path in self.texts(situation) if path.name not in present]
+        _each(runner, "stop", new, tolerate=True)
+        _each(runner, "disable", new, tolerate=True)
+        runner.put_back()
+        _systemctl(runner, "daemon-reload", tolerate=True)
+        _each(runner, "enable", present, tolerate=True)
+        _each(runner, "start", present, tolerate=True)
 
-    def uninstall(self, situation: Situation) -> Plan:
+    def uninstall(self, situation: Situation, runner: Runner) -> None:
         """Nothing of it stays; what the daemon knows (STATE) does."""
         directory = unit_directory(situation)
         present = _present(situation, (units.SERVICE, *_SOCKETS))
-        files = (*(RemoveFile(directory / name) for name in present),)
-        empty = (RemoveEmpty(directory), RemoveEmpty(directory.parent))
-        if situation.silent:
-            return (*self.stop(situation), *_unlinked(directory), *files, *empty)
-        return (
-            StopDaemon(
-                "interrupt",
-                meanwhile=_each("stop", _present(situation, _SOCKETS), tolerate=True),
-            ),
-            *_each("stop", _present(situation, (*_SOCKETS, units.SERVICE)), tolerate=True),
-            *_each("disable", present, tolerate=True),
-            *_unlinked(directory),
-            *files,
-            *empty,
-            _systemctl("daemon-reload", tolerate=True),
-            _systemctl("reset-failed", units.SERVICE, tolerate=True),
-        )
+        self._stop(situation, runner, tolerate=True)
+        if not situation.silent:
+            _each(runner, "disable", present, tolerate=True)
+        for wants, names in _WANTED.items():  # as 'disable' does, where no other takes them away
+            for name in names:
+                runner.remove(directory / wants / name)
+            runner.remove_empty(directory / wants)
+        for name in present:
+            runner.remove(directory / name)
+        runner.remove_empty(directory)
+        runner.remove_empty(directory.parent)
+        if not situation.silent:
+            _systemctl(runner, "daemon-reload", tolerate=True)
+            _systemctl(runner, "reset-failed", units.SERVICE, tolerate=True)
 
-    def start(self, situation: Situation) -> Plan:
+    def start(self, situation: Situation, runner: Runner) -> None:
         """Sockets, then the daemon."""
-        present = _present(situation, (*_SOCKETS, units.SERVICE))
-        return (_systemctl("start", *present), AwaitAnswer())
+        _systemctl(runner, "start", *_present(situation, (*_SOCKETS, units.SERVICE)))
+        runner.await_answer()
 
-    def stop(self, situation: Situation) -> Plan:
+    def stop(self, situation: Situation, runner: Runner) -> None:
         """The sockets first, so that no client starts the next daemon."""
+        self._stop(situation, runner, tolerate=False)
+
+    def _stop(self, situation: Situation, runner: Runner, *, tolerate: bool) -> None:
         if situation.silent:
-            return (StopDaemon("interrupt"),)
-        sockets = _each("stop", _present(situation, _SOCKETS))
-        return (
-            StopDaemon("interrupt", meanwhile=sockets),
-            *_each("stop", _present(situation, (*_SOCKETS, units.SERVICE))),
-        )
+            runner.stop_daemon("interrupt")
+            return
+        sockets = _present(situation, _SOCKETS)
+        first = ("systemctl", "--user", "stop", *sockets) if sockets else ()
+        runner.stop_daemon("interrupt", meanwhile=first, tolerate=tolerate)
+        present = _present(situation, (*_SOCKETS, units.SERVICE))
+        _each(runner, "stop", present, tolerate=tolerate)
 
-    def restart(self, situation: Situation) -> Plan:
+    def restart(self, situation: Situation, runner: Runner) -> None:
         """The sockets stay: nobody is refused."""
-        return (_systemctl("restart", units.SERVICE), AwaitAnswer())
-
-
-def _texts(situation: Situation) -> dict[str, str]:
-    texts = {
-        units.SERVICE: units.service(situation.program, situation.variables),
-        units.SOCKET: units.socket(situation.places.socket),
-    }
-    if situation.gateway_socket:
-        gateway = situation.gateway
-        texts[units.GATEWAY] = units.gateway(gateway.host, gateway.port)
-    return texts
-
-
-def _mode(name: str) -> int:
-    return 0o600 if name == units.SERVICE else 0o644  # the service may hold keys
+        _systemctl(runner, "restart", units.SERVICE)
+        runner.await_answer()
 
 
 def _present(situation: Situation, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -147,23 +131,11 @@ def _present(situation: Situation, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if directory / name in situation.there)
 
 
-def _sockets_first(names: dict[str, str]) -> list[str]:
-    return sorted(names, key=lambda name: name == units.SERVICE)
+def _each(runner: Runner, verb: str, names: Sequence[str], *, tolerate: bool = False) -> None:
+    """Run one command for all of these units; none where there are none."""
+    if names:
+        _systemctl(runner, verb, *names, tolerate=tolerate)
 
 
-def _unlinked(directory: Path) -> Plan:
-    """What 'disable' does, for links that nobody else takes away."""
-    steps: list[Step] = []
-    for wants, names in _WANTED.items():
-        steps += [RemoveFile(directory / wants / name) for name in names]
-        steps.append(RemoveEmpty(directory / wants))
-    return tuple(steps)
-
-
-def _each(verb: str, names: Sequence[str], *, tolerate: bool = False) -> tuple[Run, ...]:
-    """One command for all of these units; none where there are none."""
-    return (_systemctl(verb, *names, tolerate=tolerate),) if names else ()
-
-
-def _systemctl(*words: str, tolerate: bool = False) -> Run:
-    return Run(("systemctl", "--user", *words), tolerate)
+def _systemctl(runner: Runner, *words: str, tolerate: bool = False) -> None:
+    runner.run(("systemctl", "--user", *words), tolerate=tolerate)
