@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
 from podiumd.doctor import agents
-from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL
 from tests.doctor.patient import only, program, subject, with_settings
 from tests.speech.speeches import model_in
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.agents.scripted.journal import Entry, Journal
 from podiumd.drivers import spooled
-from podiumd.drivers.claude.driver import ClaudeDriver
-from podiumd.drivers.scripted.journal import Entry, Journal
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import SMALL, Rig

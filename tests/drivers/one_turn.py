@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import trio
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers.base import ApprovalRequested, Decision, TurnRequest
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import watch_spools
 from tests.drivers.rig import STEER
 from tests.drivers.serving import Podium

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.claude.arguments import claude_arguments, claude_environment
+from podiumd.agents.claude.arguments import claude_arguments, claude_environment
 from tests.drivers.rig import Rig
 from tests.drivers.serving import ASK, SAVE
 

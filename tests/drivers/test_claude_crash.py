@@ -14,9 +14,9 @@ import trio
 from msgspec.structs import replace
 
 import podiumd
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import Decision, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from tests.drivers.rig import STEER, Rig, answering, bash, follow, in_thread, started, states
 from tests.drivers.serving import EVERY_TOOL, SAVE, Podium, save
 from tests.fakes.model_server import ModelServer

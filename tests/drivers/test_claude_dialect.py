@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.drivers.base import (
     ApprovalRequested,
     ApprovalWithdrawn,
@@ -15,7 +16,6 @@ from podiumd.drivers.base import (
     PromptState,
     TurnEvent,
 )
-from podiumd.drivers.claude.dialect import ClaudeDialect
 from podiumd.drivers.dialect import Aftermath, Ending
 
 ASK = {

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.claude.arguments import SERVERS, claude_arguments
+from podiumd.agents.claude.inputs import servers_file, system_file, write_inputs
 from podiumd.drivers.base import ToolsServer, TurnRequest
-from podiumd.drivers.claude.arguments import SERVERS, claude_arguments
-from podiumd.drivers.claude.inputs import servers_file, system_file, write_inputs
 from tests.drivers.rig import Rig
 from tests.drivers.serving import SAVE
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import trio
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers.base import Decision, Output, Turn, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.formats.claude_transcript import decode_record
 from podiumd.tools.process.processes import Identity, alive
 from tests.drivers.rig import (

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers.base import Decision, Output, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch
 from tests.drivers.rig import (
     ALLOW,

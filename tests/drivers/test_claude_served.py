@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import trio
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers.base import HookPoint, HookRaised, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from tests.drivers.rig import Rig, approvals, bash, follow, play, started, until
 from tests.drivers.serving import ASK, EVERY_TOOL, SAVE, Podium, call, save

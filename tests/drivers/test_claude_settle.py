@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.claude.files import find_transcript
+from podiumd.agents.claude.settle import settle
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
-from podiumd.drivers.claude.files import find_transcript
-from podiumd.drivers.claude.settle import settle
 from podiumd.formats.claude_transcript import project_directory_name
 from tests.drivers.rig import Rig
 

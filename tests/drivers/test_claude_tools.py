@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.claude.dialect import ClaudeDialect
+from podiumd.agents.claude.tools import ANSWER_CHARACTERS, ARGUMENTS_BYTES, hooks_line
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers.base import ApprovalRequested, HookPoint, HookRaised, Output, ToolCalled
-from podiumd.drivers.claude.dialect import ClaudeDialect
-from podiumd.drivers.claude.tools import ANSWER_CHARACTERS, ARGUMENTS_BYTES, hooks_line
 from podiumd.drivers.dialect import Ending
 from podiumd.formats.claude_stream import (
     HookCallback,

@@ -11,8 +11,8 @@ import pytest
 import trio
 import trio.testing
 
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import (
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import (
     demo_script,
 )
 from tests.drivers.rig import (

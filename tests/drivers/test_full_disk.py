@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers import agent_process
 from podiumd.drivers.base import Started, Turn, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.tools import failpoints
 from podiumd.tools.files.private_file import write_private
 from podiumd.tools.process import cgroup

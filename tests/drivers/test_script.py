@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.scripted.script import (
+from podiumd.agents.scripted.script import (
     SCRIPT_BYTES,
     ScriptError,
     load_script,

@@ -12,15 +12,15 @@ import trio
 import trio.testing
 from msgspec.structs import replace
 
-from podiumd.config.settings import NativeSettings
-from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
-from podiumd.drivers.native.driver import Surroundings
-from podiumd.drivers.registry import make_drivers
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import (
+from podiumd.agents.native.driver import Surroundings
+from podiumd.agents.registry import make_drivers
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import (
     ScriptError,
     parse_script,
 )
+from podiumd.config.settings import NativeSettings
+from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
 from podiumd.drivers.spool import watch_spools
 from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import (
@@ -344,7 +344,7 @@ async def test_a_turn_reads_the_journals_of_others_once_a_run(
 async def test_of_a_run_that_was_left_out_the_turns_are_counted_anew(
     bench: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("podiumd.drivers.scripted.journal.MOST_RUNS", 1)
+    monkeypatch.setattr("podiumd.agents.scripted.journal.MOST_RUNS", 1)
     scripted = driver({"text": "One."}, {"text": "Two."})
     runs = ("a", "b", "a", "b")
     texts = [

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import trio
 
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import parse_script
 from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import parse_script
 from tests.drivers.rig import Reaction, Rig, play
 from tests.patience import HANG_SECONDS
 

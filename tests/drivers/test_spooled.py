@@ -12,6 +12,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.drivers import spooled
 from podiumd.drivers.base import (
@@ -24,7 +25,6 @@ from podiumd.drivers.base import (
     Turn,
     TurnEvent,
 )
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.fifo import Fifo
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.tools.process.processes import Identity, alive, carriers

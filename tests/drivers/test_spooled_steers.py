@@ -10,8 +10,8 @@ import pytest
 import trio
 import trio.testing
 
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, Turn, TurnEvent
-from podiumd.drivers.claude.driver import ClaudeDriver
 from podiumd.drivers.fifo import LineTooLong
 from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import Rig, follow, states

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.claude.arguments import SERVERS
+from podiumd.agents.claude.tools import NOT_OURS
 from podiumd.core.prompts.tools import ToolSpec
-from podiumd.drivers.claude.arguments import SERVERS
-from podiumd.drivers.claude.tools import NOT_OURS
 from podiumd.formats import mcp
 from podiumd.formats.claude_stream import (
     ControlCancel,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.drivers.claude.driver import ClaudeDriver
+from podiumd.agents.claude.driver import ClaudeDriver
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused
 from podiumd.runtime.recipes.catalogue import builtin_directory
 from podiumd.runtime.recipes.files import PROJECT_NAMES

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import Script, demo_script
 from podiumd.core.analysis.rehearse import Rejected
 from podiumd.core.reply.report import TurnReport
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import Script, demo_script
 from podiumd.runtime.errors import (
     InvalidParameter,
     NotFound,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import Script, parse_script
 from podiumd.core.prompts.prompts import INTERRUPTED
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import commands as c
 from podiumd.drivers.base import PendingTurn, TurnStatus
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import Script, parse_script
 from podiumd.runtime.errors import Busy, NotFound
 from podiumd.tools.process.processes import MARKER
 from tests.long import sampled

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import demo_script
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import demo_script
 from podiumd.runtime.errors import AgentUnavailable, InvalidParameter
 from tests.runtime.harness import Machine, running
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import parse_script
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import parse_script
 from podiumd.tools.git import honest_index, pinned_settings, process
 from tests.in_threads import in_threads
 from tests.runtime.harness import Machine, running

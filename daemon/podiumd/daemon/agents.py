@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from podiumd.agents.native.driver import SESSIONS, Surroundings
+from podiumd.agents.registry import make_drivers
+from podiumd.agents.scripted.script import ScriptError
 from podiumd.config.paths import Places, of_home
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config
-from podiumd.drivers.native.driver import SESSIONS, Surroundings
-from podiumd.drivers.registry import make_drivers
-from podiumd.drivers.scripted.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.runtime.context import Agent
 from podiumd.sessions.index.tree import Root

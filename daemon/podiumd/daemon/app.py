@@ -25,6 +25,7 @@ from typing import Literal
 import trio
 
 from podiumd import __version__
+from podiumd.agents.scripted.script import ScriptError
 from podiumd.config.load import Loaded
 from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
@@ -32,7 +33,6 @@ from podiumd.config.settings import Config, VoiceSettings
 from podiumd.daemon.agents import Agents
 from podiumd.daemon.gauges import watch_gauges
 from podiumd.daemon.sighup import reload_on_signal
-from podiumd.drivers.scripted.script import ScriptError
 from podiumd.drivers.spool import SpoolWatch, watch_spools
 from podiumd.gateway.control import Control
 from podiumd.gateway.service import Surroundings, open_gateway

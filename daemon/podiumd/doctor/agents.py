@@ -11,15 +11,15 @@ from typing import Final
 
 import trio
 
+from podiumd.agents.claude.arguments import ENVIRONMENT
+from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
+from podiumd.agents.native.model.endpoint import find_endpoint, problem
+from podiumd.agents.scripted.script import ScriptError, load_script
 from podiumd.config.paths import of_home
 from podiumd.config.settings import NativeSettings, VoiceSettings
 from podiumd.doctor.login import KEYS, Login, by_environment, by_its_word, was_started
 from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.claude.arguments import ENVIRONMENT
-from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL
-from podiumd.drivers.native.model.endpoint import find_endpoint, problem
-from podiumd.drivers.scripted.script import ScriptError, load_script
 from podiumd.speech.engines import openai, wyoming
 from podiumd.speech.models import Models
 from podiumd.tools.commit.identity import IDENTITIES, identity_variables

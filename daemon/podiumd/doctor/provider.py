@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from podiumd.agents.native.model.endpoint import Endpoint, find_endpoint, problem
 from podiumd.doctor import agents
 from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.native.model.endpoint import Endpoint, find_endpoint, problem
 
 _SECONDS: Final = 3.0
 _CLAUDE_OWN: Final = "https://api.anthropic.com"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from podiumd.agents.native.model.endpoint import problem
 from podiumd.doctor import agents, provider
 from podiumd.doctor.subject import Subject
-from podiumd.drivers.native.model.endpoint import problem
 
 
 def unready(subject: Subject) -> str:

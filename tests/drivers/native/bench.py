@@ -10,6 +10,7 @@ from typing import Any
 
 import trio
 
+from podiumd.agents.native.driver import NativeDriver, Surroundings
 from podiumd.config.settings import NativeSettings
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import commands as c
@@ -17,7 +18,6 @@ from podiumd.core.run.loop_commands import LoopCommand
 from podiumd.core.run.loop_facts import Result, Words
 from podiumd.core.run.loop_state import LoopState
 from podiumd.drivers.base import TurnRequest
-from podiumd.drivers.native.driver import NativeDriver, Surroundings
 from tests.core.builders import Play
 from tests.drivers.rig import Rig
 

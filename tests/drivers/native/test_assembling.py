@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.native.driver import SESSIONS
+from podiumd.agents.native.model.base import ModelReply
+from podiumd.agents.native.model.scripted import ScriptedModel
+from podiumd.agents.native.transcript import Row, SessionFile
 from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.driver import SESSIONS
-from podiumd.drivers.native.model.base import ModelReply
-from podiumd.drivers.native.model.scripted import ScriptedModel
-from podiumd.drivers.native.transcript import Row, SessionFile
 from tests.drivers.native.bench import Bench, act
 from tests.drivers.rig import play
 

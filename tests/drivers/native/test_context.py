@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.native.context import next_request
 from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run.loop_state import ActionState, LoopState
-from podiumd.drivers.native.context import next_request
 from podiumd.tools.agent.edit import do_plan, plan_patch, read_text
 from podiumd.tools.agent.workspace import Workspace
 from tests.core.rounds import turn

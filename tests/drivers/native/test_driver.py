@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.model.base import ModelError
+from podiumd.agents.native.rules import Rules
+from podiumd.agents.native.work import failed_reply
 from podiumd.config.settings import NativeSettings
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run import loop_state as ls
 from podiumd.drivers.base import PendingTurn
-from podiumd.drivers.native.driver import NativeDriver, Surroundings
-from podiumd.drivers.native.model.base import ModelError
-from podiumd.drivers.native.rules import Rules
-from podiumd.drivers.native.work import failed_reply
 from tests.tools.fresh_turn import fresh_turn
 
 ID = "ABCDEF01-2345-4789-8ABC-DEF012345678"

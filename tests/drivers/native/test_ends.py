@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.native.model.scripted import ScriptedModel
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import Output
-from podiumd.drivers.native.model.scripted import ScriptedModel
 from tests.drivers.native.bench import Bench, act
 from tests.drivers.rig import play
 from tests.tools.git_repository import commit, run_git

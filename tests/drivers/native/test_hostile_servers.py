@@ -16,10 +16,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from podiumd.drivers.native.model import body as http_body
-from podiumd.drivers.native.model.base import ModelError, ModelReply
-from podiumd.drivers.native.model.reply_reader import LONGEST_TEXT
-from podiumd.drivers.native.model.retry import RetryPolicy
+from podiumd.agents.native.model import body as http_body
+from podiumd.agents.native.model.base import ModelError, ModelReply
+from podiumd.agents.native.model.reply_reader import LONGEST_TEXT
+from podiumd.agents.native.model.retry import RetryPolicy
 from tests.drivers.native.models import HI, KEY, Told, opened
 from tests.patience import HANG_SECONDS
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 import trio
 
+from podiumd.agents.native.model.base import ModelError, Usage
+from podiumd.agents.native.model.http import Timing
 from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import ModelError, Usage
-from podiumd.drivers.native.model.http import Timing
 from tests.drivers.native.models import HI, KEY, Told, opened
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
+from podiumd.agents.native.model.base import ModelError, Usage
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.openai import OpenAIReader
+from podiumd.agents.native.model.sse import ServerEvent
 from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import ModelError, Usage
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.openai import OpenAIReader
-from podiumd.drivers.native.model.sse import ServerEvent
 from tests.drivers.native.models import HI, Told, opened
 from tests.fakes.model_server import ModelServer
 

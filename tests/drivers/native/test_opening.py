@@ -11,10 +11,10 @@ import httpx2
 import pytest
 import trio
 
+from podiumd.agents.native.model import opening
+from podiumd.agents.native.model.base import ModelError
+from podiumd.agents.native.model.opening import open_model
 from podiumd.config.settings import NativeSettings
-from podiumd.drivers.native.model import opening
-from podiumd.drivers.native.model.base import ModelError
-from podiumd.drivers.native.model.opening import open_model
 from tests.drivers.native.models import AT_ONCE, HI, KEY, Told, opened
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS
@@ -23,7 +23,7 @@ BOTH = pytest.mark.parametrize("provider", ["anthropic", "openai"])
 
 
 def test_a_daemon_without_a_native_turn_does_not_import_httpx() -> None:
-    code = "import podiumd.drivers.native.model.opening, sys; assert 'httpx2' not in sys.modules"
+    code = "import podiumd.agents.native.model.opening, sys; assert 'httpx2' not in sys.modules"
 
     subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
 

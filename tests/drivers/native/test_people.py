@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import trio
 
+from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.run.loop_facts import Words
 from podiumd.drivers.base import ApprovalRequested, Decision, Output, PromptState
-from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.drivers.turn_channel import EVENTS_AHEAD
 
 ALLOW, DENY = Decision("allow"), Decision("deny")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import trio
 
+from podiumd.agents.native.acting import OBJECTED_BY_HOOK, REFUSED_BY_HOOK
+from podiumd.agents.native.system_text import system_text
 from podiumd.drivers.base import HookPoint, HookRaised, Output, ToolCalled, Turn, TurnEvent
-from podiumd.drivers.native.acting import OBJECTED_BY_HOOK, REFUSED_BY_HOOK
-from podiumd.drivers.native.system_text import system_text
 from podiumd.tools.sandbox.sandbox import AS_ROOT, Probe
 from tests.drivers.native.bench import ASK, ENDS, SAVE, Bench, act
 from tests.drivers.rig import Reaction, follow, play
@@ -135,7 +135,7 @@ async def test_the_model_is_told_the_phases_text_and_its_tools(
         seen.append(system_text(**given))
         return seen[-1]
 
-    monkeypatch.setattr("podiumd.drivers.native.assembling.system_text", spy)
+    monkeypatch.setattr("podiumd.agents.native.assembling.system_text", spy)
     bench = Bench(tmp_path, "Hello.")
 
     request = bench.request(system_prompt="You find out the goal.", tools="none", served=(SAVE,))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL
-from podiumd.drivers.native.model.base import Usage
-from podiumd.drivers.native.model.prices import cost_usd, known
+from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
+from podiumd.agents.native.model.base import Usage
+from podiumd.agents.native.model.prices import cost_usd, known
 
 MILLION = 1_000_000
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native.model.base import ModelError
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.refusals import broke_off, refused
+from podiumd.agents.native.model.base import ModelError
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.refusals import broke_off, refused
 from podiumd.observe.redaction import escape
 
 KEY = "sk-ant-0123456789abcdef"

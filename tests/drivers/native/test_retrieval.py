@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native import retrieval
-from podiumd.drivers.native.retrieval import mentioned, opening_for, tree_map
+from podiumd.agents.native import retrieval
+from podiumd.agents.native.retrieval import mentioned, opening_for, tree_map
 from podiumd.tools.agent.workspace import Workspace
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from podiumd.drivers.native.model.base import ModelError
-from podiumd.drivers.native.model.retry import RetryPolicy, retry_after, worth_another
+from podiumd.agents.native.model.base import ModelError
+from podiumd.agents.native.model.retry import RetryPolicy, retry_after, worth_another
 from tests.drivers.native.models import HI, Told, opened
 
 REPLY = {"content": [{"type": "text", "text": "at last"}], "stop_reason": "end_turn"}

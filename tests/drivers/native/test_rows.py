@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from podiumd.agents.native.history import past_turns
+from podiumd.agents.native.session_rows import INTERRUPTED, TurnRows
+from podiumd.agents.native.transcript import Row
 from podiumd.core.prompts.context_window import PastTurn
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run import loop_state as ls
-from podiumd.drivers.native.history import past_turns
-from podiumd.drivers.native.session_rows import INTERRUPTED, TurnRows
-from podiumd.drivers.native.transcript import Row
 
 AT = "2026-11-22T09:00:00.000Z"
 TURN = TurnRows("turn", "Mend it.", "prompt-uuid", "/project")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native.model import sse
-from podiumd.drivers.native.model.sse import EventParser, ServerEvent, StreamError
+from podiumd.agents.native.model import sse
+from podiumd.agents.native.model.sse import EventParser, ServerEvent, StreamError
 
 
 def parsed(*pieces: bytes) -> list[ServerEvent]:

@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 import pytest
 
+from podiumd.agents.native.system_text import Offered, system_text
 from podiumd.core.decide.policy import Mode
 from podiumd.core.reply.action_args import TYPES, checked
 from podiumd.core.reply.actions import NAMES, Action, parse_reply
 from podiumd.core.reply.patch import apply_patch
-from podiumd.drivers.native.system_text import Offered, system_text
 
 ALL = tuple(Offered(name) for name in NAMES)
 

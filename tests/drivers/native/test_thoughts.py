@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podiumd.drivers.native.model.reasoning import ThoughtFilter
+from podiumd.agents.native.model.reasoning import ThoughtFilter
 
 
 def filtered(pieces: list[str]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.drivers.native.transcript import Row, RowAction, RowResult, SessionFile, read_rows
+from podiumd.agents.native.transcript import Row, RowAction, RowResult, SessionFile, read_rows
 from podiumd.formats.native_session import ROLES, NativeSession
 from podiumd.formats.session import Cursor
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import trio
 
+from podiumd.agents.scripted.driver import SCRIPTED
+from podiumd.agents.scripted.script import ScriptError, script_turns
 from podiumd.core.analysis.check import check_recipe
 from podiumd.core.analysis.check_calls import check_calls, finder
 from podiumd.core.findings import Finding, TooManyFindings, nearest
 from podiumd.core.recipe.expand import CallError, expand
 from podiumd.core.recipe.model import Recipe, Source
 from podiumd.core.run.fact import RunScript
-from podiumd.drivers.scripted.driver import SCRIPTED
-from podiumd.drivers.scripted.script import ScriptError, script_turns
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
 from podiumd.runtime.recipes.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.recipes.trust import judged, refusal

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from podiumd.agents.native.context import next_request
+from podiumd.agents.native.model.base import Model, ModelReply
+from podiumd.agents.native.retrieval import opening_for
 from podiumd.core.prompts.context_window import (
     Composed,
     Gauge,
@@ -12,9 +15,6 @@ from podiumd.core.prompts.context_window import (
 from podiumd.core.prompts.kept_texts import KeptTexts
 from podiumd.core.run.loop_state import LoopState
 from podiumd.core.sizes import size_of
-from podiumd.drivers.native.context import next_request
-from podiumd.drivers.native.model.base import Model, ModelReply
-from podiumd.drivers.native.retrieval import opening_for
 from podiumd.tools.agent.workspace import Workspace
 
 

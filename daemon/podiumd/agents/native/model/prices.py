@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from podiumd.drivers.native.model.base import Usage
+from podiumd.agents.native.model.base import Usage
 
 
 class Price(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from podiumd.agents.claude.inputs import servers_file, system_file
 from podiumd.core.recipe.served_tools import SERVED_PREFIX, SERVER
 from podiumd.drivers.base import TurnRequest
-from podiumd.drivers.claude.inputs import servers_file, system_file
 
 READ_ONLY_TOOLS: Final = ("Read", "Grep", "Glob", "WebFetch", "WebSearch")
 """Those of the CLI's tools that can change no file. Bash is not among them."""

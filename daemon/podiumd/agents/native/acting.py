@@ -13,6 +13,8 @@ from typing import Any, Final
 import trio
 from msgspec.structs import replace
 
+from podiumd.agents.native.rules import Rules
+from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.decide import policy
 from podiumd.core.prompts.history import TELLING
 from podiumd.core.reply.actions import Action
@@ -20,8 +22,6 @@ from podiumd.core.run import loop_commands as lc
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run import loop_state as ls
 from podiumd.drivers.base import JournalClosed, ToolCalled, TurnJournal
-from podiumd.drivers.native.rules import Rules
-from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.tools.agent.registry import Plan, Toolbox
 from podiumd.tools.agent.workspace import Found, Refused, Workspace
 from podiumd.tools.failpoints import failpoint

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from podiumd.agents.native.model.anthropic import DEFAULT_MODEL, AnthropicDialect
+from podiumd.agents.native.model.base import Model, ModelError, Tell
+from podiumd.agents.native.model.endpoint import NO_MODEL, Endpoint, find_endpoint
+from podiumd.agents.native.model.http import Dialect, HttpModel, Timing
+from podiumd.agents.native.model.openai import OpenAIDialect, choose_model
+from podiumd.agents.native.model.prices import known
+from podiumd.agents.native.model.retry import RetryPolicy
+from podiumd.agents.native.model.scripted import open_script
 from podiumd.config.settings import NativeSettings
-from podiumd.drivers.native.model.anthropic import DEFAULT_MODEL, AnthropicDialect
-from podiumd.drivers.native.model.base import Model, ModelError, Tell
-from podiumd.drivers.native.model.endpoint import NO_MODEL, Endpoint, find_endpoint
-from podiumd.drivers.native.model.http import Dialect, HttpModel, Timing
-from podiumd.drivers.native.model.openai import OpenAIDialect, choose_model
-from podiumd.drivers.native.model.prices import known
-from podiumd.drivers.native.model.retry import RetryPolicy
-from podiumd.drivers.native.model.scripted import open_script
 from podiumd.observe.redaction import snippet
 
 if TYPE_CHECKING:

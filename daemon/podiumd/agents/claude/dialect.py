@@ -7,6 +7,8 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from podiumd.agents.claude.tools import ServedTools
+from podiumd.agents.claude.writing import Writing
 from podiumd.core.prompts.tools import ToolSpec, plain_name
 from podiumd.core.reply.report import EndKind, TurnReport
 from podiumd.drivers.base import (
@@ -20,8 +22,6 @@ from podiumd.drivers.base import (
     ToolCalled,
     TurnEvent,
 )
-from podiumd.drivers.claude.tools import ServedTools
-from podiumd.drivers.claude.writing import Writing
 from podiumd.drivers.dialect import Ending
 from podiumd.formats import claude_control
 from podiumd.formats.claude_events import (

@@ -12,13 +12,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from podiumd.agents.scripted.journal import Journal, Plays, read_journal
+from podiumd.agents.scripted.script import Script, parse_script
+from podiumd.agents.scripted.turn import ScriptedTurnRun
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.in_process_turn import played
-from podiumd.drivers.scripted.journal import Journal, Plays, read_journal
-from podiumd.drivers.scripted.script import Script, parse_script
-from podiumd.drivers.scripted.turn import ScriptedTurnRun
 from podiumd.tools.process.processes import sweep
 
 SCRIPTED: Final = "scripted"

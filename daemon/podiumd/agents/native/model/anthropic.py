@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.refusals import broke_off
-from podiumd.drivers.native.model.reply_reader import (
+from podiumd.agents.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.refusals import broke_off
+from podiumd.agents.native.model.reply_reader import (
     Growing,
     Piece,
     count,
@@ -18,7 +17,8 @@ from podiumd.drivers.native.model.reply_reader import (
     members,
     words,
 )
-from podiumd.drivers.native.model.sse import ServerEvent
+from podiumd.agents.native.model.sse import ServerEvent
+from podiumd.core.reply.model_message import Message
 
 DEFAULT_MODEL: Final = "claude-sonnet-5-5"
 _VERSION: Final = "2023-06-01"

@@ -14,16 +14,16 @@ from pathlib import Path
 import trio
 from msgspec.structs import replace
 
+from podiumd.agents.claude.arguments import claude_arguments, claude_environment
+from podiumd.agents.claude.dialect import ClaudeDialect
+from podiumd.agents.claude.files import find_transcript, look_back, size_of
+from podiumd.agents.claude.inputs import write_inputs
+from podiumd.agents.claude.settle import find_agent, settle
+from podiumd.agents.claude.tools import hooks_line
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.agent_process import AgentProcess, spawn
 from podiumd.drivers.base import PendingTurn, Turn, TurnRequest, TurnStatus
-from podiumd.drivers.claude.arguments import claude_arguments, claude_environment
-from podiumd.drivers.claude.dialect import ClaudeDialect
-from podiumd.drivers.claude.files import find_transcript, look_back, size_of
-from podiumd.drivers.claude.inputs import write_inputs
-from podiumd.drivers.claude.settle import find_agent, settle
-from podiumd.drivers.claude.tools import hooks_line
 from podiumd.drivers.dialect import Aftermath
 from podiumd.drivers.failed_start import FailedStart
 from podiumd.drivers.fifo import FifoError

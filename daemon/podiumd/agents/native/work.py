@@ -13,15 +13,8 @@ from typing import Final
 
 import trio
 
-from podiumd.core.reply.report import EndKind, TurnReport
-from podiumd.core.reply.visible_text import Speaking
-from podiumd.core.run import loop_commands as lc
-from podiumd.core.run import loop_facts as lf
-from podiumd.core.run import loop_state as ls
-from podiumd.core.times import wire_time
-from podiumd.drivers.base import JournalClosed, TurnJournal, TurnRequest
-from podiumd.drivers.native.acting import Acting
-from podiumd.drivers.native.model.base import (
+from podiumd.agents.native.acting import Acting
+from podiumd.agents.native.model.base import (
     Model,
     ModelError,
     ModelEvent,
@@ -30,10 +23,17 @@ from podiumd.drivers.native.model.base import (
     ReplyThought,
     Tell,
 )
-from podiumd.drivers.native.request import Asking
-from podiumd.drivers.native.session_rows import TurnRows, said
-from podiumd.drivers.native.transcript import Row, SessionFile
-from podiumd.drivers.native.user_channel import UserChannel
+from podiumd.agents.native.request import Asking
+from podiumd.agents.native.session_rows import TurnRows, said
+from podiumd.agents.native.transcript import Row, SessionFile
+from podiumd.agents.native.user_channel import UserChannel
+from podiumd.core.reply.report import EndKind, TurnReport
+from podiumd.core.reply.visible_text import Speaking
+from podiumd.core.run import loop_commands as lc
+from podiumd.core.run import loop_facts as lf
+from podiumd.core.run import loop_state as ls
+from podiumd.core.times import wire_time
+from podiumd.drivers.base import JournalClosed, TurnJournal, TurnRequest
 from podiumd.tools.agent.registry import Toolbox
 from podiumd.tools.agent.workspace import Refused
 from podiumd.tools.commit.earlier_turns import Earlier

@@ -16,17 +16,17 @@ from typing import Final
 import msgspec
 import trio
 
+from podiumd.agents.native.assembling import Workshop, assemble
+from podiumd.agents.native.model.endpoint import problem
+from podiumd.agents.native.transcript import SessionFile
+from podiumd.agents.native.turn import NativeTurn
+from podiumd.agents.native.user_channel import UserChannel
 from podiumd.config.settings import NativeSettings
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run.loop_state import LoopState
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.in_process_turn import played
-from podiumd.drivers.native.assembling import Workshop, assemble
-from podiumd.drivers.native.model.endpoint import problem
-from podiumd.drivers.native.transcript import SessionFile
-from podiumd.drivers.native.turn import NativeTurn
-from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.tools.agent.workspace import Refused
 from podiumd.tools.commit.index_lock import settle_index
 from podiumd.tools.git.line_up import LineUp

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import trio
 
-from podiumd.drivers.native.model.base import ModelError
+from podiumd.agents.native.model.base import ModelError
 
 if TYPE_CHECKING:
     import httpx2

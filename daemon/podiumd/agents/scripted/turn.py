@@ -10,6 +10,8 @@ from typing import Any, Literal
 import trio
 from msgspec.structs import replace
 
+from podiumd.agents.scripted.journal import Journal
+from podiumd.agents.scripted.script import Call, ScriptedTurn, Write
 from podiumd.core.reply.report import Denial, EndKind, TurnReport
 from podiumd.drivers.base import (
     ApprovalRequested,
@@ -20,8 +22,6 @@ from podiumd.drivers.base import (
     TurnRequest,
 )
 from podiumd.drivers.in_process_turn import InProcessTurn
-from podiumd.drivers.scripted.journal import Journal
-from podiumd.drivers.scripted.script import Call, ScriptedTurn, Write
 from podiumd.drivers.turn_channel import TurnChannel
 from podiumd.tools.failpoints import failpoint
 

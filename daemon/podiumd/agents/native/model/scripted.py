@@ -26,8 +26,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import trio
 
-from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import (
+from podiumd.agents.native.model.base import (
     ModelError,
     ModelReply,
     ReplyEnd,
@@ -35,6 +34,7 @@ from podiumd.drivers.native.model.base import (
     Tell,
     Usage,
 )
+from podiumd.core.reply.model_message import Message
 
 _PIECE: Final = 24  # characters told at once
 _OVER: Final = "The script of the scripted model is over: nothing is left to reply."
@@ -104,7 +104,7 @@ def _load(path: str) -> tuple[ScriptedReply, ...]:
         if path:
             text = Path(path).read_text(encoding="utf-8")
         else:
-            text = resources.files("podiumd.drivers.native").joinpath(_DEMO).read_text("utf-8")
+            text = resources.files("podiumd.agents.native").joinpath(_DEMO).read_text("utf-8")
         data: Any = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
         script = msgspec.convert(data, _Script)
         for index, reply in enumerate(script.replies):

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import trio
 
+from podiumd.agents.native.model.base import ModelError, ModelReply, Retrying, Tell
+from podiumd.agents.native.model.body import Body, silent
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.prices import cost_usd
+from podiumd.agents.native.model.refusals import clean, refused
+from podiumd.agents.native.model.reply_reader import ReplyReader, load
+from podiumd.agents.native.model.retry import RetryPolicy
+from podiumd.agents.native.model.sse import EventParser, StreamError
 from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import ModelError, ModelReply, Retrying, Tell
-from podiumd.drivers.native.model.body import Body, silent
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.prices import cost_usd
-from podiumd.drivers.native.model.refusals import clean, refused
-from podiumd.drivers.native.model.reply_reader import ReplyReader, load
-from podiumd.drivers.native.model.retry import RetryPolicy
-from podiumd.drivers.native.model.sse import EventParser, StreamError
 
 if TYPE_CHECKING:
     import httpx2

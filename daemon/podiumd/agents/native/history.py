@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from podiumd.agents.native.transcript import Row, RowAction
 from podiumd.core.prompts.context_window import PastTurn
 from podiumd.core.prompts.history import TELLING
-from podiumd.drivers.native.transcript import Row, RowAction
 
 _TELLING: Final = (*TELLING, "summary")
 _LINE_CHARACTERS: Final = 160

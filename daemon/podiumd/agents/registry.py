@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from podiumd.agents.claude.driver import ClaudeDriver
+from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.scripted.driver import ScriptedDriver
+from podiumd.agents.scripted.script import demo_script, load_script
 from podiumd.drivers.base import Driver
-from podiumd.drivers.claude.driver import ClaudeDriver
-from podiumd.drivers.native.driver import NativeDriver, Surroundings
-from podiumd.drivers.scripted.driver import ScriptedDriver
-from podiumd.drivers.scripted.script import demo_script, load_script
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.drivers.spooled import SPOOL_MEGABYTES
 
@@ -27,7 +27,7 @@ def make_drivers(
     of turns (``[agents.scripted] script``); empty: the built-in demo. ``spool_megabytes`` says how
     much output (MiB) a turn may write.
 
-    Raises ``podiumd.drivers.scripted.script.ScriptError`` where that file cannot be used.
+    Raises ``podiumd.agents.scripted.script.ScriptError`` where that file cannot be used.
     """
     return {
         "claude": ClaudeDriver(watch, spool_megabytes),

@@ -11,20 +11,20 @@ from typing import Final, cast
 import msgspec
 import trio
 
+from podiumd.agents.native.acting import Acting
+from podiumd.agents.native.history import past_turns
+from podiumd.agents.native.model.opening import open_model
+from podiumd.agents.native.request import Asking
+from podiumd.agents.native.rules import Rules
+from podiumd.agents.native.system_text import Offered, system_text
+from podiumd.agents.native.transcript import SessionFile
+from podiumd.agents.native.user_channel import UserChannel
+from podiumd.agents.native.work import Work
 from podiumd.config.settings import NativeSettings
 from podiumd.core.decide.policy import Mode
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import loop_facts as lf
 from podiumd.drivers.base import TurnJournal, TurnRequest
-from podiumd.drivers.native.acting import Acting
-from podiumd.drivers.native.history import past_turns
-from podiumd.drivers.native.model.opening import open_model
-from podiumd.drivers.native.request import Asking
-from podiumd.drivers.native.rules import Rules
-from podiumd.drivers.native.system_text import Offered, system_text
-from podiumd.drivers.native.transcript import SessionFile
-from podiumd.drivers.native.user_channel import UserChannel
-from podiumd.drivers.native.work import Work
 from podiumd.tools.agent.registry import Toolbox, ToolContext
 from podiumd.tools.agent.tool import Tool
 from podiumd.tools.agent.workspace import Workspace

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from podiumd.drivers.native.model.base import Kind, ModelError
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.retry import retry_after, worth_another
+from podiumd.agents.native.model.base import Kind, ModelError
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.retry import retry_after, worth_another
 from podiumd.observe.redaction import HIDDEN, escape, snippet
 
 _LONGEST_WORDS: Final = 300

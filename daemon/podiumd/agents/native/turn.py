@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from podiumd.agents.native.user_channel import UserChannel
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run.loop_facts import Words
 from podiumd.drivers.base import JournalClosed
 from podiumd.drivers.in_process_turn import InProcessTurn
-from podiumd.drivers.native.user_channel import UserChannel
 from podiumd.tools.failpoints import failpoint
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from podiumd.drivers.native.model.base import ReplyEnd, ReplyText, ReplyThought, Usage
-from podiumd.drivers.native.model.sse import ServerEvent, StreamError
+from podiumd.agents.native.model.base import ReplyEnd, ReplyText, ReplyThought, Usage
+from podiumd.agents.native.model.sse import ServerEvent, StreamError
 
 LONGEST_TEXT: Final = 256 * 1024  # characters of a reply that are kept; more cuts it off
 

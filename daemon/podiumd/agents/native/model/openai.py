@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podiumd.core.reply.model_message import Message
-from podiumd.drivers.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
-from podiumd.drivers.native.model.endpoint import Endpoint
-from podiumd.drivers.native.model.reasoning import ThoughtFilter
-from podiumd.drivers.native.model.refusals import broke_off
-from podiumd.drivers.native.model.reply_reader import (
+from podiumd.agents.native.model.base import ModelError, ReplyEnd, ReplyThought, Usage
+from podiumd.agents.native.model.endpoint import Endpoint
+from podiumd.agents.native.model.reasoning import ThoughtFilter
+from podiumd.agents.native.model.refusals import broke_off
+from podiumd.agents.native.model.reply_reader import (
     Growing,
     Piece,
     count,
@@ -19,7 +18,8 @@ from podiumd.drivers.native.model.reply_reader import (
     members,
     words,
 )
-from podiumd.drivers.native.model.sse import ServerEvent
+from podiumd.agents.native.model.sse import ServerEvent
+from podiumd.core.reply.model_message import Message
 
 _ENDS: Final[dict[str, ReplyEnd]] = {
     "stop": "end",

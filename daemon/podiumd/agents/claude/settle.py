@@ -13,11 +13,11 @@ from typing import Literal
 import trio
 from msgspec.structs import replace
 
+from podiumd.agents.claude.dialect import ClaudeDialect
+from podiumd.agents.claude.files import find_transcript, look_back, trace
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.agent_process import PIPE, SPOOL, end_leftovers
 from podiumd.drivers.base import PendingTurn, TurnStatus
-from podiumd.drivers.claude.dialect import ClaudeDialect
-from podiumd.drivers.claude.files import find_transcript, look_back, trace
 from podiumd.drivers.dialect import Ending
 from podiumd.drivers.spool import SpoolReader
 from podiumd.tools.process.processes import Identity, alive, carriers

@@ -1,0 +1,1 @@
+"""The agents that Podium drives, a folder each."""
