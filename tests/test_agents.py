@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
-from podiumd.config.load import Loaded
+from podiumd.config.load import Loaded, load
 from podiumd.config.paths import resolve
 from podiumd.config.reload import Settings
 from podiumd.config.settings import AgentSettings, ClaudeSettings, Config, NativeSettings
 from podiumd.daemon.agents import Agents
+from podiumd.drivers.scripted.script import ScriptError
 from podiumd.drivers.spool import watch_spools
 
 
@@ -59,3 +61,32 @@ def test_sessions_of_each_agent_are_looked_for_where_it_keeps_them(tmp_path: Pat
         "codex": tmp_path / ".codex" / "sessions",
         "native": places.state / "sessions",
     }
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        (b"[[turns]\n", "not TOML: "),
+        (None, "cannot be read: No such file or directory"),
+        (b"\xff\xfe", "cannot be read: it is not UTF-8 text"),
+    ],
+)
+async def test_a_script_that_cannot_be_used_is_named_with_its_setting(
+    tmp_path: Path, written: bytes | None, reason: str
+) -> None:
+    """It may be named from the home."""
+    script = tmp_path / "script.toml"
+    if written is not None:
+        script.write_bytes(written)
+    environ = {
+        "PODIUM_HOME": f"{tmp_path}",
+        "HOME": f"{tmp_path}",
+        "PODIUM_AGENTS_SCRIPTED_SCRIPT": "~/script.toml",
+    }
+    loaded = load(environ, "linux", tmp_path)
+    maker = Agents(Settings(loaded, lambda: loaded), environ, loaded.places)
+    async with watch_spools() as watch:
+        with pytest.raises(ScriptError) as raised:
+            maker.make(watch)
+    place = "environment PODIUM_AGENTS_SCRIPTED_SCRIPT"
+    assert str(raised.value).startswith(f"{place}: agents.scripted.script: {script}: {reason}")

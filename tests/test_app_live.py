@@ -58,63 +58,19 @@ def open_gate(project: Path) -> None:
     (project / "gate").write_text("go\n")
 
 
-def test_a_larger_bound_lets_those_in_line_go_to_work_at_once(
+def test_what_the_file_says_anew_holds_at_once_or_waits_for_a_restart(
     daemon: RealDaemon, project: Path
 ) -> None:
     first, second = prompt(daemon, project), prompt(daemon, project)
     until(daemon, first, "running")
     assert daemon.result("runs.get", run_id=second)["status"] == "queued"
-
     config = (daemon.home / "config.toml").read_text()
     (daemon.home / "config.toml").write_text(config.replace("max_agents = 1", "max_agents = 2"))
     answer = daemon.result("daemon.reload")
-
     assert (answer["changed"], answer["pending"]) == (["limits.max_agents"], [])
     until(daemon, second, "running")
     assert daemon.result("daemon.status")["limits"]["max_agents"] == 2
 
-
-def test_a_signal_reads_the_file_and_the_gateway_is_called_by_its_new_names(
-    daemon: RealDaemon,
-) -> None:
-    asked = "GET /healthz HTTP/1.1\r\nHost: box.example"
-    assert daemon.http(asked).startswith(b"HTTP/1.1 421 ")
-
-    daemon.write_config('gateway.allowed_hosts = ["box.example"]\ngateway.host = "::1"\n')
-    daemon.process.send_signal(signal.SIGHUP)
-    for _ in range(20_000):
-        if daemon.result("daemon.configuration")["pending"]:
-            break
-
-    assert daemon.http(asked).startswith(b"HTTP/1.1 200 ")
-    pending = {
-        one["key"]: one for one in daemon.result("daemon.status")["configuration"]["pending"]
-    }
-    assert pending["gateway.host"] == {"key": "gateway.host", "running": "127.0.0.1", "file": "::1"}
-    assert "agents.scripted.script" in pending
-    restarts = {line["key"] for line in daemon.logged("Configuration needs a restart")}
-    assert restarts == pending.keys()
-
-
-def test_a_mistyped_variable_is_told_at_the_start_and_those_of_a_turn_are_not(
-    tmp_path: Path,
-) -> None:
-    with real_daemon(
-        tmp_path / "h",
-        PODIUM_LIMITS_MAX_AGENT="9",
-        PODIUM_TURN="a-turn",
-        PODIUM_TOOLS_TOKEN="a-token",
-        PODIUM_FAILPOINT="",
-    ) as made:
-        (told,) = made.logged("Setting ignored")
-        assert told["level"] == "warning"
-        assert told["reason"].startswith("environment PODIUM_LIMITS_MAX_AGENT: unknown")
-        assert made.result("daemon.status")["configuration"]["warnings"] == [told["reason"]]
-
-
-def test_recipes_that_the_file_switches_off_are_off_until_it_switches_them_on(
-    daemon: RealDaemon,
-) -> None:
     daemon.write_config("orchestration.enabled = false\n")
     assert "orchestration.enabled" in daemon.result("daemon.reload")["changed"]
     assert daemon.result("daemon.status")["orchestration"] == {"enabled": False}
@@ -122,8 +78,27 @@ def test_recipes_that_the_file_switches_off_are_off_until_it_switches_them_on(
     daemon.result("daemon.reload")
     assert daemon.result("daemon.status")["orchestration"] == {"enabled": True}
 
+    asked = "GET /healthz HTTP/1.1\r\nHost: box.example"
+    assert daemon.http(asked).startswith(b"HTTP/1.1 421 ")
+    daemon.write_config('gateway.allowed_hosts = ["box.example"]\ngateway.host = "::1"\n')
+    daemon.process.send_signal(signal.SIGHUP)
+    pending: dict[str, Any] = {}
+    for _ in range(20_000):
+        found = daemon.result("daemon.configuration")["pending"]
+        pending = {one["key"]: one for one in found}
+        if "gateway.host" in pending:
+            break
+    assert daemon.http(asked).startswith(b"HTTP/1.1 200 ")
+    assert pending["gateway.host"] == {"key": "gateway.host", "running": "127.0.0.1", "file": "::1"}
+    assert "agents.scripted.script" in pending
+    assert daemon.result("daemon.status")["configuration"]["pending"] == list(pending.values())
+    restarts = {line["key"] for line in daemon.logged("Configuration needs a restart")}
+    assert restarts == pending.keys()
 
-def test_a_scraper_sees_what_was_done(daemon: RealDaemon, project: Path) -> None:
+
+def test_a_scraper_sees_what_was_done_by_a_daemon_that_a_client_ends(
+    daemon: RealDaemon, project: Path
+) -> None:
     run_id = prompt(daemon, project)
     open_gate(project)
     until(daemon, run_id, "ended")
@@ -142,28 +117,35 @@ def test_a_scraper_sees_what_was_done(daemon: RealDaemon, project: Path) -> None
     assert int(rows["podium_resident_memory_bytes"]) > 10_000_000
     assert int(rows["podium_loop_delay_seconds_count"]) > 10
 
-
-@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGINT]))
-def test_an_end_by_signal_is_told_with_its_name(daemon: RealDaemon, number: signal.Signals) -> None:
-    daemon.process.send_signal(number)
-    assert daemon.wait() == 0
-    assert [line["reason"] for line in daemon.logged("Daemon stopping")] == [number.name]
-    assert [line["reason"] for line in daemon.logged("Daemon stopped")] == [number.name]
-
-
-def test_an_end_by_a_client_is_told(daemon: RealDaemon) -> None:
     daemon.result("daemon.shutdown")
     assert daemon.wait() == 0
     assert daemon.logged("Daemon stopped")[0]["reason"] == "asked to by a client"
 
 
-def test_a_daemon_that_was_killed_is_told_of_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGINT]))
+def test_a_mistyped_variable_and_a_daemon_that_was_killed_are_told_at_the_start_and_each_end_is(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     with real_daemon(tmp_path / "h") as first:
         first.process.kill()
         assert first.wait() == -signal.SIGKILL
-    with real_daemon(tmp_path / "h") as second:
+    with real_daemon(
+        tmp_path / "h",
+        PODIUM_LIMITS_MAX_AGENT="9",
+        PODIUM_TURN="a-turn",
+        PODIUM_TOOLS_TOKEN="a-token",
+        PODIUM_FAILPOINT="",
+    ) as second:
         (line,) = second.logged("The daemon before ended without a word")
         assert line["pid"] == str(first.process.pid)
+        (told,) = second.logged("Setting ignored")
+        assert told["level"] == "warning"
+        assert told["reason"].startswith("environment PODIUM_LIMITS_MAX_AGENT: unknown")
+        assert second.result("daemon.status")["configuration"]["warnings"] == [told["reason"]]
+        second.process.send_signal(number)
+        assert second.wait() == 0
+    assert [line["reason"] for line in second.logged("Daemon stopping")] == [number.name]
+    assert [line["reason"] for line in second.logged("Daemon stopped")] == [number.name]
     assert len(second.logged("The daemon before ended without a word")) == 1
 
 

@@ -129,10 +129,6 @@ def refuse(directory: Path, text: str | bytes) -> ConfigError:
     return caught.value
 
 
-def test_there_are_enough_of_them() -> None:
-    assert len(HOSTILE) >= 70 and len({text for text, _, _ in HOSTILE}) == len(HOSTILE)
-
-
 @pytest.mark.parametrize(("text", "line", "words"), spread(HOSTILE, 30), ids=range(len(HOSTILE)))
 def test_a_hostile_configuration_is_refused_with_its_place(
     text: str | bytes, line: int, words: str, tmp_path: Path

@@ -27,7 +27,9 @@ def until_ended(daemon: RealDaemon, run_id: str) -> list[dict[str, Any]]:
     return events
 
 
-def test_a_run_that_waited_under_the_release_before_is_answered_and_ends(tmp_path: Path) -> None:
+def test_a_run_that_waited_under_the_release_before_is_answered_ends_and_its_copy_goes_when_named(
+    tmp_path: Path,
+) -> None:
     state = state_of(tmp_path)
     with real_daemon(tmp_path) as daemon:
         listed = daemon.result("runs.list")
@@ -45,11 +47,6 @@ def test_a_run_that_waited_under_the_release_before_is_answered_and_ends(tmp_pat
         assert lifted["earlier"] == "facts.db.schema-2"
         sizes = {one["part"]: one["bytes"] for one in daemon.result("storage.usage")["parts"]}
         assert sizes["copies"] == (state / "facts.db.schema-2").stat().st_size
-
-
-def test_the_copy_of_the_release_before_goes_when_it_is_named(tmp_path: Path) -> None:
-    state = state_of(tmp_path)
-    with real_daemon(tmp_path) as daemon:
         [part] = daemon.result("storage.prune", what=["copies"], dry_run=True)["parts"]
         assert (part["part"], part["count"]) == ("copies", 1)
         assert (state / "facts.db.schema-2").exists()
