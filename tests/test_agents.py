@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents.scripted.script import ScriptError
 from podiumd.config.load import Loaded, load
 from podiumd.config.paths import resolve
 from podiumd.config.reload import Settings
 from podiumd.config.settings import AgentSettings, ClaudeSettings, Config, NativeSettings
 from podiumd.daemon.agents import Agents
-from podiumd.drivers.scripted.script import ScriptError
 from podiumd.drivers.spool import watch_spools
 
 
