@@ -14,9 +14,10 @@ from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run import tree_facts as tf
 from podiumd.core.run.tree_facts import TreeLook
-from podiumd.wire.views import event_data
+from podiumd.wire.event import data_of
 from tests.core.builders import Play, a_check, a_command, a_recipe, a_step, leave, to
 from tests.core.talks import a_talk
+from tests.plain import shown
 
 BEFORE = TreeLook(head="a" * 40)
 COMMITTED = TreeLook(head="b" * 40, commits=1)
@@ -220,7 +221,7 @@ def test_a_pause_holds_while_a_claim_waits_to_be_looked_at() -> None:
 def test_the_public_event_names_paths_and_neither_digests_nor_tips() -> None:
     fact = tf.TreeSeen(why="claim", look=replace(LEFT, tips=["c" * 40], ignored=[".env"]))
 
-    look = event_data(fact)["look"]
+    look = shown(data_of, fact)["look"]
     assert look["uncommitted"] == ["new.py", "old.py"] and not {"tips", "ignored"} & {*look}
 
 

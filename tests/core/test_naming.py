@@ -9,6 +9,7 @@ import pytest
 from podiumd.core.recipe.model import Param, Recipe
 from podiumd.core.recipe.naming import NAME_CHARACTERS, named_row, run_name
 from podiumd.wire import views
+from podiumd.wire.event import data_of
 from tests.core.builders import Play, a_recipe, a_step, to
 from tests.plain import shown
 
@@ -75,4 +76,4 @@ def test_a_run_tells_its_name_and_all_its_sessions() -> None:
 
     assert view["name"] == "Sample"
     assert list(play.state.sessions) == [view["main_session_id"], view["session_id"]]
-    assert views.event_data(play.facts[0])["name"] == "Sample"
+    assert data_of(play.facts[0])["name"] == "Sample"

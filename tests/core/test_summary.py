@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 from podiumd.core.voice.summary import number, plain, short, summary, words
+from tests.plain import some
 
 ANSWER = """## Done
 
@@ -72,74 +75,80 @@ def test_any_text_can_be_read_and_is_bounded(text: str) -> None:
     assert "```" not in plain(text)
 
 
-def event(type: str, **data: Any) -> dict[str, Any]:
-    return {"type": type, "data": data}
+CHOICES = (("allow", "Allow once"), ("deny", "Deny"))
 
 
-CHOICES = [{"id": "allow", "label": "Allow once"}, {"id": "deny", "label": "Deny"}, "odd"]
+class Over(NamedTuple):
+    """A run that has ended."""
+
+    kind: str = "recipe"
+    recipe: str | None = "implement-and-review"
+    step_count: int = 1
+
+
+def ended(message: str = "", reason: str = "x") -> f.RunEnded:
+    return f.RunEnded(exit=some(Exit, reason=reason, message=message))
 
 
 @pytest.mark.parametrize(
-    ("happened", "said"),
+    ("fact", "said"),
     [
         (
-            event("edge.taken", step="code-review", outcome="no-issues", to="commit"),
+            some(f.EdgeTaken, step="code-review", outcome="no-issues", to="commit"),
             "Step code review is done: no issues.",
         ),
         (
-            event("edge.taken", step="fix", outcome="other", description="Needs `x`. Then more."),
+            some(f.EdgeTaken, step="fix", outcome="other", description="Needs `x`. Then more."),
             "Step fix is done: other. Needs x. Then more.",
         ),
-        (event("edge.taken", step="commit", outcome="committed", exit="changes-committed"), ""),
+        (some(f.EdgeTaken, step="commit", outcome="committed", exit="changes-committed"), ""),
         (
-            event(
-                "question.opened", kind="approval", tool="Bash", text="rm -rf x", choices=CHOICES
-            ),
+            some(f.QuestionOpened, kind="approval", tool="Bash", text="rm -rf x", choices=CHOICES),
             "A question: may the agent use Bash? Allow once or Deny?",
         ),
         (
-            event(
-                "question.opened",
+            some(
+                f.QuestionOpened,
                 kind="ask",
                 text="Welche Datenbank?",
-                choices=[{"id": "a"}, {"id": "b"}, {"id": "c"}],
+                choices=(("a", ""), ("b", ""), ("c", "")),
             ),
             "A question: Welche Datenbank? a, b or c?",
         ),
-        (event("question.opened", kind="ask", text="Why?"), "A question: Why?"),
+        (some(f.QuestionOpened, kind="ask", text="Why?"), "A question: Why?"),
         (
-            event("run.parked"),
+            some(f.RunParked),
             "The agent's usage limit is reached. The run goes on when it is over.",
         ),
-        (
-            event(
-                "run.ended",
-                run={
-                    "kind": "recipe",
-                    "recipe": "implement-and-review",
-                    "step_count": 12345,
-                    "exit": {"message": "Task implementation committed successfully"},
-                },
-            ),
-            "implement and review: Task implementation committed successfully. 12 thousand steps.",
-        ),
-        (
-            event("run.ended", run={"kind": "prompt", "exit": {"reason": "error", "message": "x"}}),
-            "x.",
-        ),
-        (event("run.ended"), "The run has ended."),
-        (event("turn.ended", text="whatever"), ""),
-        ({"type": "question.closed", "data": None}, ""),
+        (ended("The run has ended"), "The run has ended."),
+        (some(f.TurnEnded, text="whatever"), ""),
+        (some(f.QuestionClosed), ""),
     ],
 )
-def test_what_is_said_of_an_event(happened: dict[str, Any], said: str) -> None:
-    assert summary(happened) == said
+def test_what_is_said_of_a_fact(fact: f.AnyFact, said: str) -> None:
+    assert summary(fact) == said
+
+
+@pytest.mark.parametrize(
+    ("run", "message", "said"),
+    [
+        (
+            Over(step_count=12345),
+            "Task implementation committed successfully",
+            "implement and review: Task implementation committed successfully. 12 thousand steps.",
+        ),
+        (Over(), "x", "implement and review: x."),
+        (Over("prompt", None), "x", "x."),
+    ],
+)
+def test_what_is_said_of_the_end_of_a_run(run: Over, message: str, said: str) -> None:
+    assert summary(ended(message), run) == said
 
 
 def test_the_end_of_a_plain_prompt_is_told_by_its_answer() -> None:
-    ended = event("run.ended", run={"kind": "prompt", "exit": {"reason": "turn-complete"}})
-    assert summary(ended, "All `tests` pass.\n```\n1\n```") == "All tests pass."
-    assert summary(ended) == "Done."
+    fact, run = ended(reason="turn-complete"), Over("prompt", None)
+    assert summary(fact, run, "All `tests` pass.\n```\n1\n```") == "All tests pass."
+    assert summary(fact, run) == "Done."
 
 
 @pytest.mark.parametrize(

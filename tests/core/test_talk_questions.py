@@ -12,6 +12,7 @@ from podiumd.core.run import commands as c
 from podiumd.core.run import facts as f
 from podiumd.core.run.commands import CommandRefused
 from podiumd.wire import views
+from podiumd.wire.event import data_of
 from tests.core.talks import Talk
 from tests.plain import shown
 
@@ -190,7 +191,7 @@ def test_clients_see_where_a_conversation_stands() -> None:
     assert (view["run_id"], view["session_id"]) == ("run-1", "session-1")
     talk.answer('[{"who": "Ada"}]')
     assert shown(views.snapshot_view, talk.state)["question"] is None
-    opened = views.event_data(talk.last(f.QuestionOpened))
+    opened = shown(data_of, talk.last(f.QuestionOpened))
     assert (opened["columns"][0]["name"], opened["multi"]) == ("who", False)
 
 
@@ -200,7 +201,7 @@ def test_a_first_prompt_is_shown_with_the_values_that_there_are() -> None:
 
     talk = Talk(a_recipe({"one": a_talk(opening="{{ctx.goal}}, {{ctx.size}}")}, context=CONTEXT))
 
-    assert views.event_data(talk.facts[0])["first_prompt"] == "{{ctx.goal}}, 3"
+    assert data_of(talk.facts[0])["first_prompt"] == "{{ctx.goal}}, 3"
     assert talk.reason == "error"
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import trio
 
+from podiumd.core.run import facts as f
 from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.api import OpenQuestion, SendPrompt, StartRun, Subscription, Told
 from podiumd.runtime.errors import AlreadyEnded, Busy, InvalidParameter, NotFound
-from podiumd.runtime.event import Event
 from podiumd.wire.daemon import Activity, Orchestration
+from podiumd.wire.event import Event
+from tests.plain import some
 
 Json = Any
 """What a fake answers: the edge passes it on as it is."""
@@ -24,12 +26,12 @@ class Feed:
     about = ""
     answer: Json
 
-    def __init__(self, service: FakeService, start: int, wanted: Callable[[Json], bool]) -> None:
+    def __init__(self, service: FakeService, start: int, wanted: Callable[[Event], bool]) -> None:
         self.start = start
         self._service = service
         self._wanted = wanted
 
-    async def __aiter__(self) -> AsyncIterator[Json]:
+    async def __aiter__(self) -> AsyncIterator[Event]:
         position = 0
         while True:
             if self._service.feed_fault is not None:
@@ -39,7 +41,7 @@ class Feed:
                 position += 1
                 if self._wanted(event):
                     yield event
-                    if event["type"] == "run.ended":
+                    if event.type == "run.ended":
                         return
             if self._service.closed:
                 return
@@ -156,14 +158,10 @@ class FakeService:
         self.feed_failure: Exception | None = None
         self.feed_fault: Exception | None = None
 
-    def publish(self, type: str, **data: Any) -> Json:
-        event = Event(
-            seq=len(self.events) + 1,
-            pos=len(self.events) + 1,
-            type=type,
-            run_id="run-1",
-            data=data,
-        )
+    def publish(self, kind: type[f.AnyFact], **fields: Any) -> Event:
+        number = len(self.events) + 1
+        fact = some(kind, **fields)
+        event = Event(fact, at="", run_id="run-1", session_id="s", seq=number, pos=number)
         self.events.append(event)
         self.grown.unpark_all()
         return event
@@ -177,7 +175,7 @@ class FakeService:
         """Have every open feed raise, or, without a fault, give what is no JSON."""
         self.feed_fault = fault
         if fault is None:
-            self.publish("step.entered", odd=object())
+            self.publish(f.StepEntered, step=object())
         self.grown.unpark_all()
 
     def note(self, name: str, detail: Any = None) -> None:
@@ -225,10 +223,10 @@ class FakeService:
         self.note("list_runs", (active, limit, before))
         return list(self.runs.values())[:limit]
 
-    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Json], int]:
+    async def run_events(self, run_id: str, after_seq: int, limit: int) -> tuple[list[Event], int]:
         self._run("run_events", run_id)
-        page = [event for event in self.events if event.get("seq", 0) > after_seq][:limit]
-        return page, page[-1]["seq"] if page else after_seq
+        page = [event for event in self.events if event.seq > after_seq][:limit]
+        return page, page[-1].seq if page else after_seq
 
     async def run_told(self, run_id: str, after_seq: int, limit: int) -> Told:
         return (*await self.run_events(run_id, after_seq, limit), 0)
@@ -236,10 +234,10 @@ class FakeService:
     def follow_run(
         self, run_id: str, after_seq: int, told: int | None = None
     ) -> AbstractAsyncContextManager[Subscription]:
-        return self._feed(after_seq, lambda event: event.get("seq", 2**60) > after_seq)
+        return self._feed(after_seq, lambda event: (event.seq or 2**60) > after_seq)
 
     @asynccontextmanager
-    async def _feed(self, start: int, wanted: Callable[[Json], bool]) -> AsyncIterator[Feed]:
+    async def _feed(self, start: int, wanted: Callable[[Event], bool]) -> AsyncIterator[Feed]:
         if self.feed_failure is not None:
             raise self.feed_failure
         self.open_feeds += 1
@@ -317,7 +315,7 @@ class FakeService:
     ) -> AsyncIterator[Feed]:
         self.note("follow_session", (session_id, after_seq, limit))
         start = after_seq or 0
-        async with self._feed(start, lambda event: event["seq"] > start) as feed:
+        async with self._feed(start, lambda event: event.seq > start) as feed:
             feed.about = session_id
             feed.answer = {"messages": [], "next_seq": start}
             yield feed
@@ -339,7 +337,7 @@ class FakeService:
         start = len(self.events) if after is None else after
         return self._feed(
             start,
-            lambda event: event.get("pos", 0) > start and (types is None or event["type"] in types),
+            lambda event: event.pos > start and (types is None or event.type in types),
         )
 
     async def stop_turns(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.core.run import facts as f
 from podiumd.rpc.limits import RpcLimits
 from podiumd.runtime.errors import Refused
 from tests.rpc.harness import PING, request, served, wait_until
@@ -15,12 +16,12 @@ from tests.rpc.harness import PING, request, served, wait_until
 async def test_following_a_run_has_no_hole_and_no_repeat(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
         for n in range(3):
-            daemon.service.publish("step.entered", n=n)
+            daemon.service.publish(f.StepEntered, step_count=n)
         page = await client.result("runs.events", run_id="run-1", follow=True)
         assert [event["seq"] for event in page["events"]] == [1, 2, 3] and page["next_seq"] == 3
         for n in range(3, 50):
-            daemon.service.publish("step.entered", n=n)
-        daemon.service.publish("run.ended", run={})
+            daemon.service.publish(f.StepEntered, step_count=n)
+        daemon.service.publish(f.RunEnded)
         seen = [await client.message() for _ in range(48)]
         assert {message["method"] for message in seen} == {"run.event"}
         assert [message["params"]["seq"] for message in seen] == list(range(4, 52))
@@ -30,14 +31,14 @@ async def test_following_a_run_has_no_hole_and_no_repeat(tmp_path: Path) -> None
 
 async def test_following_an_ended_run_opens_no_feed(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("run.ended", run={})
+        daemon.service.publish(f.RunEnded)
         page = await client.result("runs.events", run_id="run-1", follow=True)
         assert page["events"][-1]["type"] == "run.ended" and daemon.service.open_feeds == 0
 
 
 async def test_the_answer_comes_before_the_first_notification(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("step.entered")
+        daemon.service.publish(f.StepEntered)
         batch = b"[" + request("events.subscribe", 1, after=0) + b"," + PING + b"]"
         answers = await client.ask(batch)
         assert {answer["id"] for answer in answers} == {1}
@@ -48,7 +49,7 @@ async def test_each_feed_of_several_lines_sent_at_once_begins_after_its_own_answ
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("step.entered")
+        daemon.service.publish(f.StepEntered)
         lines = [request("events.subscribe", n, after=0) + b"\n" for n in range(3)]
         await client.send(b"".join(lines))
         messages = [await client.message() for _ in range(6)]
@@ -60,10 +61,10 @@ async def test_each_feed_of_several_lines_sent_at_once_begins_after_its_own_answ
 
 async def test_subscribing_begins_now_and_filters_by_type(tmp_path: Path) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("run.started")
+        daemon.service.publish(f.RunStarted)
         assert await client.result("events.subscribe", types=["run.paused"]) == {"pos": 1}
-        daemon.service.publish("run.resumed")
-        daemon.service.publish("run.paused")
+        daemon.service.publish(f.RunResumed)
+        daemon.service.publish(f.RunPaused)
         message = await client.message()
         assert message["method"] == "event" and message["params"]["pos"] == 3
 
@@ -91,7 +92,7 @@ async def test_a_slow_subscriber_is_cut_loose_with_a_reason(tmp_path: Path) -> N
     ):
         await slow.result("events.subscribe")
         for _ in range(40):
-            daemon.service.publish("step.entered", text="x" * 20_000)
+            daemon.service.publish(f.StepEntered, step="x" * 20_000)
         await wait_until(lambda: daemon.service.open_feeds == 0)
         assert await other.result("daemon.ping") == {"pong": True}
         seen = []
@@ -127,7 +128,7 @@ async def test_a_feed_that_is_opened_by_the_last_line_is_answered_and_not_begun(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("run.started")
+        daemon.service.publish(f.RunStarted)
         await client.send(b"[" + request("events.subscribe", 1, after=0) + b"]")
         await client.stream.send_eof()
         assert await client.message() == [{"jsonrpc": "2.0", "result": {"pos": 0}, "id": 1}]
@@ -140,8 +141,8 @@ async def test_a_daemon_that_stops_tells_followers_what_has_happened(tmp_path: P
     async with served(tmp_path) as daemon, daemon.client() as client:
         await client.result("events.subscribe")
         for _ in range(100):
-            daemon.service.publish("step.entered", text="x" * 20_000)
-        daemon.service.publish("run.ended")
+            daemon.service.publish(f.StepEntered, step="x" * 20_000)
+        daemon.service.publish(f.RunEnded)
         daemon.service.close()
         daemon.server.stop("interrupt")
         told = []

@@ -26,12 +26,14 @@ from podiumd.rpc.limits import RpcLimits
 from podiumd.rpc.listener import listening
 from podiumd.rpc.server import RpcServer, serve_rpc
 from podiumd.runtime import bus as bus_module
-from podiumd.runtime import event as events
-from podiumd.runtime.event import Event
 from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
+from podiumd.wire import event as events
+from podiumd.wire.event import Event
+from podiumd.wire.events import TurnOutput
 from tests.long import sampled
 from tests.patience import HANG_SECONDS
+from tests.plain import some
 from tests.rpc.harness import request, wait_until
 from tests.runtime.harness import Daemon, Json, Machine, running
 
@@ -169,8 +171,8 @@ def facts(first: int, count: int, run_id: str = "run", text: str = "x") -> list[
 
 
 def words(text: str = "Hello", **more: Any) -> Event:
-    data = {"turn_id": "t", "kind": "text", "delta": text}
-    return Event(type="turn.output", data=data, **more)
+    said = some(TurnOutput, turn_id="t", kind="text", delta=text, **more)
+    return Event(said, at="", run_id="run", session_id="s")
 
 
 @pytest.fixture
@@ -366,7 +368,7 @@ async def test_an_event_that_cannot_be_told_ends_its_followers_and_nothing_else(
     async with door(tmp_path) as place:
         first, second = await place.followers(2)
         (chooses,) = await place.followers(1, request("events.subscribe", types=["aside.noted"]))
-        place.daemon.bus.publish_transient("run", words(odd=object()))
+        place.daemon.bus.publish_transient("run", words(part=object()))
         place.daemon.bus.publish(facts(1, 1))
         await wait_until(lambda: place.server.connections == 1)
         for follower in (first, second):

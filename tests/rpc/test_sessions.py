@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from podiumd.core.run import facts as f
 from tests.rpc.harness import served, wait_until
 
 
@@ -29,10 +30,10 @@ async def test_a_subscription_is_answered_by_a_page_and_followed_by_notification
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as daemon, daemon.client() as client:
-        daemon.service.publish("first")
+        daemon.service.publish(f.StepEntered)
         page = await client.result("sessions.subscribe", session_id="s", after_seq=1)
         assert page == {"messages": [], "next_seq": 1}
-        daemon.service.publish("second")
+        daemon.service.publish(f.StepEntered)
         message = await client.message()
         assert (message["method"], message["params"]["seq"]) == ("session.messages", 2)
 
@@ -43,7 +44,7 @@ async def test_unsubscribing_ends_that_session_and_no_other(tmp_path: Path) -> N
         await client.result("sessions.subscribe", session_id="two")
         assert await client.result("sessions.unsubscribe", session_id="one") == {}
         await wait_until(lambda: daemon.service.open_feeds == 1)
-        daemon.service.publish("for two")
+        daemon.service.publish(f.StepEntered)
         assert (await client.message())["method"] == "session.messages"
         assert await client.result("sessions.unsubscribe", session_id="two") == {}
         await wait_until(lambda: daemon.service.open_feeds == 0)

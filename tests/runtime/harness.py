@@ -33,7 +33,7 @@ from podiumd.sessions.transcripts import Transcripts, open_transcripts
 from podiumd.store.facts import Store, open_store
 from podiumd.tools.process.environment import child_environment
 from tests.patience import HANG_SECONDS
-from tests.plain import plain
+from tests.plain import plain, told
 from tests.runtime.fake_agent import FakeDriver, FakeTurn
 
 Json = dict[str, Any]
@@ -247,12 +247,12 @@ class Daemon:
     async def types(self, run_id: str) -> list[str]:
         """The types of a run's events."""
         events, _ = await self.service.run_events(run_id, 0, 1000)
-        return [event["type"] for event in events]
+        return [event.type for event in events]
 
     async def events(self, run_id: str, type: str) -> list[Json]:
         """The data of a run's events of one type."""
         events, _ = await self.service.run_events(run_id, 0, 1000)
-        found = [event["data"] for event in events if event["type"] == type]
+        found = [told(event)["data"] for event in events if event.type == type]
         plain: list[Json] = msgspec.json.decode(msgspec.json.encode(found))
         return plain
 

@@ -116,12 +116,15 @@ async def test_the_ends_of_recipes_are_read_and_those_of_prompts_are_not(
             await daemon.service.ended_turn(went["run_id"])
         ended = daemon.service.ended_recipes
         both = await ended(0, 1000, 10)
-        assert [(each["type"], each["run_id"]) for each in both] == [
+        assert [(each.type, each.run_id) for each in both] == [
             ("run.ended", run_id) for run_id in runs
         ]
-        assert await ended(both[0]["pos"], 1000, 10) == both[1:]
-        assert await ended(0, both[1]["pos"] - 1, 10) == both[:1]
-        assert await ended(0, 1000, 1) == both[1:]
+        for page, which in (
+            (await ended(both[0].pos, 1000, 10), both[1:]),
+            (await ended(0, both[1].pos - 1, 10), both[:1]),
+            (await ended(0, 1000, 1), both[1:]),
+        ):
+            assert [each.pos for each in page] == [each.pos for each in which]
 
 
 async def test_an_agent_that_does_not_take_words_is_waited_for_no_longer_than_said(

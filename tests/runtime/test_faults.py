@@ -13,6 +13,7 @@ import trio
 
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run import commands as c
+from podiumd.core.run import facts as f
 from podiumd.core.run.state import ActiveTurn, RunState
 from podiumd.drivers.base import TurnRequest
 from podiumd.runtime.context import Agent
@@ -293,16 +294,17 @@ async def cancelled_at(daemon: Daemon, recipe: str, moment: str) -> None:
     async def answer() -> None:
         async with daemon.service.subscribe(frozenset({"question.opened"}), None) as feed:
             async for event in feed:
-                await daemon.until(event["run_id"], lambda state: bool(state.questions))
+                await daemon.until(event.run_id, lambda state: bool(state.questions))
+                assert isinstance(event.fact, f.QuestionOpened)
                 with suppress(AlreadyEnded):
-                    await daemon.service.answer(event["data"]["question_id"], "yes", None, "ann")
+                    await daemon.service.answer(event.fact.question_id, "yes", None, "ann")
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(complete)
         nursery.start_soon(answer)
         async with daemon.service.subscribe(frozenset({moment}), None) as feed:
             nursery.start_soon(daemon.start, recipe)
-            run_id = (await anext(aiter(feed)))["run_id"]
+            run_id = (await anext(aiter(feed))).run_id
             with suppress(AlreadyEnded, NotFound):
                 await daemon.service.cancel(run_id)
             await daemon.ended(run_id)

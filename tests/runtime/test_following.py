@@ -7,31 +7,31 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, closing
 from typing import Any
 
-import msgspec
 import pytest
 import trio
 import trio.testing
 
 from podiumd.core.run import facts as f
 from podiumd.rpc.adapter import notification
-from podiumd.runtime import event as events
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.errors import NotFound
 from podiumd.runtime.events.feeds import PAGE
 from podiumd.runtime.recent_output import MOST_PIECES
 from podiumd.runtime.run_rows import row_of
 from podiumd.store.records import NewFact, StoredFact
-from podiumd.wire import views
-from tests.plain import plain
+from podiumd.wire import event as events
+from podiumd.wire.event import Event
+from podiumd.wire.runs import Run
+from tests.plain import plain, told
 from tests.runtime.fake_agent import FakeTurn, done
 from tests.runtime.harness import Daemon, Json, Machine, running
 
 
-async def read(feed: AsyncIterator[Json], count: int) -> list[Json]:
+async def read(feed: AsyncIterator[Event], count: int) -> list[Event]:
     """The next events of a feed that are facts."""
-    found: list[Json] = []
+    found: list[Event] = []
     async for event in feed:
-        if "seq" in event:
+        if event.seq:
             found.append(event)
         if len(found) == count:
             break
@@ -39,11 +39,11 @@ async def read(feed: AsyncIterator[Json], count: int) -> list[Json]:
 
 
 async def catch_up(
-    daemon: Daemon, turn: FakeTurn, feed: AsyncIterator[Json]
-) -> tuple[list[Json], Json]:
+    daemon: Daemon, turn: FakeTurn, feed: AsyncIterator[Event]
+) -> tuple[list[Event], Event]:
     """Read what is stored, until the follower hears live words: the facts, and the words."""
-    found: list[Json] = []
-    words: Json = {}
+    found: list[Event] = []
+    words: list[Event] = []
 
     async def chatter() -> None:
         while True:
@@ -53,12 +53,12 @@ async def catch_up(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(chatter)
         async for event in feed:
-            if "seq" not in event:
-                words = event
+            if not event.seq:
+                words.append(event)
                 break
             found.append(event)
         nursery.cancel_scope.cancel()
-    return found, words
+    return found, words[0]
 
 
 async def store_many(daemon: Daemon, run_id: str, count: int) -> None:
@@ -77,7 +77,7 @@ async def test_a_follower_sees_a_whole_run_and_comes_to_its_end(machine: Machine
         (await daemon.turn()).complete()
         async with daemon.service.follow_run(run_id[:13], 0) as feed:
             events = [event async for event in feed]
-        assert [event["type"] for event in events] == [
+        assert [event.type for event in events] == [
             "run.started",
             "step.entered",
             "turn.intended",
@@ -87,9 +87,9 @@ async def test_a_follower_sees_a_whole_run_and_comes_to_its_end(machine: Machine
             "edge.taken",
             "run.ended",
         ]
-        assert [event["seq"] for event in events] == list(range(1, 9))
-        assert plain(events[-1]["data"]["run"]) == plain(await daemon.service.get_run(run_id))
-        assert events[0]["data"]["label"] == "One step"
+        assert [event.seq for event in events] == list(range(1, 9))
+        assert plain(events[-1].run) == plain(await daemon.service.get_run(run_id))
+        assert told(events[0])["data"]["label"] == "One step"
 
 
 async def test_a_follower_that_has_seen_the_end_is_told_that_there_is_no_more(
@@ -124,9 +124,9 @@ async def test_a_follower_that_lags_behind_misses_and_repeats_nothing(
             events = first + await read(slow, QUEUE_EVENTS + PAGE + 4)
             assert [event async for event in slow] == []
             everything = all_first + await read(general, QUEUE_EVENTS + PAGE + 4)
-        assert [event["seq"] for event in events] == list(range(1, QUEUE_EVENTS + PAGE + 9))
-        assert events[-1]["type"] == "run.ended"
-        assert [event["pos"] for event in everything] == [event["pos"] for event in events]
+        assert [event.seq for event in events] == list(range(1, QUEUE_EVENTS + PAGE + 9))
+        assert events[-1].type == "run.ended"
+        assert [event.pos for event in everything] == [event.pos for event in events]
 
 
 async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, one: str) -> None:
@@ -135,10 +135,10 @@ async def test_a_live_follower_hears_words_between_the_facts(machine: Machine, o
         turn = await daemon.turn()
         async with daemon.service.follow_run(turn.request.run_id, 0) as feed:
             facts, event = await catch_up(daemon, turn, aiter(feed))
-        assert [fact["seq"] for fact in facts] == [1, 2, 3, 4]
-        assert (event["type"], event["data"]["delta"]) == ("turn.output", "Hello")
-        assert event["data"]["turn_id"] == turn.request.turn_id
-        assert not {"seq", "pos"} & event.keys()
+        assert [fact.seq for fact in facts] == [1, 2, 3, 4]
+        assert (event.type, told(event)["data"]["delta"]) == ("turn.output", "Hello")
+        assert told(event)["data"]["turn_id"] == turn.request.turn_id
+        assert not {"seq", "pos"} & told(event).keys()
 
 
 async def test_a_follower_from_now_on_has_words_that_were_said_before_it_first_looked(
@@ -152,8 +152,8 @@ async def test_a_follower_from_now_on_has_words_that_were_said_before_it_first_l
         await daemon.ended(run_id)
         types = []
         async for event in feed:
-            types.append(event["type"])
-            if event["type"] == "run.ended":
+            types.append(event.type)
+            if event.type == "run.ended":
                 break
     assert types.index("turn.started") < types.index("turn.output") < types.index("turn.ended")
     assert types[0] == "run.started" and types.count("turn.output") == 1
@@ -173,9 +173,9 @@ async def test_to_one_that_lags_far_behind_the_oldest_words_are_lost_and_no_fact
             turn.complete()
             await daemon.ended(run_id)
             rest = [event async for event in events]
-        said = [event["data"]["delta"] for event in rest if event["type"] == "turn.output"]
+        said = [told(event)["data"]["delta"] for event in rest if event.type == "turn.output"]
         assert said.count("blah") == MOST_PIECES
-        assert [event["type"] for event in rest if "seq" in event] == [
+        assert [event.type for event in rest if event.seq] == [
             "turn.ended",
             "outcome.parsed",
             "edge.taken",
@@ -192,7 +192,7 @@ async def test_a_read_that_was_cut_short_leaves_no_hole(machine: Machine, one: s
             with trio.CancelScope() as scope:
                 scope.cancel()
                 await anext(events)
-            assert [event["seq"] for event in await read(events, 8)] == list(range(1, 9))
+            assert [event.seq for event in await read(events, 8)] == list(range(1, 9))
 
 
 async def test_facts_that_cannot_be_read_are_passed_over(machine: Machine, one: str) -> None:
@@ -203,7 +203,7 @@ async def test_facts_that_cannot_be_read_are_passed_over(machine: Machine, one: 
     with closing(sqlite3.connect(machine.state / "facts.db", isolation_level=None)) as connection:
         connection.execute("UPDATE facts SET data = CAST('x' AS BLOB) WHERE seq IN (3, 8)")
     async with running(machine) as daemon, daemon.service.follow_run(run_id, 0) as feed:
-        assert [event["seq"] async for event in feed] == [1, 2, 4, 5, 6, 7]
+        assert [event.seq async for event in feed] == [1, 2, 4, 5, 6, 7]
 
 
 async def test_a_subscriber_chooses_types_and_begins_now_or_where_it_was(
@@ -222,12 +222,12 @@ async def test_a_subscriber_chooses_types_and_begins_now_or_where_it_was(
             went = await daemon.prompt()
             (await daemon.turn()).end(done())
             new = await read(aiter(now), 2)
-            assert [(e["type"], e["run_id"]) for e in new] == [
+            assert [(e.type, e.run_id) for e in new] == [
                 ("run.started", went["run_id"]),
                 ("run.ended", went["run_id"]),
             ]
             every = await read(aiter(before), 4)
-            assert every[2:] == new
+            assert [e.pos for e in every[2:]] == [e.pos for e in new]
 
 
 async def test_every_feed_ends_when_the_daemon_stops(machine: Machine, one: str) -> None:
@@ -260,10 +260,10 @@ async def test_pages_of_events_say_where_to_go_on(machine: Machine, one: str) ->
         await daemon.ended(run_id)
         first, after = await daemon.service.run_events(run_id, 0, 5)
         rest, end = await daemon.service.run_events(run_id, after, 5)
-        assert ([e["seq"] for e in first], after) == ([1, 2, 3, 4, 5], 5)
-        assert ([e["seq"] for e in rest], end) == ([6, 7, 8], 8)
+        assert ([e.seq for e in first], after) == ([1, 2, 3, 4, 5], 5)
+        assert ([e.seq for e in rest], end) == ([6, 7, 8], 8)
         assert await daemon.service.run_events(run_id, end, 5) == ([], 8)
-        assert msgspec.json.encode(first + rest)
+        assert all(event.written for event in first + rest)
 
 
 async def test_a_run_that_is_asked_for_settled_counts_all_that_was_told_of_it(
@@ -305,17 +305,17 @@ async def test_an_event_is_made_and_written_once_whoever_follows(
 ) -> None:
     made: list[object] = []
     written: list[object] = []
-    encode, event_data = events._encode, views.event_data
+    encode, data_of = events._encode, events.data_of
 
-    def data(fact: f.AnyFact) -> Json:
+    def data(fact: f.AnyFact, run: Run | None) -> Json:
         made.append(fact)
-        return event_data(fact)
+        return data_of(fact, run)
 
     def write(event: object) -> bytes:
         written.append(event)
         return encode(event)
 
-    monkeypatch.setattr(views, "event_data", data)
+    monkeypatch.setattr(events, "data_of", data)
     monkeypatch.setattr(events, "_encode", write)
     async with running(machine) as daemon, AsyncExitStack() as entered:
         feeds = [
@@ -329,17 +329,16 @@ async def test_an_event_is_made_and_written_once_whoever_follows(
         await daemon.ended(run_id)
         lines: list[list[bytes]] = [[] for _ in feeds]
 
-        async def follow(feed: AsyncIterator[Json], place: int) -> None:
+        async def follow(feed: AsyncIterator[Event], place: int) -> None:
             async for event in feed:
                 method = "run.event" if place % 2 else "event"
                 lines[place].append(notification(method, event))
-                if event["type"] == "run.ended":
+                if event.type == "run.ended":
                     break
 
         async with trio.open_nursery() as nursery:
             for place, feed in enumerate(feeds):
                 nursery.start_soon(follow, aiter(feed), place)
-    facts = [event for event in written if isinstance(event, dict) and "seq" in event]
-    assert len(made) == len(facts) == 8
+    assert len(made) == 8
     assert len(written) == len(lines[0]) == 9  # with the words
     assert all(each == lines[place % 2] for place, each in enumerate(lines))

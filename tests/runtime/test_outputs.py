@@ -3,13 +3,14 @@
 from podiumd.drivers.base import Output
 from podiumd.runtime.run.outputs import Outputs
 from tests.core.builders import Play
+from tests.plain import told
 
 
 def test_the_place_of_an_output_is_what_came_before_it_of_its_kind_in_its_part() -> None:
     turn = Play().go().state.turn
     assert turn is not None
     outputs = Outputs("r", turn.intent)
-    told = [
+    said = [
         Output("m", "text", "One, ", "1"),
         Output("m", "tool", "ls", "1/0"),
         Output("m", "text", "two.", "1"),
@@ -17,7 +18,7 @@ def test_the_place_of_an_output_is_what_came_before_it_of_its_kind_in_its_part()
         Output("m", "tool", "ls", "1/0"),
     ]
 
-    found = [outputs.event(output, "now")["data"] for output in told]
+    found = [told(outputs.event(output, "now"))["data"] for output in said]
 
     assert [(one["part"], one["at"]) for one in found] == [
         ("1", 0),

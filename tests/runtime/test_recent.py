@@ -10,34 +10,41 @@ import pytest
 from podiumd.drivers.base import Output
 from podiumd.runtime import recent_output as module
 from podiumd.runtime.bus import QUEUE_EVENTS
-from podiumd.runtime.event import Event
 from podiumd.runtime.recent_output import (
     MOST_CHARACTERS,
     MOST_PIECES,
     MOST_RUNS,
-    OUTPUT,
     Piece,
     Recent,
 )
-from tests.runtime.harness import Daemon, Json, Machine, running
+from podiumd.wire.event import OUTPUT, Event
+from podiumd.wire.events import TurnOutput
+from tests.plain import some
+from tests.runtime.harness import Daemon, Machine, running
 
 
 def output(delta: str, turn: str = "t") -> Event:
-    return Event(type=OUTPUT, data={"turn_id": turn, "delta": delta})
+    said = some(TurnOutput, turn_id=turn, delta=delta)
+    return Event(said, at="", run_id="r", session_id=None)
+
+
+def keep(recent: Recent, run_id: str, event: Event, *, again: bool = False) -> Piece:
+    assert isinstance(event.fact, TurnOutput)
+    return recent.keep(run_id, event, event.fact, again=again)
 
 
 def deltas(
     recent: Recent, run_id: str = "r", told: int = 0, before: int | None = None
 ) -> list[str]:
-    return [piece.event["data"]["delta"] for piece in recent.pieces(run_id, told, before)]
+    return [piece.output.delta for piece in recent.pieces(run_id, told, before)]
 
 
 def test_outputs_stand_between_the_facts_they_came_between() -> None:
     recent = Recent()
     recent.stored("r", 1, last=False)
-    recent.keep("r", output("a"))
+    keep(recent, "r", output("a"))
     recent.stored("r", 2, last=False)
-    told = recent.keep("r", output("b")).number
+    told = keep(recent, "r", output("b")).number
 
     assert (deltas(recent, before=1), deltas(recent, before=2)) == ([], ["a"])
     assert (deltas(recent), deltas(recent, told=told)) == (["a", "b"], [])
@@ -46,17 +53,17 @@ def test_outputs_stand_between_the_facts_they_came_between() -> None:
 def test_what_was_told_before_a_fact_is_found_by_it() -> None:
     recent = Recent()
     assert recent.before("r", 9) == 0
-    recent.keep("r", output("taken up"))
+    keep(recent, "r", output("taken up"))
     assert recent.before("r", 9) == 0, "it may stand behind all facts"
     recent.stored("r", 3, last=False)
-    recent.keep("r", output("later"))
+    keep(recent, "r", output("later"))
 
     assert [recent.before("r", seq) for seq in (2, 3, 4)] == [0, 1, 2]
 
 
 def test_what_came_before_the_first_fact_that_this_daemon_stored_stands_before_it() -> None:
     recent = Recent()
-    recent.keep("r", output("taken up"))
+    keep(recent, "r", output("taken up"))
 
     assert (deltas(recent, before=9), deltas(recent)) == ([], ["taken up"])
     recent.stored("r", 7, last=False)
@@ -67,7 +74,7 @@ def test_what_came_before_the_first_fact_that_this_daemon_stored_stands_before_i
 def test_the_last_of_a_long_turn_is_kept(delta: str, kept: int) -> None:
     recent = Recent()
     for _ in range(MOST_PIECES + 9):
-        recent.keep("r", output(delta))
+        keep(recent, "r", output(delta))
 
     assert len(deltas(recent)) == kept
 
@@ -76,10 +83,10 @@ def test_of_an_earlier_turn_all_is_kept_or_nothing() -> None:
     recent = Recent()
     for turn in ("first", "second"):
         for _ in range(MOST_PIECES // 2):
-            recent.keep("r", output(turn, turn))
+            keep(recent, "r", output(turn, turn))
     assert set(deltas(recent)) == {"first", "second"}
 
-    recent.keep("r", output("third", "third"))
+    keep(recent, "r", output("third", "third"))
 
     assert set(deltas(recent)) == {"second", "third"}
 
@@ -88,7 +95,7 @@ def test_the_runs_that_told_something_last_are_kept_also_when_they_are_over() ->
     recent = Recent()
     for run in range(MOST_RUNS + 1):
         recent.stored(f"run-{run}", 1, last=False)
-        recent.keep(f"run-{run}", output("said"))
+        keep(recent, f"run-{run}", output("said"))
         recent.stored(f"run-{run}", 2, last=True)
 
     assert [deltas(recent, f"run-{run}") for run in (0, 1, MOST_RUNS)] == [[], ["said"], ["said"]]
@@ -107,7 +114,7 @@ def test_a_look_for_what_is_due_costs_no_more_than_what_it_finds(
     recent = Recent()
     recent.stored("r", 1, last=False)
     for _ in range(MOST_PIECES):
-        recent.keep("r", output("x"))
+        keep(recent, "r", output("x"))
 
     for piece in range(1, MOST_PIECES + 1):
         assert recent.pieces("r", piece - 1, None, below=piece) == []
@@ -141,14 +148,14 @@ async def test_a_follower_far_behind_is_handed_each_output_once(
             await daemon.ended(run_id)
             events = [event async for event in feed]
 
-    assert sum(event["type"] == OUTPUT for event in events) == QUEUE_EVENTS - 24
+    assert sum(event.type == OUTPUT for event in events) == QUEUE_EVENTS - 24
     assert len(handed) <= QUEUE_EVENTS
 
 
-def told(events: Sequence[Json]) -> list[str]:
+def told(events: Sequence[Event]) -> list[str]:
     """The events: the types of facts, the words of outputs."""
     return [
-        event["data"]["delta"] if event["type"] == OUTPUT else event["type"] for event in events
+        event.fact.delta if isinstance(event.fact, TurnOutput) else event.type for event in events
     ]
 
 
@@ -196,7 +203,7 @@ async def test_who_comes_in_the_middle_of_a_turn_is_told_it_at_once_and_the_rest
         async with daemon.service.follow_run(run_id, 0) as witness:
             turn.says_text("Reading.")
             async for event in witness:
-                if event["type"] == OUTPUT:
+                if event.type == OUTPUT:
                     break
         events, next_seq, number = await daemon.service.run_told(run_id, 0, 5000)
         async with daemon.service.follow_run(run_id, next_seq, number) as feed:

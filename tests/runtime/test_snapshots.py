@@ -10,23 +10,25 @@ import pytest
 from podiumd.runtime.bus import QUEUE_EVENTS
 from podiumd.runtime.events import feeds
 from podiumd.runtime.run import snapshots
+from podiumd.wire.event import Event
+from tests.plain import told
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import begun, designing, talk
 
 
-async def next_of(feed: AsyncIterator[Json], kind: str) -> Json:
+async def next_of(feed: AsyncIterator[Event], kind: str) -> Event:
     """The next event of a kind."""
     async for event in feed:
-        if event["type"] == kind:
+        if event.type == kind:
             return event
     raise AssertionError(f"the feed ended before a {kind}")
 
 
-async def until(feed: AsyncIterator[Json], wanted: Callable[[Json], bool]) -> Json:
+async def until(feed: AsyncIterator[Event], wanted: Callable[[Json], bool]) -> Json:
     """The next snapshot whose data is like that."""
     while True:
-        data: Json = (await next_of(feed, "snapshot"))["data"]
+        data: Json = told(await next_of(feed, "snapshot"))["data"]
         if wanted(data):
             return data
 
@@ -37,14 +39,14 @@ async def test_a_follower_of_a_run_hears_where_it_stands_before_anything_else(
     async with running(machine) as daemon:
         held = await designing(daemon, talk(machine))
         async with daemon.service.follow_run(held.run_id, 0) as feed:
-            first = await anext(feed)
+            first = told(await anext(feed))
             assert sorted(first) == ["at", "data", "run_id", "session_id", "type"]
             assert (first["type"], first["run_id"]) == ("snapshot", held.run_id)
             data = first["data"]
             assert (data["phase"], data["question"]) == ("design", None)
             assert data["ctx"] == {"goal": "A shop", "parts": []}
             assert data["run"]["status"] == "waiting"
-            assert (await anext(feed))["seq"] == 1
+            assert (await anext(feed)).seq == 1
 
 
 async def test_each_change_that_a_client_shows_is_told(machine: Machine) -> None:
@@ -74,16 +76,16 @@ async def test_of_all_runs_only_conversations_are_told_to_who_wants_to_hear(
         await daemon.begun(one, working_directory=machine.directory("other"))
         held = await begun(daemon, talk(machine))
         async with daemon.service.subscribe(None, None) as feed:
-            assert (await anext(feed))["run_id"] == held.run_id
+            assert (await anext(feed)).run_id == held.run_id
             await held.says("A shop")
-            assert (await anext(feed))["type"] == "message.received"
+            assert (await anext(feed)).type == "message.received"
         async with daemon.service.subscribe(frozenset({"snapshot"}), None) as feed:
-            assert (await anext(feed))["run_id"] == held.run_id
+            assert (await anext(feed)).run_id == held.run_id
             (await held.turn()).end(done())
-            assert (await anext(feed))["type"] == "snapshot"
+            assert (await anext(feed)).type == "snapshot"
         async with daemon.service.subscribe(frozenset({"run.ended"}), None) as feed:
             await daemon.service.cancel(held.run_id)
-            assert (await anext(feed))["type"] == "run.ended"
+            assert (await anext(feed)).type == "run.ended"
 
 
 async def test_a_follower_that_lagged_hears_again_where_it_stands(machine: Machine) -> None:
@@ -107,7 +109,7 @@ async def test_what_changes_while_a_follower_is_read_to_from_the_store_is_told(
         held = await begun(daemon, talk(machine))
         turn = await held.answers("A shop")
         async with daemon.service.follow_run(held.run_id, 0) as feed:
-            assert (await anext(feed))["type"] == "snapshot"
+            assert (await anext(feed)).type == "snapshot"
             page = feeds.run_page
 
             async def changed_meanwhile(*args: Any) -> Any:
@@ -131,15 +133,15 @@ async def test_a_new_follower_is_told_of_so_many_conversations_and_no_more(
             for name in ("a", "b", "c")
         ]
         async with daemon.service.subscribe(None, None) as feed:
-            told = [(await anext(feed))["run_id"] for _ in range(2)]
-            assert told == [one.run_id for one in held[1:]]
+            found = [(await anext(feed)).run_id for _ in range(2)]
+            assert found == [one.run_id for one in held[1:]]
             await held[0].says("A shop")
-            assert (await anext(feed))["type"] == "message.received"
+            assert (await anext(feed)).type == "message.received"
 
 
 async def test_a_conversation_is_told_to_a_follower_after_a_restart(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await designing(daemon, talk(machine))
     async with running(machine) as daemon, daemon.service.subscribe(None, None) as feed:
-        first = await anext(feed)
+        first = told(await anext(feed))
         assert (first["run_id"], first["data"]["phase"]) == (held.run_id, "design")

@@ -14,9 +14,14 @@ import trio
 from msgspec.structs import replace
 
 from podiumd.config.settings import VoiceSettings
+from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 from podiumd.speech.audio.announcer import Mode, speak_events
 from podiumd.speech.audio.speaker import MOST_WAITING, SpeakerMissing, open_speaker
+from podiumd.wire.event import Event
+from podiumd.wire.runs import Run
 from tests.patience import HANG_SECONDS
+from tests.plain import some
 
 RECORDER = """\
 #!{python}
@@ -228,23 +233,28 @@ class Ear:
         self.heard.append("(silence)")
 
 
-def ended(kind: str, run_id: str = "r1") -> dict[str, Any]:
-    left = {"reason": "turn-complete" if kind == "prompt" else "x", "message": "All committed"}
-    return {"type": "run.ended", "run_id": run_id, "data": {"run": {"kind": kind, "exit": left}}}
+def event(fact: f.AnyFact, run: Run | None = None, run_id: str = "r1") -> Event:
+    return Event(fact, at="", run_id=run_id, session_id="s", run=run)
 
 
-def turn(text: str, run_id: str = "r1") -> dict[str, Any]:
-    return {"type": "turn.ended", "run_id": run_id, "data": {"text": text}}
+def ended(kind: str, run_id: str = "r1") -> Event:
+    why = "turn-complete" if kind == "prompt" else "x"
+    end = some(Exit, reason=why, message="All committed")
+    return event(f.RunEnded(exit=end), some(Run, kind=kind), run_id)
 
 
-QUESTION = {"type": "question.opened", "run_id": "r1", "data": {"kind": "gate", "text": "Commit?"}}
-CLOSED = {"type": "question.closed", "run_id": "r1", "data": {}}
+def turn(text: str, run_id: str = "r1") -> Event:
+    return event(some(f.TurnEnded, text=text), run_id=run_id)
 
 
-async def heard(mode: Mode, *events: dict[str, Any]) -> list[str]:
+QUESTION = event(some(f.QuestionOpened, kind="gate", text="Commit?"))
+CLOSED = event(some(f.QuestionClosed))
+
+
+async def heard(mode: Mode, *events: Event) -> list[str]:
     ear = Ear()
 
-    async def feed() -> AsyncIterator[dict[str, Any]]:
+    async def feed() -> AsyncIterator[Event]:
         for event in events:
             yield event
 

@@ -12,6 +12,7 @@ from podiumd.core.run import loop_commands as lc
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run.fact import RunScript
 from podiumd.wire import views
+from podiumd.wire.event import data_of
 from tests.core.builders import DIRECTORY, RUN, SESSION, WORKTREE, Play, a_recipe, a_step, to
 from tests.core.looped import Looped, read
 from tests.plain import shown
@@ -121,7 +122,7 @@ def test_a_plain_prompt_is_a_run_without_recipe_and_limits() -> None:
 def test_the_start_of_a_run_names_the_file_of_its_script() -> None:
     play = Play(a_recipe(), script=RunScript("/lines.toml", ({"text": "Hello."},)))
 
-    assert views.event_data(play.last(f.RunStarted))["script"] == "/lines.toml"
+    assert data_of(play.last(f.RunStarted))["script"] == "/lines.toml"
 
 
 def test_a_conversation_is_called_like_its_run() -> None:
@@ -234,7 +235,7 @@ def test_an_event_has_every_field_and_nothing_that_is_for_recovery_alone() -> No
     play = Play(a_recipe())
     play.say("complete", prose="Well done.")
 
-    assert views.event_data(play.last(f.OutcomeParsed)) == {
+    assert data_of(play.last(f.OutcomeParsed)) == {
         "step": "work",
         "outcome": "complete",
         "source": "text",
@@ -247,7 +248,7 @@ def test_an_event_has_every_field_and_nothing_that_is_for_recovery_alone() -> No
 
 def test_the_event_of_a_question_names_its_choices() -> None:
     play = Play(a_recipe({"work": a_step(gate="Shall I?")})).go()
-    data = views.event_data(play.last(f.QuestionOpened))
+    data = shown(data_of, play.last(f.QuestionOpened))
 
     assert data["choices"] == [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
     assert not {"about", "mono", "next", "type"} & data.keys()
@@ -263,7 +264,7 @@ def test_the_event_of_a_question_names_its_choices() -> None:
 def test_the_event_of_a_start_names_its_recipe_and_first_prompt(
     play: Play, recipe: str | None, label: str | None, prompt: str
 ) -> None:
-    data = views.event_data(play.last(f.RunStarted))
+    data = shown(data_of, play.last(f.RunStarted))
 
     assert (data["recipe"], data["label"], data["first_prompt"]) == (recipe, label, prompt)
 
@@ -271,7 +272,7 @@ def test_the_event_of_a_start_names_its_recipe_and_first_prompt(
 def test_the_event_of_a_reply_names_its_actions_whose_parameters_are_in_its_text() -> None:
     looped = Looped()
     looped.says(read(), {"action": "fly"})
-    data = views.event_data(looped.last(lf.ReplyReceived))
+    data = shown(data_of, looped.last(lf.ReplyReceived))
 
     assert data["actions"] == ["read_file", "fly"]
     assert "read_file" not in data["said"]
@@ -286,4 +287,4 @@ def test_every_event_is_json() -> None:
     play.say("complete")
 
     for fact in play.facts:
-        assert msgspec.json.decode(msgspec.json.encode(views.event_data(fact))) is not None
+        assert msgspec.json.decode(msgspec.json.encode(data_of(fact))) is not None

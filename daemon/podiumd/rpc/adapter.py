@@ -33,9 +33,9 @@ from podiumd.core.findings import nearest
 from podiumd.observe.logs import log
 from podiumd.rpc.params import fault_of
 from podiumd.runtime.errors import Overloaded, PodiumError
-from podiumd.runtime.event import Event
 from podiumd.store.errors import StoreFull
 from podiumd.wire import method as wire
+from podiumd.wire.event import Event
 from podiumd.wire.method import Pace
 from podiumd.wording import quoted
 

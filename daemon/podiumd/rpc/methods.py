@@ -23,6 +23,7 @@ from podiumd.rpc.params import check_agent_text
 from podiumd.runtime.api import SendPrompt, StartRun
 from podiumd.runtime.errors import Refused
 from podiumd.wire import daemon, events, gateway, questions, recipes, runs, sessions
+from podiumd.wire.event import RUN_ENDED
 from podiumd.wire.fields import Done, JsonObject, Nothing
 
 _EVENTS_A_PAGE: Final = 5000
@@ -166,7 +167,7 @@ async def _runs_events(context: Ctx, params: runs.RunEvents) -> runs.EventsPage:
         found, next_seq, told = await service.run_told(*page)
     else:
         found, next_seq = await service.run_events(*page)
-    ended = bool(found) and found[-1]["type"] == "run.ended"
+    ended = bool(found) and found[-1].type == RUN_ENDED
     if params.follow and not ended:
         feed = service.follow_run(params.run_id, next_seq, told)
         await context.open_feed(feed, events.RUN_EVENT.name)

@@ -10,7 +10,7 @@ import msgspec
 
 from podiumd.core.voice.grammar import Asked
 from podiumd.runtime.bus import Burst
-from podiumd.runtime.event import Event
+from podiumd.wire.event import Event
 from podiumd.wire.gateway import Device, GatewayStatus, Pairing
 
 Told = tuple[list[Event], int, int]

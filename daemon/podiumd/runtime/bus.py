@@ -15,9 +15,11 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from podiumd.runtime.event import RUN_ENDED, Event, Heard
-from podiumd.runtime.recent_output import OUTPUT, Recent
+from podiumd.runtime.event import Heard
+from podiumd.runtime.recent_output import Recent
 from podiumd.store.records import StoredFact
+from podiumd.wire.event import RUN_ENDED, Event
+from podiumd.wire.events import TurnOutput
 
 QUEUE_EVENTS = 1024
 """Events a follower may lag behind before it is sent back to the store."""
@@ -35,7 +37,7 @@ class Output(msgspec.Struct, frozen=True):
 
     @property
     def type(self) -> str:
-        return str(self.event["type"])
+        return self.event.type
 
 
 Item = Heard | Output
@@ -150,8 +152,9 @@ class Bus:
         self._tell([Heard(fact) for fact in stored])
 
     def publish_transient(self, run_id: str, event: Event, *, again: bool = False) -> None:
-        kept = event["type"] == OUTPUT and event["data"]["kind"] != "progress"
-        number = self.recent.keep(run_id, event, again=again).number if kept else 0
+        number = 0
+        if isinstance(event.fact, TurnOutput) and event.fact.kind != "progress":
+            number = self.recent.keep(run_id, event, event.fact, again=again).number
         self._tell([Output(run_id, event, number, again)])
 
     def _tell(self, items: Sequence[Item]) -> None:

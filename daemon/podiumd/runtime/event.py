@@ -1,40 +1,15 @@
-"""The public ``event``: made once for all who follow, and written once."""
+"""The event of a stored fact: made once for all who follow."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 import trio
 
 from podiumd.core.run import facts as f
 from podiumd.runtime.fact_reader import summary
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
-from podiumd.wire import views
-
-Json = dict[str, Any]
-
-RUN_ENDED = "run.ended"
-"""The type of the event that tells the run as it ended."""
-
-_encode = msgspec.json.Encoder().encode
-
-
-class Event(dict[str, Any]):
-    """An event that many are told: nobody changes it."""
-
-    __slots__ = ("_written",)
-    _written: bytes
-
-    @property
-    def written(self) -> bytes:
-        """The event as JSON. Raises TypeError or ValueError for what JSON cannot say."""
-        try:
-            return self._written
-        except AttributeError:
-            self._written = _encode(self)
-            return self._written
+from podiumd.wire.event import RUN_ENDED, Event
+from podiumd.wire.runs import Run
 
 
 class Heard:
@@ -52,7 +27,7 @@ class Heard:
     def at_once(self) -> Event | None:
         """The public event, the same for all; ``None``: the run has to be read for it first."""
         if self._event is None and self.type != RUN_ENDED:
-            self._event = _event(self.fact, views.event_data(f.decode(bytes(self.fact.data))))
+            self._event = _event(self.fact)
         return self._event
 
     async def event(self, store: Store) -> Event:
@@ -64,9 +39,7 @@ class Heard:
         async with self._making:  # the others wait for the first, who reads the run
             if self._event is None:
                 row = await store.run(self.fact.run_id)
-                run = await summary(store, row) if row is not None else None
-                data = views.event_data(f.decode(bytes(self.fact.data)))
-                self._event = _event(self.fact, data | {"run": msgspec.to_builtins(run)})
+                self._event = _event(self.fact, await summary(store, row) if row else None)
         return self._event
 
 
@@ -75,13 +48,13 @@ async def to_event(store: Store, stored: StoredFact) -> Event:
     return await Heard(stored).event(store)
 
 
-def _event(stored: StoredFact, data: Json) -> Event:
+def _event(stored: StoredFact, run: Run | None = None) -> Event:
     return Event(
+        f.decode(bytes(stored.data)),
         seq=stored.seq,
         pos=stored.pos,
-        type=stored.type,
         at=stored.at,
         run_id=stored.run_id,
         session_id=stored.session_id,
-        data=data,
+        run=run,
     )

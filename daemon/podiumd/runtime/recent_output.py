@@ -10,15 +10,11 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import deque
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from podiumd.runtime.event import Event
-
-OUTPUT = "turn.output"
-"""The type of these events."""
+from podiumd.wire.event import Event
+from podiumd.wire.events import TurnOutput
 
 MOST_PIECES = 2048
 """Of one run."""
@@ -47,15 +43,16 @@ class Piece(msgspec.Struct):
     number: int
     after: int | None
     event: Event
+    output: TurnOutput
     again: bool = False
 
     @property
-    def turn_id(self) -> object:
-        return self.event["data"]["turn_id"]
+    def turn_id(self) -> str:
+        return self.output.turn_id
 
     @property
     def size(self) -> int:
-        return len(self.event["data"]["delta"])
+        return len(self.output.delta)
 
 
 class _Run:
@@ -88,10 +85,10 @@ class Recent:
         self._runs: dict[str, _Run] = {}
         self._facts: dict[str, int] = {}
 
-    def keep(self, run_id: str, event: Event, *, again: bool = False) -> Piece:
-        """Keep an output that is told now."""
+    def keep(self, run_id: str, event: Event, output: TurnOutput, *, again: bool = False) -> Piece:
+        """Keep an event that is told now, and what it tells."""
         self.count += 1
-        piece = Piece(self.count, self._facts.get(run_id), event, again)
+        piece = Piece(self.count, self._facts.get(run_id), event, output, again)
         run = self._runs.pop(run_id) if run_id in self._runs else _Run()
         run.keep(piece)
         self._runs[run_id] = run  # last of all

@@ -24,7 +24,6 @@ from podiumd.runtime.errors import (
     PodiumError,
     full_disk_refused,
 )
-from podiumd.runtime.event import Event
 from podiumd.runtime.events.feeds import GlobalFeed, RunFeed
 from podiumd.runtime.events.following import Following
 from podiumd.runtime.fact_reader import summary, whole, whole_of
@@ -52,6 +51,7 @@ from podiumd.sessions.transcripts import Transcripts
 from podiumd.store.errors import StoreError
 from podiumd.wire import views
 from podiumd.wire.daemon import Activity, Configured, Orchestration
+from podiumd.wire.event import Event
 from podiumd.wire.questions import Question
 from podiumd.wire.runs import Diff, Run, Steered, Turn, WholeRun
 from podiumd.wire.sessions import Lock, MessagesPage, Session, SessionsPage, Went

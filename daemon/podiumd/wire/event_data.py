@@ -7,7 +7,7 @@ words that they would else have to find out.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, get_args, get_type_hints
+from typing import Final, get_args, get_type_hints
 
 import msgspec
 
@@ -23,9 +23,6 @@ from podiumd.wire.runs import Run
 FOR_RECOVERY: Final = frozenset({"next", "mono", "about"})
 """Fields that no event has."""
 
-LOOK_FOR_RECOVERY: Final = frozenset({"tips", "ignored"})
-"""Those of a look at the working tree: whose contents its digests are is for recovery as well."""
-
 
 class Look(Result, frozen=True, kw_only=True, omit_defaults=True):
     """The working tree as it was seen once; ``uncommitted`` are the paths that differ from
@@ -39,20 +36,52 @@ class Look(Result, frozen=True, kw_only=True, omit_defaults=True):
     problem: str = ""
 
 
-OTHERWISE: Final[dict[type[Fact], dict[str, Any]]] = {
-    f.RunStarted: {
-        "recipe": str | None,
-        "script": str | None,
-        "name": str,
-        "label": str | None,
-        "first_prompt": str | None,
-    },
-    f.QuestionOpened: {"choices": tuple[Choice, ...]},
-    tf.TreeSeen: {"look": Look},
-    lf.ReplyReceived: {"actions": tuple[str, ...], "said": str},
-    f.RunEnded: {"run": Run | None},
+class Begun(Result, frozen=True, kw_only=True):
+    """What ``run.started`` tells of its recipe and script, and what it is called."""
+
+    recipe: str | None
+    script: str | None
+    name: str
+    label: str | None
+    first_prompt: str | None
+
+
+class Asked(Result, frozen=True, kw_only=True):
+    """What ``question.opened`` offers as answers."""
+
+    choices: tuple[Choice, ...]
+
+
+class Looked(Result, frozen=True, kw_only=True):
+    """What ``tree.seen`` tells of the look."""
+
+    look: Look
+
+
+class Replied(Result, frozen=True, kw_only=True):
+    """What ``reply.received`` tells of a reply: its text has the actions whole. ``said`` are the
+    words in it that are meant for a person."""
+
+    actions: tuple[str, ...]
+    said: str
+
+
+class Ended(Result, frozen=True, kw_only=True):
+    """The run as ``run.ended`` tells it; ``None`` where it cannot be read any more."""
+
+    run: Run | None
+
+
+Instead = Begun | Asked | Looked | Replied | Ended
+
+INSTEAD: Final[dict[type[Fact], type[Instead]]] = {
+    f.RunStarted: Begun,
+    f.QuestionOpened: Asked,
+    tf.TreeSeen: Looked,
+    lf.ReplyReceived: Replied,
+    f.RunEnded: Ended,
 }
-"""What an event has in place of a fact's field, or beside them; ``wire.views`` fills it in."""
+"""What an event has in place of its fact's fields, or beside them; ``wire.event`` makes it."""
 
 
 def _data_of(kind: type[Fact]) -> type[msgspec.Struct]:
@@ -60,9 +89,11 @@ def _data_of(kind: type[Fact]) -> type[msgspec.Struct]:
     hints = get_type_hints(kind, include_extras=True)
     names = [field.name for field in msgspec.structs.fields(kind)]
     kept = {name: hints[name] for name in names if name not in FOR_RECOVERY}
+    instead = INSTEAD.get(kind)
+    told = get_type_hints(instead, include_extras=True) if instead is not None else {}
     return msgspec.defstruct(
         f"{kind.__name__}Data",
-        list((kept | OTHERWISE.get(kind, {})).items()),
+        list((kept | told).items()),
         namespace={"__doc__": kind.__doc__},
         module=__name__,
         frozen=True,

@@ -1,29 +1,17 @@
-"""A run as its clients see it: the public ``run``, ``question``, ``turn`` and ``event``."""
+"""A run as its clients see it: the public ``run``, ``question`` and ``turn``."""
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-import msgspec
-from msgspec.structs import asdict
+from typing import cast
 
 from podiumd.core.decide.claims import left_uncommitted
-from podiumd.core.prompts import prompts
-from podiumd.core.recipe.model import Recipe
 from podiumd.core.recipe.naming import run_name
-from podiumd.core.reply.visible_text import Speaking
 from podiumd.core.run import facts as f
-from podiumd.core.run import loop_facts as lf
 from podiumd.core.run import state as state_of
-from podiumd.core.run import tree_facts as tf
-from podiumd.core.run.fold import evolve
 from podiumd.core.run.state import RunState
-from podiumd.wire.event_data import FOR_RECOVERY, LOOK_FOR_RECOVERY
 from podiumd.wire.events import Snapshot
 from podiumd.wire.questions import Choice, Question
 from podiumd.wire.runs import Run, RunStatus, Talk, Turn, TurnFile, Visit
-
-Json = dict[str, Any]
 
 
 def run_view(state: RunState) -> Run:
@@ -153,36 +141,3 @@ def _changed(state: RunState) -> tuple[tuple[tuple[str, str], ...], str | None]:
 def turn_files(files: tuple[tuple[str, str], ...]) -> tuple[TurnFile, ...]:
     """The files that a turn has changed, of the public ``turn``."""
     return tuple(TurnFile(path=path, change=change) for path, change in files)
-
-
-def event_data(fact: f.AnyFact) -> Json:
-    """The public ``data`` of a fact's event, as ``wire.event_data`` declares it.
-
-    ``run.ended`` gets the ``run`` from whoever knows it.
-    """
-    data: Json = msgspec.to_builtins(asdict(fact))
-    for internal in FOR_RECOVERY:
-        data.pop(internal, None)
-    if isinstance(fact, f.QuestionOpened):
-        data["choices"] = [{"id": choice, "label": label} for choice, label in fact.choices]
-    elif isinstance(fact, tf.TreeSeen):  # whose contents the digests are is for recovery
-        data["look"]["uncommitted"] = sorted(fact.look.uncommitted)
-        for internal in LOOK_FOR_RECOVERY:
-            data["look"].pop(internal, None)
-    elif isinstance(fact, lf.ReplyReceived):
-        data["actions"] = [action.name for action in fact.actions]  # the text has them whole
-        speaking = Speaking()
-        data["said"] = speaking.feed(fact.text) + speaking.end()
-    elif isinstance(fact, f.RunStarted):
-        recipe = fact.recipe
-        data["recipe"] = recipe.id if recipe is not None else None
-        data["script"] = fact.script.file if fact.script is not None else None
-        data["name"] = run_name(recipe, fact.params, fact.text)
-        data["label"] = recipe.label if recipe is not None else None
-        data["first_prompt"] = fact.text if recipe is None else _first_prompt(fact, recipe)
-    return data
-
-
-def _first_prompt(fact: f.RunStarted, recipe: Recipe) -> str:
-    """The text that the run begins with, its values filled in."""
-    return prompts.fill_known(evolve(None, fact, ""), recipe.first_prompt).strip()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from podiumd.core.run import facts as f
+from podiumd.wire.events import TurnOutput
 from podiumd.wire.questions import Question
 from podiumd.wire.runs import Run
-from tests.plain import made, plain
+from tests.plain import made, plain, some
 
 Json = dict[str, Any]
 
@@ -69,30 +71,20 @@ def question(question_id: str = "q-1", **fields: Any) -> Question:
     return made(Question, dict.fromkeys(unknown) | known | fields)
 
 
-def output(kind: str, delta: str, uuid: str = "m-1") -> Json:
+def output(kind: str, delta: str, uuid: str = "m-1") -> TurnOutput:
     """Something that an agent says or does while it works."""
-    return event("turn.output", turn_id="t-1", uuid=uuid, kind=kind, delta=delta)
+    return some(TurnOutput, turn_id="t-1", uuid=uuid, kind=kind, delta=delta)
 
 
-def intended(turn_id: str = "t-1", **fields: Any) -> Json:
-    return event("turn.intended", turn_id=turn_id, **fields)
+def intended(turn_id: str = "t-1", **fields: Any) -> f.TurnIntended:
+    return some(f.TurnIntended, turn_id=turn_id, **fields)
 
 
-def turn_ended(text: str, turn_id: str = "t-1") -> Json:
-    return event("turn.ended", turn_id=turn_id, text=text)
+def turn_ended(text: str, turn_id: str = "t-1") -> f.TurnEnded:
+    return some(f.TurnEnded, turn_id=turn_id, text=text)
 
 
-def used(call_id: str = "c-1", tool: str = "save", **args: Any) -> Json:
-    return event(
-        "tool.used",
-        turn_id="t-1",
-        call_id=call_id,
-        tool=tool,
-        args=args,
-        success=True,
-        message="Saved.",
+def used(call_id: str = "c-1", tool: str = "save", **args: Any) -> f.ToolUsed:
+    return f.ToolUsed(
+        turn_id="t-1", call_id=call_id, tool=tool, args=args, success=True, message="Saved."
     )
-
-
-def event(type: str, /, **data: Any) -> Json:
-    return {"type": type, "run_id": RUN, "session_id": SESSION, "data": data}

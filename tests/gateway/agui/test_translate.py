@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.agui.outputs import MOST_RESULT
 from podiumd.gateway.agui.translate import Translator, snapshot_of
+from podiumd.wire.event import Happened
 from podiumd.wire.runs import Run
 from tests.gateway.agui import samples as s
 from tests.gateway.agui.checked import checked, custom, text_of, types
-from tests.plain import plain
+from tests.plain import plain, some
 
 Json = dict[str, Any]
 
@@ -24,7 +26,7 @@ def translator() -> Translator:
     return Translator("thread", "run", lambda: f"id-{next(numbers)}")
 
 
-def told(*happened: Json, begun: Run | None = None, end: Run | None = None, **last: Any) -> Any:
+def told(*happened: Happened, begun: Run | None = None, end: Run | None = None, **last: Any) -> Any:
     """The whole stream of a run in which this happened."""
     one = translator()
     events = one.begin(begun or s.run(status="running"))
@@ -48,7 +50,7 @@ def test_a_run_is_opened_with_its_ids_its_state_and_its_phase() -> None:
         "runId": "run",
         "protocolVersion": "1.0",
     }
-    assert first[1]["snapshot"] == snapshot_of(s.run(status="running"))
+    assert plain(first[1]["snapshot"]) == plain(snapshot_of(s.run(status="running")))
     assert set(first[1]["snapshot"]) == {
         *("run_id", "session_id", "phase", "ctx", "question", "run"),
     }
@@ -186,10 +188,10 @@ def test_the_turn_that_had_a_message_of_before_is_told_whole_and_no_turn_before_
 
 def test_phases_are_steps() -> None:
     events = told(
-        s.event("edge.taken", step="goal", to="plan"),
-        s.event("step.entered", step="plan"),
-        s.event("step.entered", step="plan"),
-        s.event("edge.taken", step="goal", to="plan"),
+        some(f.EdgeTaken, step="goal", to="plan"),
+        some(f.StepEntered, step="plan"),
+        some(f.StepEntered, step="plan"),
+        some(f.EdgeTaken, step="goal", to="plan"),
         end=s.run(step="plan"),
     )
     steps = [(e["type"], e["stepName"]) for e in events if e["type"].startswith("STEP")]
@@ -203,9 +205,7 @@ def test_phases_are_steps() -> None:
 
 def test_a_snapshot_is_told_when_something_in_it_has_changed() -> None:
     same, other = snapshot_of(s.run(status="running")), snapshot_of(s.run(ctx={"goal": "a bank"}))
-    events = told(
-        s.event("snapshot", **same), s.event("snapshot", **other), end=s.run(ctx={"goal": "a bank"})
-    )
+    events = told(same, other, end=s.run(ctx={"goal": "a bank"}))
     states = [e["snapshot"] for e in events if e["type"] == "STATE_SNAPSHOT"]
     assert states == plain([same, other])
 
@@ -229,7 +229,7 @@ def test_a_question_interrupts_the_run_and_is_told_as_it_is() -> None:
 
 
 def test_what_is_closed_elsewhere_is_told() -> None:
-    closed = s.event("question.closed", question_id="q-1", closed="answered", answer="a", by="ann")
+    closed = f.QuestionClosed(question_id="q-1", closed="answered", answer="a", by="ann")
     assert custom(told(closed), "podium:answered") == [
         {"question_id": "q-1", "closed": "answered", "answer": "a", "note": None, "by": "ann"}
     ]
@@ -238,7 +238,7 @@ def test_what_is_closed_elsewhere_is_told() -> None:
 def test_what_a_person_has_to_know_is_a_notice() -> None:
     events = told(
         s.intended(anew=True),
-        s.event("run.parked", until="2026-01-31T12:00:00.000Z"),
+        f.RunParked(until="2026-01-31T12:00:00.000Z"),
         s.output("status", "529: trying again in 1.0 s", ""),
     )
     assert [notice["code"] for notice in custom(events, "podium:notice")] == [
@@ -311,12 +311,12 @@ facts = st.one_of(
     st.builds(s.used, uuids, st.sampled_from(["save", "ask"]), value=texts),
     st.builds(s.intended, turns, anew=st.booleans()),
     st.builds(s.turn_ended, texts, turns),
-    st.builds(lambda step: s.event("step.entered", step=step), steps),
-    st.builds(lambda step: s.event("edge.taken", step=step, to="plan"), steps),
-    st.builds(lambda ctx: s.event("snapshot", **snapshot_of(s.run(ctx={"a": ctx}))), texts),
-    st.just(s.event("question.closed", question_id="q-1", closed="expired")),
-    st.just(s.event("run.parked", until="2026-01-31T12:00:00.000Z")),
-    st.just(s.event("no.such.event", anything=None)),
+    st.builds(lambda step: some(f.StepEntered, step=step), steps),
+    st.builds(lambda step: some(f.EdgeTaken, step=step, to="plan"), steps),
+    st.builds(lambda ctx: snapshot_of(s.run(ctx={"a": ctx})), texts),
+    st.just(f.QuestionClosed(question_id="q-1", closed="expired")),
+    st.just(f.RunParked(until="2026-01-31T12:00:00.000Z")),
+    st.just(f.RunPaused()),
 )
 ends = st.sampled_from(
     [
@@ -331,12 +331,12 @@ ends = st.sampled_from(
 )
 
 
-def once_each(happened: list[Json]) -> list[Json]:
+def once_each(happened: list[Happened]) -> list[Happened]:
     """A call of Podium's tools is recorded once."""
     seen: set[str] = set()
     kept = []
     for each in happened:
-        name = each["data"].get("call_id") if each["type"] == "tool.used" else None
+        name = each.call_id if isinstance(each, f.ToolUsed) else None
         if name is None or name not in seen:
             kept.append(each)
             seen.add(str(name))
@@ -344,7 +344,7 @@ def once_each(happened: list[Json]) -> list[Json]:
 
 
 @given(st.lists(st.one_of(outputs, facts), max_size=40), ends, st.integers(0, 2))
-def test_every_stream_is_valid_and_in_order(happened: list[Json], end: Run, asked: int) -> None:
+def test_every_stream_is_valid_and_in_order(happened: list[Happened], end: Run, asked: int) -> None:
     one = translator()
     events = one.begin(s.run(status="running"))
     for number, each in enumerate(once_each(happened)):
@@ -357,7 +357,7 @@ def test_every_stream_is_valid_and_in_order(happened: list[Json], end: Run, aske
 
 
 @given(st.lists(st.one_of(outputs, facts), max_size=40))
-def test_a_stream_that_is_cut_short_is_valid_and_in_order(happened: list[Json]) -> None:
+def test_a_stream_that_is_cut_short_is_valid_and_in_order(happened: list[Happened]) -> None:
     one = translator()
     events = one.begin(s.run(status="running"))
     for each in once_each(happened):

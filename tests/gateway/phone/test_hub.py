@@ -7,7 +7,9 @@ import uuid
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.phone.feed import run_events
+from podiumd.gateway.phone.feed.recipe_board import Told
 from podiumd.runtime.errors import Overloaded
 from tests.gateway.phone.office import Office
 from tests.runtime.harness import Machine
@@ -20,10 +22,10 @@ async def test_a_fault_in_telling_one_event_does_not_end_the_gateway(
     line = await office.connected()
     take = office.hub.board.take
 
-    def broken(event: dict[str, object]) -> object:
-        if event["type"] == "step.entered":
-            raise RuntimeError("broken")
-        return take(event)
+    def broken(run_id: str, fact: Told) -> object:
+        if isinstance(fact, f.StepEntered):
+            raise RuntimeError("broken")  # noqa: TRY004
+        return take(run_id, fact)
 
     monkeypatch.setattr(office.hub.board, "take", broken)
     _, turn = await office.daemon.begun(one)

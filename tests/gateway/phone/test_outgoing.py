@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.phone.feed import history
 from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, outgoing_tools
 from podiumd.wire.sessions import LockHolder
@@ -26,7 +27,7 @@ from tests.gateway.phone.samples import (
     messages,
     read,
 )
-from tests.plain import plain
+from tests.plain import plain, some
 
 ROW = {
     "session_id": SESSION,
@@ -69,7 +70,7 @@ ONE_OF_EACH = [
     outgoing_recipes.recipe_resumed(SESSION),
     outgoing_recipes.steer_result(SESSION, "queued"),
     outgoing_recipes.question(a_question(input=None)),
-    outgoing_recipes.question_closed(a_question()),
+    outgoing_recipes.question_closed(some(f.QuestionClosed)),
     outgoing_tools.available_commands(None, [], []),
     outgoing_tools.command_started("cmd-1", "build", "make build"),
     outgoing_tools.command_output("cmd-1", "stdout", "x"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
 from tests.gateway.phone.samples import SESSION, a_question, a_recipe, a_run, an_exit, read
 
@@ -215,11 +216,11 @@ def test_a_question_is_told_with_all_its_fields() -> None:
 @pytest.mark.parametrize(
     ("answer", "by", "closed"), [("allow", "phone", "answered"), (None, None, "superseded")]
 )
-def test_a_question_that_is_closed(answer: str | None, by: str | None, closed: str) -> None:
+def test_a_question_that_is_closed(answer: str | None, by: str | None, closed: Any) -> None:
     """P-12.4"""
-    question = a_question(answer=answer, by=by, closed=closed)
+    fact = f.QuestionClosed(question_id="q-1", answer=answer, by=by, closed=closed)
 
-    assert read(recipes.question_closed(question)) == {
+    assert read(recipes.question_closed(fact)) == {
         "type": "question_closed",
         "question_id": "q-1",
         "answer": answer,

@@ -58,7 +58,7 @@ async def test_a_phone_that_has_it_is_not_told_again(office: Office, one: str) -
     await ends(office, one)
     line = await office.connected(key)
     (end,) = await office.daemon.service.ended_recipes(0, 1000, 1)
-    while (device := office.devices.check(key)) is None or device.told_pos < end["pos"]:
+    while (device := office.devices.check(key)) is None or device.told_pos < end.pos:
         await wait_all_tasks_blocked()
     line = await back(office, line, key)
     await line.caught_up()

@@ -12,8 +12,8 @@ from trio.testing import wait_all_tasks_blocked
 from podiumd.gateway.phone.feed import text
 from podiumd.gateway.phone.handlers import recipes
 from podiumd.projects.resources import Resources
-from podiumd.runtime.event import Event
 from podiumd.runtime.intake import prompt as prompting
+from podiumd.wire.event import Event
 from tests.gateway.phone.office import Office
 from tests.runtime.fake_agent import FakeTurn
 from tests.runtime.harness import Machine

@@ -6,8 +6,10 @@ Podium's own sentences are English. What an agent or a recipe says stays in its 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, Protocol, assert_never
+
+from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 
 SHORT_CHARACTERS: Final = 240
 LONGEST_CHARACTERS: Final = 4000
@@ -40,58 +42,86 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2
 _BEFORE_STOP = re.compile(r"\s+([.,;:!?])")
 _EMPTY = re.compile(r"\(\s*(?:commit|in|at)?\s*\)|\[\s*\]|\"\s*\"|''")
 
-Json = Mapping[str, Any]
+
+class Ended(Protocol):
+    """A run that is over, as its end is told."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def recipe(self) -> str | None: ...
+    @property
+    def step_count(self) -> int: ...
 
 
-def summary(event: Json, answer: str = "") -> str:
-    """One or two sentences about a public event; empty where nothing need be said.
+def summary(fact: f.AnyFact, run: Ended | None = None, answer: str = "") -> str:
+    """One or two sentences about a fact; empty where nothing need be said.
 
     Args:
-        event: the event as clients get it (``type``, ``data``).
+        fact: what has happened.
+        run: the run that has ended with it, where that can be read.
         answer: the last words of the run's agent, which the end of a plain prompt is told by.
     """
-    data = event.get("data") or {}
-    match event.get("type"):
-        case "edge.taken" if not data.get("exit"):
-            return _step(data)
-        case "question.opened":
-            return _question(data)
-        case "run.parked":
+    match fact:
+        case f.EdgeTaken():
+            return "" if fact.exit else _step(fact)
+        case f.QuestionOpened():
+            return _question(fact)
+        case f.RunParked():
             return "The agent's usage limit is reached. The run goes on when it is over."
-        case "run.ended":
-            return _ended(data.get("run") or {}, answer)
-    return ""
+        case f.RunEnded():
+            return _ended(fact.exit, run, answer)
+        case (
+            f.RunStarted()
+            | f.TurnFact()
+            | f.LoopFact()
+            | f.StepEntered()
+            | f.OutcomeParsed()
+            | f.OutcomeInvalid()
+            | f.CheckEnded()
+            | f.CommandIntended()
+            | f.CommandEnded()
+            | f.HookEnded()
+            | f.ClaimMade()
+            | f.ProgressStalled()
+            | f.QuestionClosed()
+            | f.EffectEnded()
+            | f.SteerIntended()
+            | f.MessageReceived()
+            | f.AsideNoted()
+            | f.StopIntended()
+            | f.RunPaused()
+            | f.RunResumed()
+            | f.LimitHit()
+            | f.TreeSeen()
+        ):
+            return ""
+        case _:
+            assert_never(fact)
 
 
-def _step(data: Json) -> str:
-    told = short(str(data.get("description") or ""), 120)
-    done = f"Step {words(data.get('step'))} is done: {words(data.get('outcome'))}."
-    return f"{done} {told}".strip()
+def _step(edge: f.EdgeTaken) -> str:
+    told = short(edge.description or "", 120)
+    return f"Step {words(edge.step)} is done: {words(edge.outcome)}. {told}".strip()
 
 
-def _question(data: Json) -> str:
-    labels = (short(str(one.get("label") or one.get("id") or ""), 60) for one in _choices(data))
+def _question(question: f.QuestionOpened) -> str:
+    labels = (short(label or choice, 60) for choice, label in question.choices)
     named = [label.rstrip(".") for label in labels if label]
     listed = f" {', '.join(named[:-1])} or {named[-1]}?" if len(named) > 1 else ""
-    if data.get("kind") == "approval" and data.get("tool"):
-        return f"A question: may the agent use {words(data['tool'])}?{listed}"
-    asked = short(str(data.get("text") or ""))
-    return f"A question: {asked}{listed}".strip()
+    if question.kind == "approval" and question.tool:
+        return f"A question: may the agent use {words(question.tool)}?{listed}"
+    return f"A question: {short(question.text)}{listed}".strip()
 
 
-def _choices(data: Json) -> list[Json]:
-    return [one for one in data.get("choices") or () if isinstance(one, Mapping)]
-
-
-def _ended(run: Json, answer: str) -> str:
-    left = run.get("exit") or {}
-    message = short(str(left.get("message") or "The run has ended."))
-    if run.get("kind") == "prompt" and left.get("reason") == "turn-complete":
+def _ended(exit: Exit, run: Ended | None, answer: str) -> str:
+    if run is not None and run.kind == "prompt" and exit.reason == "turn-complete":
         return short(answer) or "Done."
-    parts = [f"{words(run.get('recipe'))}:" if run.get("recipe") else "", message]
-    steps = run.get("step_count")
-    if isinstance(steps, int) and steps > 1:
-        parts.append(f"{number(steps)} steps.")
+    parts = [short(exit.message)]
+    if run is not None and run.recipe:
+        parts.insert(0, f"{words(run.recipe)}:")
+    if run is not None and run.step_count > 1:
+        parts.append(f"{number(run.step_count)} steps.")
     return " ".join(part for part in parts if part)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.agui.incoming import Props, RunInput
 from podiumd.gateway.agui.interrupts import DECLINES, Reply, reply_to
 from podiumd.gateway.agui.threads import Thread, Threads, token_of
@@ -29,7 +30,6 @@ Json = dict[str, Any]
 
 _PAGE: Final = 500
 _PROMPT: Final = "sessions.prompt"
-_WORDS: Final = ("message.received", "steer.intended")
 
 
 class Notice(NamedTuple):
@@ -217,8 +217,9 @@ class Conversation:
         while True:
             events, after = await self._service.run_events(run_id, seq, _PAGE)
             for event in events:
-                if event["type"] in _WORDS and event["data"]["uuid"] == words:
-                    return int(event["seq"])
+                fact = event.fact
+                if isinstance(fact, f.MessageReceived | f.SteerIntended) and fact.uuid == words:
+                    return event.seq
             if after == seq:
                 return 0
             seq = after

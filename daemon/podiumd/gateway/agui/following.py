@@ -9,6 +9,7 @@ from podiumd.gateway.agui.conversation import Conversation, Entered
 from podiumd.gateway.agui.translate import Translator
 from podiumd.runtime.events.feeds import Feed
 from podiumd.runtime.service import Service
+from podiumd.wire.events import Snapshot
 from podiumd.wire.runs import Run
 
 Json = dict[str, Any]
@@ -60,14 +61,14 @@ class Following:
         """Tell what happens until the run stands; ``None`` if the daemon stops before that."""
         seq = None
         async for event in feed:
-            if event["run_id"] != run_id:
+            if event.run_id != run_id:
                 continue
-            seq = event.get("seq", seq)
-            snapshot = event["type"] == "snapshot"
+            seq = event.seq or seq
+            snapshot = isinstance(event.fact, Snapshot)
             if seq is None and snapshot:
                 continue  # of before the person spoke
-            await self._tell(self._translator.event(event))
-            if snapshot or "seq" in event:
+            await self._tell(self._translator.event(event.fact))
+            if snapshot or event.seq:
                 run = await self._standing(run_id, seq)
                 if run is not None:
                     return run

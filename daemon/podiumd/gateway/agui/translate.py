@@ -8,41 +8,65 @@ person has to speak or to answer, or where there is nothing more to come.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import msgspec
 from msgspec import UNSET
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.agui import events as e
 from podiumd.gateway.agui.interrupts import interrupt
 from podiumd.gateway.agui.outputs import Outputs, weight
-from podiumd.wire.events import Snapshot
+from podiumd.wire.event import Happened
+from podiumd.wire.events import Snapshot, TurnOutput
 from podiumd.wire.questions import Question
 from podiumd.wire.runs import Run
 
 Json = dict[str, Any]
 
 _CANCELLED: Final = ("cancelled", "guardrail")
-_ANSWERED: Final = ("question_id", "closed", "answer", "note", "by")
 _ANEW: Final = (
     "The agent's conversation is gone: it begins anew, with a summary of what was said before."
 )
 _PARKED: Final = "The agent's usage limit is reached: it goes on by itself when that is over."
 
+Unseen = (
+    f.RunStarted
+    | f.TurnStarted
+    | f.OutcomeParsed
+    | f.OutcomeInvalid
+    | f.CheckEnded
+    | f.CommandIntended
+    | f.CommandEnded
+    | f.HookEnded
+    | f.ClaimMade
+    | f.ProgressStalled
+    | f.QuestionOpened
+    | f.EffectEnded
+    | f.SteerIntended
+    | f.MessageReceived
+    | f.AsideNoted
+    | f.StopIntended
+    | f.RunPaused
+    | f.RunResumed
+    | f.RunEnded
+    | f.LimitHit
+    | f.TreeSeen
+    | f.LoopFact
+)
+"""What clients see nothing of: a snapshot says it, or the end of the stream."""
 
-def snapshot_of(run: Run) -> Json:
+
+def snapshot_of(run: Run) -> Snapshot:
     """What a client shows of a run, as the daemon's own snapshots have it."""
-    snapshot: Json = msgspec.to_builtins(
-        Snapshot(
-            run_id=run.run_id,
-            session_id=run.session_id,
-            phase=run.step,
-            ctx={} if run.ctx is UNSET else run.ctx,
-            question=run.questions[0] if run.questions else None,
-            run=run,
-        )
+    return Snapshot(
+        run_id=run.run_id,
+        session_id=run.session_id,
+        phase=run.step,
+        ctx={} if run.ctx is UNSET else run.ctx,
+        question=run.questions[0] if run.questions else None,
+        run=run,
     )
-    return snapshot
 
 
 class Translator:
@@ -54,20 +78,9 @@ class Translator:
         self._ids = (thread_id, run_id)
         self._outputs = Outputs(new_id)
         self._step: str | None = None
-        self._snapshot: Json | None = None
+        self._snapshot: Snapshot | None = None
         self._whole_turn: str | None = None
         self._again = False
-        self._told: dict[str, Callable[[Json], list[Json]]] = {
-            "turn.output": self._output,
-            "snapshot": self._state,
-            "tool.used": self._used,
-            "turn.intended": self._intended,
-            "turn.ended": self._turn_over,
-            "step.entered": lambda data: self._enter(data["step"]),
-            "edge.taken": self._left,
-            "run.parked": lambda data: self.notice("parked", _PARKED, until=data["until"]),
-            "question.closed": self._answered,
-        }
 
     # -- the ends of the stream --------------------------------------------------------------
 
@@ -130,36 +143,51 @@ class Translator:
             return []
         return [e.custom("podium:notice", {"code": code, "message": message, **more})]
 
-    def event(self, event: Json) -> list[Json]:
+    def event(self, fact: Happened) -> list[Json]:
         """What an event of the run comes to; nothing, if nobody needs to see it here."""
-        told = None if self.over else self._told.get(event["type"])
-        return [] if told is None else told(event["data"])
+        if self.over or isinstance(fact, Unseen):
+            return []
+        match fact:
+            case TurnOutput():
+                return self._output(fact)
+            case Snapshot():
+                return self._state(fact)
+            case f.ToolUsed():
+                call_id = f"{fact.turn_id}:{fact.call_id}"
+                return self._outputs.call(call_id, fact.tool, fact.args, fact.message)
+            case f.TurnIntended():
+                return self._intended(fact)
+            case f.TurnEnded():
+                return self._turn_over(fact)
+            case f.StepEntered():
+                return self._enter(fact.step)
+            case f.EdgeTaken():
+                return self._enter(None) if fact.step == self._step else []
+            case f.RunParked():
+                return self.notice("parked", _PARKED, until=fact.until)
+            case f.QuestionClosed():
+                return [e.custom("podium:answered", _answered(fact))]
+            case _:
+                assert_never(fact)
 
-    def _output(self, data: Json) -> list[Json]:
-        if data["kind"] == "status":
-            return self.notice("status", data["delta"])
-        return self._outputs.output(data["kind"], data["uuid"], data["delta"])
+    def _output(self, output: TurnOutput) -> list[Json]:
+        if output.kind == "status":
+            return self.notice("status", output.delta)
+        return self._outputs.output(output.kind, output.uuid, output.delta)
 
-    def _used(self, data: Json) -> list[Json]:
-        call_id = f"{data['turn_id']}:{data['call_id']}"
-        return self._outputs.call(call_id, data["tool"], data["args"], data["message"])
-
-    def _intended(self, data: Json) -> list[Json]:
-        self._whole_turn, self._again = data["turn_id"], False
+    def _intended(self, turn: f.TurnIntended) -> list[Json]:
+        self._whole_turn, self._again = turn.turn_id, False
         self._outputs.spoken = 0
-        return self.notice("anew", _ANEW) if data.get("anew") else []
+        return self.notice("anew", _ANEW) if turn.anew else []
 
-    def _turn_over(self, data: Json) -> list[Json]:
+    def _turn_over(self, turn: f.TurnEnded) -> list[Json]:
         """Pieces are never told twice: what the turn said and was not told is told now, whole."""
         told = self._outputs.close_turn()
-        missed = self._outputs.spoken < weight(data["text"])
-        if missed and (self._again or data["turn_id"] == self._whole_turn):
-            told += self._outputs.whole(data["text"])
+        missed = self._outputs.spoken < weight(turn.text)
+        if missed and (self._again or turn.turn_id == self._whole_turn):
+            told += self._outputs.whole(turn.text)
         self._whole_turn, self._again = None, False
         return told
-
-    def _left(self, data: Json) -> list[Json]:
-        return self._enter(None) if data["step"] == self._step else []
 
     def _enter(self, step: str | None) -> list[Json]:
         before, self._step = self._step, step
@@ -168,11 +196,18 @@ class Translator:
         left = [] if before is None else [e.step_finished(before)]
         return left if step is None else [*left, e.step_started(step)]
 
-    def _answered(self, data: Json) -> list[Json]:
-        return [e.custom("podium:answered", {name: data.get(name) for name in _ANSWERED})]
-
-    def _state(self, snapshot: Json) -> list[Json]:
+    def _state(self, snapshot: Snapshot) -> list[Json]:
         if snapshot == self._snapshot:
             return []
         self._snapshot = snapshot
-        return [e.state_snapshot(snapshot)]
+        return [e.state_snapshot(msgspec.to_builtins(snapshot))]
+
+
+def _answered(closed: f.QuestionClosed) -> Json:
+    return {
+        "question_id": closed.question_id,
+        "closed": closed.closed,
+        "answer": closed.answer,
+        "note": closed.note,
+        "by": closed.by,
+    }

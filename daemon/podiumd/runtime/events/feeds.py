@@ -16,11 +16,12 @@ from typing import Self
 import trio
 
 from podiumd.runtime.bus import Burst, Follower, Item, Output
-from podiumd.runtime.event import RUN_ENDED, Event, Heard
+from podiumd.runtime.event import Heard
 from podiumd.runtime.recent_output import Recent
 from podiumd.store.errors import RunUnreadable
 from podiumd.store.facts import Store
 from podiumd.store.records import StoredFact
+from podiumd.wire.event import RUN_ENDED, Event
 
 PAGE = 256
 """Facts read from the store at a time."""

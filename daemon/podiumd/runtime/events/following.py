@@ -10,10 +10,11 @@ from functools import partial
 from podiumd.runtime.api import Told
 from podiumd.runtime.bus import Wish
 from podiumd.runtime.context import Context
-from podiumd.runtime.event import Event, to_event
+from podiumd.runtime.event import to_event
 from podiumd.runtime.events.feeds import GlobalFeed, RunFeed, run_page
 from podiumd.runtime.run import snapshots
 from podiumd.runtime.run.registry import Runs
+from podiumd.wire.event import SNAPSHOT, Event
 
 
 class Following:
@@ -37,7 +38,7 @@ class Following:
         stored, next_seq = await self.page(run_id, after_seq, limit)
         events, told = [], self._context.bus.recent.before(run_id, after_seq)
         for event in stored:
-            for piece in self._context.bus.recent.pieces(run_id, told, event["seq"]):
+            for piece in self._context.bus.recent.pieces(run_id, told, event.seq):
                 events.append(piece.event)
                 told = piece.number
             events.append(event)
@@ -64,7 +65,7 @@ class Following:
         """Every event of the wanted types after a position, or from now on."""
         with self._context.bus.follow(Wish(types=types)) as follower:
             start = await self._context.store.last_pos() if after is None else after
-            present = self._snapshots if types is None or snapshots.TYPE in types else list
+            present = self._snapshots if types is None or SNAPSHOT in types else list
             behind = after is not None  # from now on: nothing transient is missed either
             yield GlobalFeed(self._context.store, follower, types, start, present, behind=behind)
 

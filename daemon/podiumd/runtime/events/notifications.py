@@ -13,15 +13,15 @@ from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from typing import IO, Final, Protocol
 
-import msgspec
 import trio
 
+from podiumd.core.run import facts as f
 from podiumd.runtime.context import Context
-from podiumd.runtime.event import Event
 from podiumd.runtime.events.feeds import GlobalFeed
 from podiumd.store.errors import StoreError
 from podiumd.tools.failpoints import failpoint
 from podiumd.tools.process.run_command import run_command
+from podiumd.wire.event import Event
 
 TYPES: Final = frozenset({"question.opened", "run.parked", "run.ended", "tool.used"})
 """Of the tools that agents use, ``notify`` alone is news."""
@@ -68,12 +68,12 @@ async def notify(
 
 
 async def _see_to(context: Context, argv: tuple[str, ...], event: Event) -> None:
-    if event["type"] == "tool.used" and not _notifies(event):
+    if isinstance(event.fact, f.ToolUsed) and not _notifies(event.fact):
         return  # many a one: not each is worth a note of how far everything was told
     if _is_news(event, context.clock.wall()):
         await _tell(context, argv, event)
     with suppress(StoreError):  # the disk is full: the next daemon may tell it once more
-        await context.store.set_setting(_SETTING, b"%d" % event["pos"])
+        await context.store.set_setting(_SETTING, b"%d" % event.pos)
 
 
 async def _told(context: Context, argv: tuple[str, ...]) -> int:
@@ -88,15 +88,14 @@ async def _told(context: Context, argv: tuple[str, ...]) -> int:
 
 
 def _is_news(event: Event, now: datetime) -> bool:
-    if datetime.fromisoformat(event["at"]) < now - NEWS_FOR:
+    if datetime.fromisoformat(event.at) < now - NEWS_FOR:
         return False
     # Who sends a prompt waits for its end, and sees it.
-    run = event["data"].get("run")
-    return event["type"] != "run.ended" or run is None or run["kind"] == "recipe"
+    return event.run is None or event.run.kind == "recipe"
 
 
-def _notifies(event: Event) -> bool:
-    return bool(event["data"]["tool"] == "notify" and event["data"]["success"])
+def _notifies(used: f.ToolUsed) -> bool:
+    return used.tool == "notify" and used.success
 
 
 async def _tell(context: Context, argv: tuple[str, ...], event: Event) -> None:
@@ -115,20 +114,20 @@ async def _tell(context: Context, argv: tuple[str, ...], event: Event) -> None:
                 stdin=line,
             )
     except OSError as error:
-        context.log("Notification failed", "warning", type=event["type"], reason=str(error))
+        context.log("Notification failed", "warning", type=event.type, reason=str(error))
         return
     failpoint("notify.after-run")
     if result.exit_status != 0:
         context.log(
             "Notification failed",
             "warning",
-            run_id=event["run_id"],
-            type=event["type"],
+            run_id=event.run_id,
+            type=event.type,
             reason=result.message or f"the command ended with status {result.exit_status}",
             output=result.tail[-500:],
         )
 
 
 def _write(file: IO[bytes], event: Event) -> None:
-    file.write(msgspec.json.encode(event) + b"\n")
+    file.write(event.written + b"\n")
     file.seek(0)

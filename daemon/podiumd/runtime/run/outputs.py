@@ -6,8 +6,8 @@ from collections import Counter
 
 from podiumd.core.run.facts import TurnIntended
 from podiumd.drivers.base import Output
-from podiumd.runtime.event import Event
-from podiumd.runtime.recent_output import OUTPUT
+from podiumd.wire.event import Event
+from podiumd.wire.events import TurnOutput
 
 
 class Outputs:
@@ -27,17 +27,12 @@ class Outputs:
         counted = output.part, output.kind
         place = self._told[counted]
         self._told[counted] += len(output.delta)
-        return Event(
-            type=OUTPUT,
-            at=at,
-            run_id=self._run_id,
-            session_id=self._intent.session_id,
-            data={
-                "turn_id": self._intent.turn_id,
-                "uuid": output.uuid,
-                "kind": output.kind,
-                "delta": output.delta,
-                "part": output.part,
-                "at": place,
-            },
+        told = TurnOutput(
+            turn_id=self._intent.turn_id,
+            uuid=output.uuid,
+            kind=output.kind,
+            delta=output.delta,
+            part=output.part,
+            at=place,
         )
+        return Event(told, at=at, run_id=self._run_id, session_id=self._intent.session_id)

@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, assert_never
 
-import msgspec
-
 from podiumd.core.run import facts as f
 from podiumd.core.run.state import RunState
-from podiumd.runtime.event import Event
 from podiumd.wire import views
-
-TYPE: Final = "snapshot"
+from podiumd.wire.event import Event
 
 MOST_AT_ONCE: Final = 64
 """Conversations that a new follower is told of: those that were begun last."""
@@ -79,13 +75,8 @@ def _changes(fact: f.AnyFact) -> bool:
 
 def event(state: RunState, at: str) -> Event:
     """Build the transient event: no ``seq``, no ``pos``."""
-    return Event(
-        type=TYPE,
-        at=at,
-        run_id=state.start.run_id,
-        session_id=state.session_id,
-        data=msgspec.to_builtins(views.snapshot_view(state)),
-    )
+    told = views.snapshot_view(state)
+    return Event(told, at=at, run_id=told.run_id, session_id=told.session_id)
 
 
 def present(states: Iterable[RunState], at: str) -> list[Event]:

@@ -6,14 +6,30 @@ too (a step with a fresh one), and a restart gives it a new one: the board knows
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from podiumd.core.recipe.exits import Exit
 from podiumd.core.recipe.model import RESTART
-from podiumd.gateway.phone.protocol.wire import Json
+from podiumd.core.run import facts as f
+from podiumd.wire.event import begun
 from podiumd.wire.runs import Run
+
+Told = (
+    f.RunStarted
+    | f.StepEntered
+    | f.EdgeTaken
+    | f.OutcomeInvalid
+    | f.QuestionOpened
+    | f.QuestionClosed
+    | f.RunPaused
+    | f.RunResumed
+    | f.RunParked
+    | f.TurnEnded
+    | f.RunEnded
+)
+"""The facts that phones are told something of."""
 
 RESTARTED: Final = Exit(
     reason="restart-new-session",
@@ -79,12 +95,10 @@ class RecipeBoard:
     def __init__(self) -> None:
         self._runs: dict[str, Shown] = {}
 
-    def restore(self, run: Run, started: Json) -> None:
-        """Take a recipe that is active: the public run, and the event with which it began."""
-        self._start(started)
-        shown = self._runs[run.run_id]
-        shown.session_id = run.main_session_id
-        shown.step, shown.step_count = run.step or "", run.step_count
+    def restore(self, run: Run, started: f.RunStarted) -> None:
+        """Take a run that is active, if it is a recipe's."""
+        if started.kind == "recipe":
+            self._runs[run.run_id] = standing(run, started)
 
     @property
     def shown(self) -> list[Shown]:
@@ -99,48 +113,65 @@ class RecipeBoard:
         """A run's recipe, if it runs."""
         return self._runs.get(run_id)
 
-    def take(self, event: Json) -> list[Change]:
-        """Bring the board up to date with an event; returns what phones are to be told."""
-        data, run_id = event["data"], event["run_id"]
-        if event["type"] == "run.started":
-            self._start(event)
+    def take(self, run_id: str, fact: Told) -> list[Change]:
+        """Bring the board up to date with a fact; returns what phones are to be told."""
+        if isinstance(fact, f.RunStarted):
+            if fact.kind == "recipe":
+                self._runs[run_id] = _shown(fact)
             return []
         shown = self._runs.get(run_id)
         if shown is None:
             return []
-        match event["type"]:
-            case "step.entered":
-                return self._enter(shown, data)
-            case "outcome.invalid":
-                return [Retried(shown, data["step"], data["message"])]
-            case "edge.taken" if data.get("to") == RESTART:
-                shown.next_session = data["session_id"]
-                return []
-            case "edge.taken" if data.get("to"):
-                return [Moved(shown, data["step"], data["to"])]
-            case "run.ended":
+        match fact:
+            case f.StepEntered():
+                return self._enter(shown, fact)
+            case f.OutcomeInvalid():
+                return [Retried(shown, fact.step, fact.message)]
+            case f.EdgeTaken(to=to):
+                if to == RESTART:
+                    shown.next_session = fact.session_id or ""
+                return [Moved(shown, fact.step, to)] if to and to != RESTART else []
+            case f.RunEnded():
                 del self._runs[run_id]
-                return [Ended(shown, msgspec.convert(data["exit"], Exit))]
-        return []
+                return [Ended(shown, fact.exit)]
+            case (
+                f.QuestionOpened()
+                | f.QuestionClosed()
+                | f.RunPaused()
+                | f.RunResumed()
+                | f.RunParked()
+                | f.TurnEnded()
+            ):
+                return []
+            case _:
+                assert_never(fact)
 
-    def _start(self, event: Json) -> None:
-        data = event["data"]
-        if data["kind"] == "recipe":
-            limits = data.get("limits") or {}
-            self._runs[event["run_id"]] = Shown(
-                run_id=event["run_id"],
-                session_id=data["session_id"],
-                recipe_id=data["recipe"],
-                label=data["label"],
-                first_prompt=data["first_prompt"],
-                max_total_steps=limits.get("max_total_steps"),
-            )
-
-    def _enter(self, shown: Shown, data: Json) -> list[Change]:
+    def _enter(self, shown: Shown, entered: f.StepEntered) -> list[Change]:
         """A step begins; the first after a restart does so in a new session."""
         left: list[Change] = []
         if shown.next_session:
             left.append(Ended(msgspec.structs.replace(shown), RESTARTED))
             shown.session_id, shown.next_session = shown.next_session, ""
-        shown.step, shown.step_count = data["step"], data["step_count"]
+        shown.step, shown.step_count = entered.step, entered.step_count
         return [*left, Started(shown)]
+
+
+def standing(run: Run, started: f.RunStarted) -> Shown:
+    """A recipe where its run stands now."""
+    shown = _shown(started)
+    shown.session_id = run.main_session_id
+    shown.step, shown.step_count = run.step or "", run.step_count
+    return shown
+
+
+def _shown(started: f.RunStarted) -> Shown:
+    """A recipe that has just begun."""
+    told, limits = begun(started), started.limits
+    return Shown(
+        run_id=started.run_id,
+        session_id=started.session_id,
+        recipe_id=told.recipe or "",
+        label=told.label or "",
+        first_prompt=told.first_prompt or "",
+        max_total_steps=None if limits is None else limits.max_total_steps,
+    )

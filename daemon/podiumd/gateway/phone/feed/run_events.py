@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, assert_never, get_args
 
-import msgspec
 import trio
 
 from podiumd.core.ids import derive
-from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 from podiumd.core.voice.summary import summary
 from podiumd.gateway.phone.feed import shared_messages
 from podiumd.gateway.phone.feed.recipe_board import (
@@ -20,15 +19,17 @@ from podiumd.gateway.phone.feed.recipe_board import (
     Retried,
     Shown,
     Started,
+    Told,
 )
 from podiumd.gateway.phone.feed.session_ordering import SessionOrdering
 from podiumd.gateway.phone.protocol import outgoing
 from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
-from podiumd.gateway.phone.protocol.wire import Json
 from podiumd.observe.logs import log
 from podiumd.runtime.errors import PodiumError
 from podiumd.runtime.service import Service
 from podiumd.store.errors import StoreError
+from podiumd.wire.event import Event
+from podiumd.wire.events import Snapshot, TurnOutput
 from podiumd.wire.runs import Run
 
 if TYPE_CHECKING:
@@ -37,21 +38,31 @@ if TYPE_CHECKING:
 AGAIN_SECONDS = 1.0
 """Until events are read again after the store refused."""
 
-EVENTS = frozenset(
-    {
-        "run.started",
-        "step.entered",
-        "edge.taken",
-        "outcome.invalid",
-        "question.opened",
-        "question.closed",
-        "run.paused",
-        "run.resumed",
-        "run.parked",
-        "turn.ended",
-        "run.ended",
-    }
+EVENTS: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(Told))
+
+Untold = (
+    TurnOutput
+    | Snapshot
+    | f.TurnIntended
+    | f.TurnStarted
+    | f.ToolUsed
+    | f.OutcomeParsed
+    | f.CheckEnded
+    | f.CommandIntended
+    | f.CommandEnded
+    | f.HookEnded
+    | f.ClaimMade
+    | f.ProgressStalled
+    | f.EffectEnded
+    | f.SteerIntended
+    | f.MessageReceived
+    | f.AsideNoted
+    | f.StopIntended
+    | f.LimitHit
+    | f.TreeSeen
+    | f.LoopFact
 )
+"""What phones are told nothing of here."""
 
 MOST_ENDINGS = 100
 """Recipes that ended while a phone was away, of which it is told; the newest."""
@@ -114,8 +125,9 @@ class RunEvents:
 
     async def _restore_run(self, run: Run) -> None:
         begun, _ = await self._service.run_events(run.run_id, 0, 1)
-        if begun and begun[0]["type"] == "run.started":
-            self.board.restore(run, begun[0])
+        started = begun[0].fact if begun else None
+        if isinstance(started, f.RunStarted):
+            self.board.restore(run, started)
         else:
             log("Recipe not shown: its beginning is damaged", "error", run_id=run.run_id)
 
@@ -126,18 +138,21 @@ class RunEvents:
                 async with self._service.subscribe(EVENTS, self._position) as feed:
                     async for event in feed:
                         await guarded(self._take(event))
-                        self._position = max(self._position, event["pos"])
+                        self._position = max(self._position, event.pos)
                         self._audience.reached()
                 return
             except (PodiumError, StoreError) as error:
                 log("Events cannot be read for phones", "error", exception=error)
                 await trio.sleep(AGAIN_SECONDS)
 
-    async def _take(self, event: Json) -> None:
+    async def _take(self, event: Event) -> None:
         """Tell of an event; never waits for a run."""
+        fact = event.fact
+        if isinstance(fact, Untold):
+            return
         broadcast = self._audience.broadcast
-        before_it = self.board.of_run(event["run_id"])
-        for change in self.board.take(event):
+        before_it = self.board.of_run(event.run_id)
+        for change in self.board.take(event.run_id, fact):
             session_id = change.shown.session_id
             payloads: list[bytes] = []
             match change:
@@ -156,54 +171,64 @@ class RunEvents:
                 case Ended(exit=exit):
                     payloads = shared_messages.ended(session_id, exit)
             tell = partial(_all, broadcast, payloads)
-            if event["type"] == "run.ended":
-                run_id = event["run_id"]
+            if isinstance(fact, f.RunEnded):
+                run_id = event.run_id
                 gone = partial(self._service.run_gone, run_id)  # the next prompt is plain chat then
-                self._order.tell_end(session_id, run_id, event["pos"], gone, tell)
+                self._order.tell_end(session_id, run_id, event.pos, gone, tell)
             else:
                 self._order.tell(session_id, tell)
-        self._tell(event)
-        self._speak(event, before_it)
+        self._tell(event, fact)
+        self._speak(event, fact, before_it)
 
-    def _speak(self, event: Json, shown: Shown | None) -> None:
+    def _speak(self, event: Event, fact: Told, shown: Shown | None) -> None:
         """Have phones say what a person wants to hear of an event."""
-        run_id, data = event["run_id"], event["data"]
-        if event["type"] == "turn.ended" and shown is None:
-            self._answers[run_id] = data["text"]
-        ended = event["type"] == "run.ended"
-        answer = self._answers.pop(run_id, "") if ended else ""
-        text = summary(event, answer) if self._audience.listens else ""
+        if isinstance(fact, f.TurnEnded) and shown is None:
+            self._answers[event.run_id] = fact.text
+        ended = isinstance(fact, f.RunEnded)
+        answer = self._answers.pop(event.run_id, "") if ended else ""
+        text = summary(fact, event.run, answer) if self._audience.listens else ""
         if text:
-            session_id = event["session_id"] if shown is None else shown.session_id
+            session_id = str(event.session_id) if shown is None else shown.session_id
             everywhere = shown is not None or not ended  # the end of a prompt is for who sent it
             say = partial(self._audience.say, session_id, text, everywhere=everywhere)
             self._order.tell(session_id, say)
 
-    def _tell(self, event: Json) -> None:
+    def _tell(self, event: Event, fact: Told) -> None:
         """What is said of an event beside what it means for a recipe."""
-        data, session_id, audience = event["data"], event["session_id"], self._audience
-        shown = self.board.of_run(event["run_id"])
+        session_id, audience = str(event.session_id), self._audience
+        shown = self.board.of_run(event.run_id)
         seen_in = session_id if shown is None else shown.session_id
-        match event["type"]:
-            case "question.opened":
-                question = shared_messages.question_of(event, seen_in)
+        match fact:
+            case f.QuestionOpened():
+                question = shared_messages.question_of(fact, event, seen_in)
                 tell = partial(
                     audience.each, lambda phone: recipes.question(question, phone.budget)
                 )
-            case "question.closed":
+            case f.QuestionClosed():
                 tell = partial(
-                    audience.each, lambda phone: recipes.question_closed(data, phone.budget)
+                    audience.each, lambda phone: recipes.question_closed(fact, phone.budget)
                 )
-            case "run.paused" if shown is not None:
-                tell = partial(audience.broadcast, recipes.recipe_paused(seen_in))
-            case "run.resumed" if shown is not None:
-                tell = partial(audience.broadcast, recipes.recipe_resumed(seen_in))
-            case "turn.ended":
-                aborted = data["report"]["kind"] == "interrupted"
+            case f.RunPaused() | f.RunResumed():
+                if shown is None:
+                    return
+                paused = isinstance(fact, f.RunPaused)
+                made = recipes.recipe_paused if paused else recipes.recipe_resumed
+                tell = partial(audience.broadcast, made(seen_in))
+            case f.TurnEnded():
+                aborted = fact.report.kind == "interrupted"
                 over = outgoing.turn_complete(session_id, aborted=aborted)
                 tell = partial(audience.to_concerned, session_id, over)
-            case _:
+            case (
+                f.RunStarted()
+                | f.StepEntered()
+                | f.EdgeTaken()
+                | f.OutcomeInvalid()
+                | f.RunParked()
+                | f.RunEnded()
+            ):
                 return
+            case _:
+                assert_never(fact)
         self._order.tell(seen_in, tell)
 
     async def endings(self, after: int, since: str) -> list[bytes]:
@@ -212,12 +237,11 @@ class RunEvents:
         found: list[bytes] = []
         until, untold = self._position, self._order.untold
         for event in await self._service.ended_recipes(after, until, MOST_ENDINGS):
-            run = event["data"]["run"]
-            if run is not None and event["at"] >= since and event["run_id"] not in untold:
-                session_id = await self._ended_in(msgspec.convert(run, Run))
-                found += shared_messages.ended(
-                    session_id, msgspec.convert(event["data"]["exit"], Exit)
-                )
+            run, fact = event.run, event.fact
+            if run is None or event.at < since or event.run_id in untold:
+                continue
+            assert isinstance(fact, f.RunEnded)
+            found += shared_messages.ended(await self._ended_in(run), fact.exit)
         return found
 
     async def _ended_in(self, run: Run) -> str:
@@ -228,7 +252,7 @@ class RunEvents:
         if run.restarts > 1:
             return derive(run.run_id, run.restarts - 1, "session")
         begun, _ = await self._service.run_events(run.run_id, 0, 1)
-        return str(begun[0]["session_id"])
+        return str(begun[0].session_id)
 
 
 def _all(tell: Callable[[bytes], None], payloads: list[bytes]) -> None:

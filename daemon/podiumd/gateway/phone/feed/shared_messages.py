@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 from podiumd.gateway.phone.feed.recipe_board import Shown
 from podiumd.gateway.phone.protocol import outgoing_recipes as recipes
 from podiumd.gateway.phone.protocol.wire import Json
+from podiumd.wire.event import Event
 
 NOT_STORED = "The daemon cannot store anything just now; try again."
 
@@ -54,21 +56,20 @@ def ended(session_id: str, exit: Exit) -> list[bytes]:
     return frames if notice is None else [*frames, notice]
 
 
-def question_of(event: Json, session_id: str) -> Json:
-    """The public question that an event opened."""
-    data = event["data"]
+def question_of(fact: f.QuestionOpened, event: Event, session_id: str) -> Json:
+    """The public question that an event opened, as phones are told it."""
     return {
-        "question_id": data["question_id"],
-        "run_id": event["run_id"],
+        "question_id": fact.question_id,
+        "run_id": event.run_id,
         "session_id": session_id,
-        "kind": data["kind"],
-        "text": data["text"],
-        "choices": data["choices"],
-        "free_text": data["free_text"],
-        "detail": data["detail"],
-        "tool": data["tool"],
-        "input": data["input"],
-        "opened_at": event["at"],
+        "kind": fact.kind,
+        "text": fact.text,
+        "choices": [{"id": choice, "label": label} for choice, label in fact.choices],
+        "free_text": fact.free_text,
+        "detail": fact.detail,
+        "tool": fact.tool,
+        "input": fact.input,
+        "opened_at": event.at,
         "answer": None,
         "note": None,
         "by": None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from podiumd.core.run import facts as f
 from podiumd.gateway.fields import check_size
 from podiumd.gateway.phone.feed import shared_messages
 from podiumd.gateway.phone.feed.known_sessions import known
-from podiumd.gateway.phone.feed.recipe_board import Shown
+from podiumd.gateway.phone.feed.recipe_board import standing
 from podiumd.gateway.phone.protocol import outgoing, outgoing_recipes, requests
 from podiumd.runtime.api import StartRun
 from podiumd.runtime.errors import (
@@ -61,16 +62,9 @@ async def start_recipe(phone: ServedPhone, message: requests.StartRecipe) -> Non
     begun, _ = await service.run_events(run.run_id, 0, 1)
     if (await service.get_run(run.run_id)).status == "ended":
         return  # its start and its end are told to everybody, in their order
-    shown = phone.hub.board.of_run(run.run_id) or Shown(
-        run_id=run.run_id,
-        session_id=run.main_session_id,
-        recipe_id=message.recipe_id if run.recipe is None else run.recipe,
-        label=begun[0]["data"]["label"],
-        first_prompt=begun[0]["data"]["first_prompt"],
-        step=run.step or "",
-        step_count=run.step_count,
-        max_total_steps=None if run.limits is None else run.limits.max_total_steps,
-    )
+    started = begun[0].fact
+    assert isinstance(started, f.RunStarted)
+    shown = phone.hub.board.of_run(run.run_id) or standing(run, started)
     phone.send(shared_messages.started(shown, message.ios_session_id, run.status))
     phone.send(outgoing.ack(f"Recipe '{shown.label}' started"))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from podiumd.core.recipe.exits import Exit
+from podiumd.core.run import facts as f
 from podiumd.gateway.phone.protocol import budget, outgoing
 from podiumd.gateway.phone.protocol.wire import Json, frame
 from podiumd.wire.recipes import RecipeRow
@@ -144,15 +145,15 @@ def question(question: Json, frame_bytes: int = QUESTION_BYTES) -> bytes:
     return budget.shrink({"type": "question", **question}, frame_bytes, ("input", "detail"))
 
 
-def question_closed(question: Json, frame_bytes: int = QUESTION_BYTES) -> bytes:
+def question_closed(closed: f.QuestionClosed, frame_bytes: int = QUESTION_BYTES) -> bytes:
     """A question needs no answer any more: it has one, or ``closed`` says what became of it."""
     return budget.shrink(
         {
             "type": "question_closed",
-            "question_id": question["question_id"],
-            "answer": question["answer"],
-            "by": question["by"],
-            "closed": question["closed"],
+            "question_id": closed.question_id,
+            "answer": closed.answer,
+            "by": closed.by,
+            "closed": closed.closed,
         },
         frame_bytes,
     )
