@@ -27,6 +27,7 @@ from podiumd.runtime.recipes.files import (
     PROJECT_RECIPES,
     PROMPT_BYTES,
     RECIPE_BYTES,
+    own_prompts,
 )
 
 RECIPE = """format = 1
@@ -185,6 +186,37 @@ def test_an_edit_of_a_prompt_file_is_seen_at_the_next_look(
     (places.user / "go.md").write_text("Go on.")
     assert places.catalogue.get("asks", None).recipe == recipe
     assert len(understood) == 3
+
+
+def test_who_wants_one_recipe_waits_for_no_prompt_file_of_another(
+    places: Places, understood: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the first time, when it is not known yet what the others are called."""
+    for name in ("asks", "other"):
+        _write(places.user, name, prompt=f'prompt_file = "{name}.md"')
+        (places.user / f"{name}.md").write_text("Go.")
+    places.list()
+    read = list[str]()
+
+    def prompts(directory: Path, believer: int | None) -> Callable[[str], str]:
+        own = own_prompts(directory, believer)
+
+        def noted(name: str) -> str:
+            read.append(name)
+            return own(name)
+
+        return noted
+
+    monkeypatch.setattr(catalogue, "own_prompts", prompts)
+    assert places.catalogue.get("asks", None).recipe is not None
+    assert read == ["asks.md"]
+    (places.user / "other.md").unlink()
+    assert places.catalogue.get("other", None).recipe is None
+    _write(places.user, "other", "Another text", prompt='prompt = "Go on."')
+    assert places.catalogue.get("other", None).label == "Another text"
+    with pytest.raises(RecipeNotFound, match="the nearest known is 'other'"):
+        places.catalogue.get("othe", None)
+    assert understood.count("asks.toml") == 1
 
 
 def test_of_long_prompts_nothing_is_remembered(

@@ -111,8 +111,8 @@ class Catalogue:
         """
         source, _, name = id.rpartition(".")
         sources = tuple(one for one in _SOURCES if one == source)
-        entries = self._shadowed(sources or _SOURCES, working_directory)
         name = name if sources else id
+        entries = self._shadowed(sources or _SOURCES, working_directory, name)
         whole, entry = entries.pop(ALL_OF_PROJECT, None), entries.get(name)
         if whole is not None:
             shadows = () if entry is None else (entry.source, *entry.shadows)
@@ -129,10 +129,11 @@ class Catalogue:
         return place.parent.parent
 
     def _shadowed(
-        self, sources: tuple[Source, ...], working_directory: str | None
+        self, sources: tuple[Source, ...], working_directory: str | None, wanted: str | None = None
     ) -> dict[str, Entry]:
+        """One entry an id; where one is ``wanted``, of the others the id alone is as it is now."""
         entries: dict[str, Entry] = {}
-        for entry in self._entries(sources, working_directory):
+        for entry in self._entries(sources, working_directory, wanted):
             first = entries.get(entry.id)
             if first is None:
                 entries[entry.id] = entry
@@ -144,7 +145,7 @@ class Catalogue:
         return entries
 
     def _entries(
-        self, sources: tuple[Source, ...], working_directory: str | None
+        self, sources: tuple[Source, ...], working_directory: str | None, wanted: str | None
     ) -> Iterator[Entry]:
         """Load every recipe file, the sources in the order in which they shadow."""
         if (
@@ -156,25 +157,29 @@ class Catalogue:
             if project is not None:
                 yield from _of_project(project)
         if "user" in sources:
-            yield from _of_person("user", self._user_dir)
+            yield from _of_person("user", self._user_dir, wanted)
         if "builtin" in sources:
-            yield from _of_person("builtin", self._builtin_dir)
+            yield from _of_person("builtin", self._builtin_dir, wanted)
 
 
-def load_file(path: Path, believer: int | None = None) -> tuple[Recipe, Notes]:
+def load_file(
+    path: Path, believer: int | None = None, wanted: str | None = None
+) -> tuple[Recipe, Notes]:
     """Load one recipe file; its prompt files must be in its directory or below.
 
-    ``believer`` is the user whose own recipe it is; ``None``: it came with Podium. The notes are
-    empty, and know its lines. Raises RecipeInvalid, also for a file that cannot be read.
+    ``believer`` is the user whose own recipe it is; ``None``: it came with Podium. Where another id
+    is ``wanted``, its prompt files may not be looked at. The notes are empty, and know its lines.
+    Raises RecipeInvalid, also for a file that cannot be read.
     """
     return _load(
         path,
         partial(read_own, path, believer),
         lambda: own_prompts(path.resolve().parent, believer),
+        wanted,
     )
 
 
-def _of_person(source: Source, directory: Path) -> Iterator[Entry]:
+def _of_person(source: Source, directory: Path, wanted: str | None) -> Iterator[Entry]:
     """Load the recipe files of one directory; a missing directory has none."""
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix == ".toml")
@@ -182,7 +187,7 @@ def _of_person(source: Source, directory: Path) -> Iterator[Entry]:
         return
     believer = os.getuid() if source == "user" else None
     for path in paths:
-        yield _entry(source, path, partial(load_file, path, believer))
+        yield _entry(source, path, partial(load_file, path, believer, wanted))
 
 
 def _of_project(project: Path) -> list[Entry]:
@@ -247,10 +252,18 @@ def _entry(
 
 
 def _load(
-    path: Path, read: Callable[[], str], prompts: Callable[[], Callable[[str], str]]
+    path: Path,
+    read: Callable[[], str],
+    prompts: Callable[[], Callable[[str], str]],
+    wanted: str | None = None,
 ) -> tuple[Recipe, Notes]:
     try:
-        text, read_prompt = read(), prompts()
+        text = read()
+        understood = _understood(shown(path), text)
+        for one in understood:
+            if wanted not in (None, one.recipe.id):  # that follows from the text alone
+                return one.recipe, Notes(shown(path), one.lines)
+        read_prompt = prompts()
     except (OSError, ValueError, RuntimeError) as error:
         message = f"the file cannot be used: {reason(error)}"
         finding = Finding(code="syntax", line=1, message=message, file=shown(path))
@@ -262,7 +275,6 @@ def _load(
             prompt_texts[name] = read_prompt(name)
         return prompt_texts[name]
 
-    understood = _understood(shown(path), text)
     for one in understood:
         if one.still_reads(read_once):
             return one.recipe, Notes(shown(path), one.lines)
