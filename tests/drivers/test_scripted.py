@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -199,19 +200,47 @@ async def test_a_delay_over_the_idle_timeout_times_out(
     assert second.report.kind == "timeout" and "silent for 10 s" in second.report.detail
 
 
+@pytest.mark.parametrize("acts", [True, False])
 async def test_others_work_while_a_line_goes_to_the_disk(
-    bench: Rig, monkeypatch: pytest.MonkeyPatch
+    bench: Rig, monkeypatch: pytest.MonkeyPatch, acts: bool
 ) -> None:
-    """Each line is synced before what it tells of, and never by the thread that serves all."""
-    threads, sync = list[int](), os.fsync
+    """What is done is on the disk before, the end before it is told, and neither is synced by the
+    thread that serves all. That a turn begins goes there with the first of them."""
+    synced, sync = list[list[str]](), os.fsync
 
     def noted(descriptor: int) -> None:
-        threads.append(threading.get_ident())
+        assert threading.current_thread() is not threading.main_thread()
+        synced.append([json.loads(line)["event"] for line in journal.read_text().splitlines()])
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
-    await play(driver({"write": [{"path": "a", "content": "b"}]}), bench.request())
-    assert len(threads) == 3 and threading.get_ident() not in threads
+    does = {"write": [{"path": "a", "content": "b"}]} if acts else {}
+    request = bench.request()
+    journal = Path(request.directory, "journal.jsonl")
+    async with driver({"text": "Done.", **does}).turn(request) as turn:
+        assert journal.read_bytes()
+        await follow(turn)
+    told = ["started", *["acting"] * acts, "finished"]
+    assert synced == [told[: 2 + at] for at in range(1 + acts)]
+
+
+@pytest.mark.parametrize("runs", [True, False])
+async def test_only_a_turn_that_has_run_a_command_is_looked_for_in_processes(
+    bench: Rig, monkeypatch: pytest.MonkeyPatch, runs: bool
+) -> None:
+    looked = []
+
+    async def sweep(turn_id: str) -> list[str]:
+        looked.append(turn_id)
+        return []
+
+    monkeypatch.setattr("podiumd.drivers.in_process_turn.sweep", sweep)
+    request = bench.request()
+    does: dict[str, Any] = (
+        {"run": [["true"]]} if runs else {"write": [{"path": "a", "content": ""}]}
+    )
+    await play(driver({"text": "Done.", **does}), request)
+    assert looked == [request.turn_id] * runs
 
 
 async def test_a_command_over_the_idle_timeout_times_out(bench: Rig) -> None:

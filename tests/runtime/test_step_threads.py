@@ -32,10 +32,10 @@ complete = {{ exit = "turn-complete" }}
 MORE = 10
 
 
-async def test_a_step_in_a_repository_takes_three_threads_and_one_program(
+async def test_a_step_in_a_repository_takes_two_threads_and_one_program(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two for what the scripted agent notes down, one for all that is looked at before a git."""
+    """One for what the scripted agent notes down, one for all that is looked at before a git."""
     for module in (honest_index, pinned_settings):
         monkeypatch.setattr(module, "_SETTLED_NS", 0)
     pins = pinned_settings.Pins()
@@ -59,4 +59,4 @@ async def test_a_step_in_a_repository_takes_three_threads_and_one_program(
 
     more = (taken[2] - taken[1]).items()  # what a run itself takes may be counted with the next
     step = {name: count / MORE for name, count in more if count >= MORE / 2}
-    assert step == {"_write": 2, "_recalled": 1, "program": 1}
+    assert step == {"_write": 1, "_recalled": 1, "program": 1}

@@ -46,6 +46,12 @@ class InProcessTurn(ABC):
         return self._report
 
     @property
+    def may_leave_processes(self) -> bool:
+        """Whether a process was started for the turn, in any life of the daemon: only then is
+        there one to look for at its end."""
+        return True
+
+    @property
     def _stopped(self) -> bool:
         """Whether nothing is heard any more."""
         return self.finished.is_set() or self._scope.cancel_called
@@ -99,6 +105,8 @@ Played = TypeVar("Played", bound=InProcessTurn)
 async def played(turn: Played, turn_id: str, ending_seconds: float) -> AsyncIterator[Played]:
     """Do a turn while its handle is in use; then end it with all that it has left running.
 
+    A turn that has started no process is known to have left none: nobody looks for one.
+
     ``ending_seconds`` is what its end, and the sweep of its marker (8 s), may take.
     """
     async with helpers() as nursery:
@@ -109,4 +117,5 @@ async def played(turn: Played, turn_id: str, ending_seconds: float) -> AsyncIter
             turn.stop()
             with trio.move_on_after(ending_seconds, shield=True):
                 await turn.finished.wait()
-                await turn.close(tuple(await sweep(turn_id)))
+                left = await sweep(turn_id) if turn.may_leave_processes else ()
+                await turn.close(tuple(left))

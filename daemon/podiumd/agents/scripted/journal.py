@@ -43,14 +43,22 @@ class Played(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """Appends to the journal of one turn; a line is on the disk when its call returns."""
+    """Appends to the journal of one turn. When its call returns a line is on the disk, with all
+    before it.
+
+    But for the first: that is the kernel's until the next one, so a daemon's death does not lose
+    it. A loss of power may, before a file, a command, a call or the turn's end: then nothing has
+    begun that could not begin anew.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / NAME
 
     async def started(self, run_id: str, index: int | None) -> None:
         """The turn at ``index`` of the script begins (``None``: none was left)."""
-        await self._append(Entry("started", run_id=run_id, index=index))
+        await trio.lowlevel.checkpoint()
+        entry = Entry("started", run_id=run_id, index=index)
+        self._write(msgspec.json.encode(entry) + b"\n", durably=False)
 
     async def acting(self, action: str) -> None:
         """A file is about to be written, or a command to be run."""
@@ -69,11 +77,12 @@ class Journal:
         # known afterwards whether the line is there.
         await trio.to_thread.run_sync(self._write, msgspec.json.encode(entry) + b"\n")
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, *, durably: bool = True) -> None:
         descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, line)
-            os.fsync(descriptor)
+            if durably:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 

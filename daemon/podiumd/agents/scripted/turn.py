@@ -48,8 +48,15 @@ class ScriptedTurnRun(InProcessTurn):
         self._taken: list[str] = []
         self._denials: list[Denial] = []
         self._acted = False
+        self._started_process = False
         self._uses = 0
         self._began = trio.current_time()
+
+    @property
+    def may_leave_processes(self) -> bool:
+        """Whether it has run a command; what a daemon that died has left is ended before a turn
+        is played again."""
+        return self._started_process
 
     async def steer(self, text: str, uuid: str) -> bool:
         """Accept a message; it is taken at the next boundary between actions."""
@@ -185,6 +192,7 @@ class ScriptedTurnRun(InProcessTurn):
         line = " ".join(command)
         await self._acting(f"run {line}")
         await self._show("tool", line)
+        self._started_process = True
         try:
             with trio.fail_after(self._request.idle_timeout_seconds):
                 done = await trio.run_process(
