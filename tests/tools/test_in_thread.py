@@ -12,6 +12,8 @@ import trio
 
 from podiumd.tools.process import in_thread
 from podiumd.tools.process.in_thread import Program
+from podiumd.tools.process.memory import bounded
+from tests.patience import HANG_SECONDS
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "OWN": "own"}
 
@@ -76,7 +78,29 @@ async def test_what_has_left_its_group_and_keeps_its_output_is_not_waited_for(
     one = program(f"setsid sh -c 'echo > {begun}; cat {end}' & wait")
     await trio.to_thread.run_sync(begun.read_bytes)
 
-    await one.end()
+    with trio.fail_after(HANG_SECONDS):
+        await one.end()
+        await one.over()  # its thread does not wait for what is left either
+    assert one.result().returncode in (-signal.SIGTERM, -signal.SIGKILL)
 
-    await trio.to_thread.run_sync(end.write_bytes, b"")
+    await trio.to_thread.run_sync(end.write_bytes, b"")  # it was still there to be ended
+
+
+async def test_one_that_reads_no_more_of_its_input_comes_to_its_end() -> None:
+    one = program("exec <&-; echo over", b"much" * 1_000_000)
     await one.over()
+    done = one.result()
+    assert (done.stdout, done.returncode) == (b"over\n", 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no such bound")
+@pytest.mark.parametrize("from_its_start", [False, True])
+async def test_it_gets_no_more_memory_than_is_said(from_its_start: bool) -> None:
+    most = 512 * 1024**2
+    code = "import sys; sys.stdin.read(); print(len(bytes(600 * 1024**2)))"
+    command = [sys.executable, "-c", code]
+    line = bounded(command, most) if from_its_start else command
+    one = Program(line, ENVIRONMENT, b"go", None if from_its_start else most)
+    await one.over()
+    done = one.result()
+    assert b"MemoryError" in done.stderr and done.returncode == 1

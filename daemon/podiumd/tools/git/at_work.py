@@ -68,6 +68,10 @@ class AtWork:
         with self._lock:
             self._reaches.append(reach)
 
+    def anybody(self) -> bool:
+        """Whether any command is at work."""
+        return bool(self._reaches)
+
     async def let_end(self, reach: Reach) -> None:
         """Wait until no git writes unconfined within the reach of a command that is to begin."""
         while self._is_written(reach):

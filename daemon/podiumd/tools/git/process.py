@@ -17,6 +17,7 @@ from podiumd.tools.failpoints import failpoint
 from podiumd.tools.git.at_work import Reach
 from podiumd.tools.git.beside import Confined, run_beside, through
 from podiumd.tools.git.index_file import SHA1_BYTES, SHA256_BYTES
+from podiumd.tools.git.memory_bound import MOST_BYTES, OVER, bounded_from_its_start, died_of_it
 from podiumd.tools.git.pinned_settings import (
     Listings,
     Pins,
@@ -44,6 +45,7 @@ from podiumd.tools.git.settings import (
 )
 from podiumd.tools.git.waits import WAITS
 from podiumd.tools.process.in_thread import Program
+from podiumd.tools.process.memory import bound_data
 
 TERMINATE_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 120.0
@@ -62,6 +64,9 @@ UNSEEN: Final = (
 )
 NO_REPOSITORY: Final = b"fatal: not a git repository (or any of the parent directories): .git\n"
 _LIST: Final = "config"
+AT_ONCE: Final = trio.CapacityLimiter(64)
+"""Gits at once; each has a thread. More than there are runs at once, so that those of one that all
+wait at something leave room for the others, until they are ended."""
 LISTINGS: Final = Listings()
 NO_TREE: Final = b"fatal: this operation must be run in a work tree\n"
 PINS: Final = Pins()
@@ -307,9 +312,23 @@ async def _run(
     confined: Confined | None = None,
 ) -> Result:
     if confined is None:
-        return await _to_its_end(command, Program(command, environment, stdin))
+        async with AT_ONCE:
+            line = bounded_from_its_start(command)
+            done = await _to_its_end(
+                command, partial(Program, line, environment, stdin, MOST_BYTES)
+            )
+    else:
+        done = await _run_confined(command, environment, stdin, confined)
+    if died_of_it(done):
+        raise GitError(OVER.format(asked_of(command), command[2], MOST_BYTES / 1024**3))
+    return done
+
+
+async def _run_confined(
+    command: Sequence[str], environment: Mapping[str, str], stdin: bytes, confined: Confined
+) -> Result:
     gate = confined.gate()
-    line = confined.command(command, gate)
+    line = bounded_from_its_start(confined.command(command, gate))
     run = partial(
         trio.run_process,
         line,
@@ -329,8 +348,12 @@ async def _run(
         gate.close()
 
 
-async def _to_its_end(command: Sequence[str], program: Program) -> Result:
-    """Wait for a git, for as long as it may take. Raises ``GitError``."""
+async def _to_its_end(command: Sequence[str], start: Callable[[], Program]) -> Result:
+    """Start a git and wait for it, for as long as it may take. Raises ``GitError``."""
+    try:
+        program = start()
+    except OSError as error:
+        raise _missing(error) from error
     try:
         with trio.move_on_after(LOOK_SECONDS) as short:
             await program.over()
@@ -419,7 +442,7 @@ async def _beginning(
     said = bytearray()
     start = partial(
         trio.run_process,
-        command,
+        bounded_from_its_start(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -437,6 +460,7 @@ async def _beginning(
             except OSError as error:
                 missing = error  # raised in here, it would come out as one of a group
             else:
+                bound_data(process.pid, MOST_BYTES)
                 assert process.stdout is not None
                 async for piece in process.stdout:
                     said.extend(piece)

@@ -7,7 +7,9 @@ its end. Where many programs run that are over in some milliseconds that is most
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import selectors
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -16,19 +18,29 @@ from typing import Final
 import outcome
 import trio
 
+from podiumd.tools.process.memory import bound_data
+
 Result = subprocess.CompletedProcess[bytes]
 
 TERMINATE_SECONDS: Final = 2.0
+PIECE: Final = 32768
 
 
 class Program:
     """A program that was started, in a session of its own, with what it has written so far."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], stdin: bytes
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        stdin: bytes,
+        memory: int | None = None,
     ) -> None:
-        """Start it, in another thread: why that failed is told by ``result``."""
+        """Start it, in another thread: why that failed is told by ``result``. It gets ``memory``
+        bytes at most."""
         self._command, self._environment, self._stdin = command, environment, stdin
+        self._memory = memory
+        self._left, self._leave = os.pipe()  # its thread waits at it too: closed, it goes
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
         self._over = trio.Event()
@@ -47,13 +59,19 @@ class Program:
 
     async def end(self) -> None:
         """End it with all of its process group, politely first: it may have locks to remove. What
-        has left the group and keeps the output open is not waited for."""
+        has left the group and keeps the output open is not waited for: nobody reads it then."""
         self._given_up = True  # the thread sees it, where it is just about to start it
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not self._over.is_set():
                 self._send(number)
                 with trio.move_on_after(TERMINATE_SECONDS):
                     await self._over.wait()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._leave >= 0:
+            os.close(self._leave)
+            self._leave = -1
 
     def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self._process.returncode is None:
@@ -61,19 +79,27 @@ class Program:
                 os.killpg(self._process.pid, number)
 
     def _run(self) -> Result:
-        with subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE if self._stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment,
-            start_new_session=True,  # a Ctrl-C meant for the daemon is not for it
-        ) as process:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE if self._stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment,
+                start_new_session=True,  # a Ctrl-C meant for the daemon is not for it
+            )
+            if self._memory is not None:
+                bound_data(process.pid, self._memory)
             self._process = process
             if self._given_up:
                 self._send(signal.SIGTERM)
-            told, said = process.communicate(self._stdin or None)
-            return Result(self._command, process.returncode, told, said)
+            told, said, left = _talk(process, self._stdin, self._left)
+            # What does not even die of SIGKILL (its disk is gone) is not waited for.
+            status = process.poll() if left else process.wait()
+            status = -signal.SIGKILL if status is None else status
+            return Result(self._command, status, told, said)
+        finally:
+            os.close(self._left)
 
     def _tell(self, done: outcome.Outcome[Result]) -> None:
         with contextlib.suppress(trio.RunFinishedError):  # nobody is left to hear it
@@ -82,3 +108,45 @@ class Program:
     def _hear(self, done: outcome.Outcome[Result]) -> None:
         self._outcome = done
         self._over.set()
+        self._let_go()
+
+
+def _talk(process: subprocess.Popen[bytes], stdin: bytes, left: int) -> tuple[bytes, bytes, bool]:
+    """Give a program its input and read what it writes, until nobody can write any more, or the
+    other end of ``left`` is closed: whether it was that is told too."""
+    told, said = bytearray(), bytearray()
+    with contextlib.ExitStack() as stack:
+        selector = stack.enter_context(selectors.PollSelector())
+        for pipe, into in ((process.stdout, told), (process.stderr, said)):
+            assert pipe is not None
+            selector.register(stack.enter_context(pipe), selectors.EVENT_READ, into)
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            given = stack.enter_context(process.stdin)
+            selector.register(given, selectors.EVENT_WRITE, memoryview(stdin))
+        selector.register(left, selectors.EVENT_READ)
+        while len(selector.get_map()) > 1:
+            for key, _ in selector.select():
+                if key.fd == left:
+                    return bytes(told), bytes(said), True
+                _go_on(selector, key)
+    return bytes(told), bytes(said), False
+
+
+def _go_on(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    """Read or write what there is at one pipe, and close it where that was the last."""
+    if isinstance(key.data, bytearray):
+        piece = os.read(key.fd, PIECE)
+        key.data.extend(piece)
+        over = not piece
+    else:
+        rest = b""  # who reads no more needs no more
+        with contextlib.suppress(BrokenPipeError):
+            rest = key.data[os.write(key.fd, key.data) :]
+        over = not rest
+        if rest:
+            selector.modify(key.fileobj, selectors.EVENT_WRITE, rest)
+    if over:
+        selector.unregister(key.fileobj)
+        assert isinstance(key.fileobj, io.IOBase)
+        key.fileobj.close()

@@ -1,12 +1,33 @@
-"""How much memory this process has, and an agent with everything it started."""
+"""How much memory this process has, an agent with everything it started, and what is a program's
+bound of it."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 if sys.platform == "linux":
+    import resource
+
+    def bound_data(pid: int, most: int) -> None:
+        """Have a process, and what it starts from now on, get at most so many bytes each of memory
+        of its own; what it maps of files to read does not count. Nothing where it has gone."""
+        with suppress(OSError):  # gone, or of somebody else meanwhile
+            _, hard = resource.prlimit(pid, resource.RLIMIT_DATA)
+            resource.prlimit(pid, resource.RLIMIT_DATA, (_least(most), hard))
+
+    def bounded(command: Sequence[str], most: int) -> list[str]:
+        """A command line that has this bound before its program begins: a third more of what a
+        short git costs, for a shell comes first."""
+        script = f'ulimit -S -d {_least(most) // 1024} || :; exec "$@"'
+        return ["/bin/sh", "-c", script, "sh", *command]
+
+    def _least(most: int) -> int:
+        soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
+        return most if soft == resource.RLIM_INFINITY else min(most, soft)
 
     def resident_bytes() -> int:
         """Bytes in memory now (Linux's ``/proc/self/statm``, second field, in pages)."""
@@ -34,6 +55,13 @@ if sys.platform == "linux":
 
 else:
     import psutil
+
+    def bound_data(pid: int, most: int) -> None:
+        """Nothing: the system has no such bound."""
+
+    def bounded(command: Sequence[str], most: int) -> list[str]:
+        """The same command line: the system has no such bound."""
+        return list(command)
 
     def resident_bytes() -> int:
         """Bytes in memory now."""

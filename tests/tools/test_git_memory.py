@@ -1,0 +1,74 @@
+"""No git of ours takes more memory than its bound, and how many there are at once is bounded too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from podiumd.tools.git import process
+from podiumd.tools.git.at_work import AT_WORK, Reach
+from podiumd.tools.git.process import GitError, run_beginning, run_git
+from tests.tools.git_repository import begin
+
+GIGABYTES = 3 * 1024**3
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the system has no such bound")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = tmp_path / "repository"
+    begin(path, {"a.txt": "one\n"})
+    return path
+
+
+def lying_commit(repository: Path) -> str:
+    """Put a commit there that says of itself that it has gigabytes."""
+    content = b"commit %d\0tree" % GIGABYTES
+    name = hashlib.sha1(content, usedforsecurity=False).hexdigest()
+    place = repository / ".git/objects" / name[:2] / name[2:]
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(zlib.compress(content))
+    return name
+
+
+@ONLY_LINUX
+@pytest.mark.parametrize("beside", [False, True])
+async def test_a_git_that_is_to_take_gigabytes_gives_up_and_that_is_said(
+    repository: Path, beside: bool
+) -> None:
+    name = lying_commit(repository)
+    reach = Reach("bwrap", f"{repository}")
+    if beside:
+        AT_WORK.begin(reach)
+    try:
+        with pytest.raises(GitError, match=r"git cat-file .* asked for more than 2 GB of memory"):
+            await run_git(f"{repository}", "cat-file", "commit", name)
+        with pytest.raises(GitError, match="failed with status 128"):
+            await run_beginning(f"{repository}", "cat-file", "commit", name, most=10)
+        assert (await run_git(f"{repository}", "status", "--short")).returncode == 0
+    finally:
+        AT_WORK.end(reach)
+
+
+async def test_gits_beyond_a_number_wait_until_others_are_over(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "AT_ONCE", trio.CapacityLimiter(2))
+    include = tmp_path / "waits"
+    os.mkfifo(include)
+    waits = ["git", "-C", f"{repository}", "config", "--file", f"{include}", "--list"]
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(process._run, waits, {"PATH": os.environ["PATH"]})
+        await wait_all_tasks_blocked()
+        assert process.AT_ONCE.borrowed_tokens == 2
+        assert process.AT_ONCE.statistics().tasks_waiting == 1
+        nursery.cancel_scope.cancel()
+    assert process.AT_ONCE.borrowed_tokens == 0
