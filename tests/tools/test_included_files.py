@@ -214,3 +214,17 @@ def test_what_is_included_is_what_git_would_say(settings: list[tuple[str, str]])
     )
     if told.returncode in (0, 1):
         assert included_in(text) == told.stdout.split(b"\0")[:-1]
+
+
+def test_a_link_among_objects_to_the_root_of_all_is_looked_at_as_far_as_git_reads_there(
+    tmp_path: Path,
+) -> None:
+    repo = make_repository(tmp_path / "repo")
+    root = tmp_path / "root/sub/sub"
+    root.mkdir(parents=True)
+    os.mkfifo(root / "pipe")
+    (repo / ".git/objects/00").symlink_to(root.parents[1])
+    assert waiting_within([f"{repo}/.git"]) is None
+
+    os.mkfifo(root.parents[1] / "pipe")
+    assert waiting_within([f"{repo}/.git"]) == f"{repo}/.git/objects/00/pipe"

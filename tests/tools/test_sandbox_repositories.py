@@ -260,11 +260,12 @@ async def test_a_repository_that_a_command_makes_within_one_runs_nothing(inside:
 
 
 async def test_no_heap_of_a_repository_hides_one_that_runs_something(inside: Inside) -> None:
-    """Of the repository that the command works in, ``lfs`` and ``annex`` alone, by those paths."""
+    """Nor do ``lfs`` and ``annex`` of the repository that the command works in."""
     git, canary = inside.project / ".git", inside.home / "canary"
     run_git(git, "init", "-q", f"{git}/mine/lfs/x")
     new = ("objects/x", "lfs/x", "annex/x", "y/lfs/x", "objects/x/.git/objects/z")
     old = ("y/lfs/x", "y/annex/x", "modules/lfs/x", "objects/lfs/x", "refs/lfs/x")
+    old += ("lfs/a/b/c/d/e/x", "annex/x")
     subs = [f"{top}/{sub}" for top, all_of in (("new/.git", new), (".git", old)) for sub in all_of]
 
     done = await inside.run(
@@ -286,6 +287,28 @@ async def test_no_heap_of_a_repository_hides_one_that_runs_something(inside: Ins
     for kept in (git / "mine/lfs/x", inside.project / "good", git / "lfs/mine"):
         assert (kept / ".git/HEAD").exists()
     assert (await inside.run("true")).tidied == Tidied()
+
+
+@pytest.mark.parametrize("place", ["lfs", "annex", "objects"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "printf '[core]\\n\\tfsmonitor = touch %s\\n' CANARY >> .git/config",
+        "echo 'touch CANARY' > .git/hooks/post-index-change; chmod +x .git/hooks/*",
+    ],
+)
+async def test_a_harmless_one_in_a_heap_turns_into_no_other(
+    inside: Inside, place: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repository_links, "_TICK_NS", 0)  # what was before is not new
+    sub, canary = inside.project / f".git/{place}/x", inside.home / "canary"
+    assert (await inside.run(f"git init -q {sub}; rm {sub}/.git/hooks/*")).tidied == Tidied()
+
+    done = await inside.run(f"cd {sub}; {how.replace('CANARY', f'{canary}')}")
+
+    assert done.tidied.removed == (f"{sub}/.git",)
+    subprocess.run(["git", "-C", f"{sub}", "status"], capture_output=True, check=False)
+    assert not canary.exists()
 
 
 HARMLESS = '[branch "main"]\n\tremote = .\n\tmerge = refs/heads/other\n'

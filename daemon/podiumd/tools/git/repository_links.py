@@ -18,7 +18,10 @@ from podiumd.tools.git.waits import would_wait
 
 _HEAPS = frozenset(("lfs", "annex"))
 """Of a repository itself, large and written to by content alone: a link there leads nothing of
-meaning elsewhere, and there are as many directories as files."""
+meaning elsewhere. There are as many directories as files, so what is new there alone is looked
+at, as among objects."""
+_TURNS = ("config", "hooks", "branches", "remotes")
+"""What turns a harmless repository into another, beside what its directory itself tells of."""
 _OBJECTS = "objects"
 _LAYOUT = ("HEAD", "objects", "refs")
 _TICK_NS = 2_000_000_000  # what clock and file system may differ by
@@ -42,8 +45,8 @@ def odd_entries(
     repositories: Iterable[str], since: int | None = None, heaps: Collection[str] = _HEAPS
 ) -> Odd:
     """What is odd in these directories. Blocks. Objects are looked at for what came to them after
-    ``since``, the time of a clock in nanoseconds, alone: there are many. ``heaps`` are not looked
-    into where they lie in a repository itself; by that name anything may lie deeper."""
+    ``since``, the time of a clock in nanoseconds, alone: there are many. So are ``heaps`` where
+    they lie in a repository itself, for repositories; by that name anything may lie deeper."""
     found, shut, inner = set[str](), set[str](), set[str]()
     own = frozenset(repositories)
     left = [(path, False) for path in own]
@@ -54,10 +57,12 @@ def odd_entries(
             inner |= _inner({one.name for one in entries}, directory, own)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name == _OBJECTS and not named:
+                    heap = directory in own and entry.name in heaps
+                    if heap or (entry.name == _OBJECTS and not named):
                         if since is not None:
-                            found |= _among_objects(entry.path, since - _TICK_NS, shut, inner)
-                    elif directory not in own or entry.name not in heaps:
+                            new = _among_objects(entry.path, since - _TICK_NS, shut, inner)
+                            found |= set() if heap else new
+                    else:
                         left.append((entry.path, named or entry.name in _NAMES))
                 elif not entry.is_file(follow_symlinks=False):
                     found.add(entry.path)
@@ -101,8 +106,7 @@ def _among_objects(objects: str, since: int, shut: set[str], inner: set[str]) ->
                 continue
             entries = entries_of(directory)
             for one in _inner({entry.name for entry in entries}, directory):
-                mark = one if one.endswith("/.git") else f"{one}/HEAD"
-                if status_of(mark).st_ctime_ns >= since:
+                if _is_new(one, since):
                     inner.add(one)
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
@@ -118,6 +122,14 @@ def _among_objects(objects: str, since: int, shut: set[str], inner: set[str]) ->
         except OSError:
             shut.add(directory)
     return found
+
+
+def _is_new(repository: str, since: int) -> bool:
+    """Whether a repository is newer than ``since``, or what it runs may be."""
+    mark = repository if repository.endswith("/.git") else f"{repository}/HEAD"
+    places = (f"{repository}/{name}" for name in _TURNS)
+    there = (path for path in places if os.path.lexists(path))
+    return any(status_of(path).st_ctime_ns >= since for path in (mark, *there))
 
 
 def _has_below(directory: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -28,6 +29,9 @@ MOST_NAMED: Final = 10_000
 _READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|multi-pack-index\.d")
 """Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
 and be it to the root of all."""
+_DEPTHS: Final = {"objects": 2, "info": 1}
+"""The levels below such directories in which git reads; of all others it reads their files alone."""
+_ANY_DEPTH: Final = sys.maxsize
 _MOST_LISTED_BYTES: Final = 1024 * 1024
 _QUOTED: Final = re.compile(rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL)
 _ESCAPED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
@@ -89,17 +93,20 @@ def waiting_within(repositories: Iterable[str]) -> str | None:
     """What a git waits at of what it keeps itself, in directories of repositories: objects above
     all, where nobody else looks, also those that are elsewhere. Blocks; changes no rights."""
     own = list(repositories)
-    looked, named, left, seen = 0, 0, deque(own), set[tuple[int, int]]()
+    looked, named, seen = 0, 0, set[tuple[tuple[int, int], int]]()
+    left = deque((path, _ANY_DEPTH) for path in own)
     while left and len(seen) < MOST_PLACES:
-        place = left.popleft()
+        place, deep = left.popleft()
         this = _directory(place)
-        if this is None or this in seen:
+        if this is None or (this, deep) in seen:
             continue
-        seen.add(this)
-        for directory, _, names in walk(place):
+        seen.add((this, deep))
+        for directory, below, names in walk(place):
             looked += 1
             if looked > MOST_DIRECTORIES:
                 return None
+            if len(Path(directory).parts) - len(Path(place).parts) >= deep:
+                below.clear()
             for name in sorted(names):
                 path = f"{directory}/{name}"
                 if would_wait(path):
@@ -120,18 +127,20 @@ def _directory(path: str) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
-def _objects_elsewhere(path: str) -> Iterator[str]:
-    """The directories of objects to which what stands among objects leads git: a link, or a list of
-    alternates."""
+def _objects_elsewhere(path: str) -> Iterator[tuple[str, int]]:
+    """The directories of objects to which what stands among objects leads git, a link, or a list of
+    alternates, and how many levels of it git reads: one that stands for some of the objects may
+    lead to the root of all."""
     if path.endswith("/info/alternates"):
         try:
             listed = read_plain(path, _MOST_LISTED_BYTES, links=True)
         except OSError:
             return
         base = path.removesuffix("/info/alternates")
-        yield from (f"{Path(base, os.fsdecode(name))}" for name in _named(listed) if name)
-    elif _READ_THERE.fullmatch(path.rpartition("/")[2]) and _directory(path) is not None:
-        yield path
+        places = (f"{Path(base, os.fsdecode(name))}" for name in _named(listed) if name)
+        yield from ((place, _DEPTHS["objects"]) for place in places)
+    elif _READ_THERE.fullmatch(name := path.rpartition("/")[2]) and _directory(path) is not None:
+        yield path, _DEPTHS.get(name, 0)
 
 
 def _named(listed: bytes) -> Iterator[bytes]:
