@@ -272,8 +272,17 @@ async def test_a_new_driver_goes_on_where_the_last_stopped(bench: Rig) -> None:
 
 
 async def test_a_script_without_a_turn_for_the_prompt_fails_and_says_so(bench: Rig) -> None:
-    turn, _ = await play(driver({"when": "never", "text": "x"}), bench.request())
-    assert turn.report.kind == "failed" and "no turn left" in turn.report.detail
+    scripted = driver({"when": "never", "text": "x"})
+    request = bench.request("Review the code.\n\nAll of it" + ", and more" * 20)
+    turn, _ = await play(scripted, request)
+    assert turn.report.kind == "failed"
+    words = "Review the code. All of it, and more, and more"
+    assert f"demo.toml has no turn left for this prompt: {words}" in turn.report.detail
+    assert turn.report.detail.endswith(" ...")
+    mine = {"turns": [{"when": "never"}]}
+    turn, _ = await play(scripted, bench.request("go", script=mine, script_file="/tmp/mine.toml"))
+    said = "the script /tmp/mine.toml has no turn left for this prompt: go"
+    assert turn.report.detail == said
 
 
 async def test_a_turns_own_script_wins(bench: Rig) -> None:

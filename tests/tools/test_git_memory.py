@@ -1,4 +1,4 @@
-"""No git of ours takes more memory than its bound, and how many there are at once is bounded too."""
+"""No git of ours takes more memory than its bound, and as many at once as another one says."""
 
 from __future__ import annotations
 

@@ -265,8 +265,9 @@ async def test_no_heap_of_a_repository_hides_one_that_runs_something(inside: Ins
     run_git(git, "init", "-q", f"{git}/mine/lfs/x")
     new = ("objects/x", "lfs/x", "annex/x", "y/lfs/x", "objects/x/.git/objects/z")
     old = ("y/lfs/x", "y/annex/x", "modules/lfs/x", "objects/lfs/x", "refs/lfs/x")
-    old += ("lfs/a/b/c/d/e/x", "annex/x")
-    subs = [f"{top}/{sub}" for top, all_of in (("new/.git", new), (".git", old)) for sub in all_of]
+    own = ("lfs/a/b/c/d/e/x", "annex/x")
+    both = (("new/.git", new), (".git", (*old, *own)))
+    subs = [f"{top}/{sub}" for top, all_of in both for sub in all_of]
 
     done = await inside.run(
         f"git init -q new; rm -rf new/.git/hooks; for sub in {' '.join(subs)}; do "

@@ -32,5 +32,9 @@ def make_drivers(
     return {
         "claude": ClaudeDriver(watch, spool_megabytes),
         "native": NativeDriver(native),
-        "scripted": ScriptedDriver(load_script(Path(script)) if script else demo_script()),
+        "scripted": (
+            ScriptedDriver(load_script(Path(script)), script)
+            if script
+            else ScriptedDriver(demo_script())
+        ),
     }

@@ -84,7 +84,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     ``served`` are the tools that Podium serves in this turn (``changing``: other turns of the
     session are served others), and ``hooks`` where it wants to be
     asked; with a ``tools_server`` the agent is to reach these tools by that, not through the
-    driver. ``system_prompt`` is added to the agent's own system text.
+    driver. ``system_prompt`` is added to the agent's own system text. ``script_file`` says
+    where ``script`` came from. ``goes_on``: the turn takes up the one before it, which was cut off.
     """
 
     turn_id: str
@@ -109,6 +110,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     system_prompt: str | None = None
     idle_timeout_seconds: float = 600.0
     script: dict[str, Any] | None = None
+    script_file: str = ""
     ledger: TurnJournal | None = None
     commits: bool = False
     foreign: tuple[str, ...] | None = None
@@ -116,6 +118,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     changing: bool = False
     hooks: tuple[HookPoint, ...] = ()
     tools_server: ToolsServer | None = None
+    goes_on: bool = False
 
     @property
     def inherited(self) -> tuple[int, ...]:

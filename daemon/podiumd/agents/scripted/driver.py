@@ -28,7 +28,7 @@ ENDING_SECONDS = 15.0
 
 
 class ScriptedDriver:
-    """Plays ``script`` (the default of every turn that brings none of its own)."""
+    """Plays ``script`` (the default of every turn that brings none of its own), of ``file``."""
 
     name = SCRIPTED
     capabilities = Capabilities(
@@ -46,8 +46,9 @@ class ScriptedDriver:
         system_text=True,
     )
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, file: str = "demo.toml") -> None:
         self._script = script
+        self._file = file
         self._plays = Plays()
 
     @asynccontextmanager
@@ -56,18 +57,25 @@ class ScriptedDriver:
 
         Raises ``ScriptError`` where ``request.script`` is no valid script.
         """
-        script = self._script
+        script, file = self._script, self._file
         if request.script is not None:
-            script = parse_script(request.script, "the turn's script")
+            file = request.script_file or "the turn's script"
+            script = parse_script(request.script, file)
         directory = Path(request.directory)
-        index = script.choose(request.prompt, self._plays.of(directory.parent, request.run_id))
-        run = ScriptedTurnRun(
-            request, None if index is None else script.turns[index], Journal(directory)
-        )
+        plays = self._plays.of(directory.parent, request.run_id)
+        index = script.choose(request.prompt, plays.used)
+        if request.goes_on and plays.cut is not None and plays.cut < len(script.turns):
+            index = script.resume(request.prompt, plays.used, plays.cut)
+        chosen = None if index is None else script.turns[index]
+        run = ScriptedTurnRun(request, chosen, file, Journal(directory))
         await run.journal.started(request.run_id, index)
-        self._plays.begun(request.run_id, index)
-        async with played(run, request.turn_id, ENDING_SECONDS):
-            yield run
+        plays.begun(index)
+        try:
+            async with played(run, request.turn_id, ENDING_SECONDS):
+                yield run
+        finally:
+            if run.ended_with_daemon:
+                plays.cut_off(index)
 
     def reattach(self, pending: PendingTurn) -> AbstractAsyncContextManager[ScriptedTurnRun]:
         """Not possible: a scripted turn ends with its daemon. Raises ``RuntimeError``."""

@@ -99,39 +99,70 @@ def read_journal(directory: Path) -> Played:
     )
 
 
+class RunPlays:
+    """How far one run has played its script. ``used``: how often each turn, by index, was played
+    to its end, or is being played. ``cut``: the turn played last, where the end of its daemon cut
+    it off."""
+
+    def __init__(self) -> None:
+        self.used: Counter[int] = Counter()
+        self.cut: int | None = None
+
+    def begun(self, index: int | None) -> None:
+        """A turn has begun, and its journal says so."""
+        self.cut = None
+        if index is not None:
+            self.used[index] += 1
+
+    def cut_off(self, index: int | None) -> None:
+        """The daemon ends before the turn that had begun: it is to be played again."""
+        self.cut = index
+        if index is not None:
+            self.used[index] -= 1
+
+
 class Plays:
-    """How often each run has played each turn of its script.
+    """How far each run has played its script.
 
     Counted once from the journals, so that it is right also after a restart, and then as turns
     begin: a turn costs the same whether it is the first of its run or the thousandth.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[str, Counter[int]] = {}
+        self._runs: dict[str, RunPlays] = {}
 
-    def of(self, parent: Path, run_id: str) -> Counter[int]:
-        """The count by index; ``parent`` holds the directories of all turns."""
-        counts = self._counts.pop(run_id, None)
-        if counts is None:
-            counts = _turns_played(parent, run_id)
-        self._counts[run_id] = counts  # the newest; the first is of the run that rests longest
-        if len(self._counts) > MOST_RUNS:
-            del self._counts[next(iter(self._counts))]
-        return counts
-
-    def begun(self, run_id: str, index: int | None) -> None:
-        """A turn of the run has begun, and its journal says so."""
-        if index is not None and run_id in self._counts:
-            self._counts[run_id][index] += 1
+    def of(self, parent: Path, run_id: str) -> RunPlays:
+        """The plays of a run; ``parent`` holds the directories of all turns."""
+        plays = self._runs.pop(run_id, None)
+        if plays is None:
+            plays = _turns_played(parent, run_id)
+        self._runs[run_id] = plays  # the newest; the first is of the run that rests longest
+        if len(self._runs) > MOST_RUNS:
+            del self._runs[next(iter(self._runs))]
+        return plays
 
 
-def _turns_played(parent: Path, run_id: str) -> Counter[int]:
-    played: Counter[int] = Counter()
+def _turns_played(parent: Path, run_id: str) -> RunPlays:
+    """Count what the journals tell of a run, none of whose turns is being played."""
+    plays, last = RunPlays(), (0, False)
     for path in parent.glob(f"*/{NAME}"):
-        for entry in _entries(path):
-            if entry.event == "started" and entry.run_id == run_id and entry.index is not None:
-                played[entry.index] += 1
-    return played
+        entries = list(_entries(path))
+        begun = [one for one in entries if one.event == "started" and one.run_id == run_id]
+        if not begun:
+            continue
+        index, cut = begun[-1].index, ended_with_daemon(entries[-1].report)
+        if index is not None and not cut:
+            plays.used[index] += 1
+        # Clocks of file systems are coarse: of two turns in one tick the cut one is the last.
+        if (at := (path.stat().st_mtime_ns, cut)) >= last:
+            last, plays.cut = at, index if cut else None
+    return plays
+
+
+def ended_with_daemon(report: TurnReport | None) -> bool:
+    """Whether a turn was cut off by the end of its daemon, before it had an end of its own. One
+    that somebody interrupted has."""
+    return report is None
 
 
 def _entries(path: Path) -> Iterator[Entry]:

@@ -21,9 +21,11 @@ Of ``tools`` each waits for what came of the one before. ``expect = "refused"`` 
 to be refused; a call that comes to anything else than expected ends the turn as failed. A file or
 command that a hook refuses is passed over.
 
-The first turn in file order that matches the prompt and is not used up answers it. A command of
-``run`` that ends with another status than 0 ends the turn as failed, unless ``otherwise`` names
-that status: then its text and outcome stand for the turn's own.
+The first turn in file order that matches the prompt and is not used up answers it. One that was cut
+off by the end of its daemon is not used up, and is what its run goes on with, unless the first that
+fits is meant for the opening words of that prompt ("You were interrupted"). A command of ``run``
+that ends with another status than 0 ends the turn as failed, unless ``otherwise`` names that
+status: then its text and outcome stand for the turn's own.
 """
 
 from __future__ import annotations
@@ -118,6 +120,13 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             if left and re.search(turn.when, prompt):
                 return index
         return None
+
+    def resume(self, prompt: str, used: Mapping[int, int], cut: int) -> int:
+        """The index of the turn that goes on where the turn ``cut`` was cut off: the same, whose
+        ``when`` the prompt need not fit, unless one is meant for the words of the interruption."""
+        words, index = prompt.partition("\n\n")[0], self.choose(prompt, used)
+        meant = index is not None and self.turns[index].when
+        return index if index is not None and meant and re.search(meant, words) else cut
 
 
 def parse_script(data: object, name: str, lines: TomlLines | None = None) -> Script:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import textwrap
 from pathlib import Path
 from typing import Any, Literal
 
 import trio
 from msgspec.structs import replace
 
-from podiumd.agents.scripted.journal import Journal
+from podiumd.agents.scripted.journal import Journal, ended_with_daemon
 from podiumd.agents.scripted.script import Call, ScriptedTurn, Write
 from podiumd.core.reply.report import Denial, EndKind, TurnReport
 from podiumd.drivers.base import (
@@ -26,6 +27,7 @@ from podiumd.drivers.turn_channel import TurnChannel
 from podiumd.tools.failpoints import failpoint
 
 COMMAND_END_SECONDS = 2.0
+FIRST_WORDS = 80
 
 
 class _Ended(Exception):
@@ -39,11 +41,14 @@ class _Ended(Exception):
 class ScriptedTurnRun(InProcessTurn):
     """Implements ``podiumd.drivers.base.Turn``; ``run`` is run by the driver's nursery."""
 
-    def __init__(self, request: TurnRequest, turn: ScriptedTurn | None, journal: Journal) -> None:
+    def __init__(
+        self, request: TurnRequest, turn: ScriptedTurn | None, file: str, journal: Journal
+    ) -> None:
         super().__init__(TurnChannel(request.hooks))
         self.journal = journal
         self._request = request
         self._turn = turn
+        self._file = file
         self._waiting_steers: list[str] = []
         self._taken: list[str] = []
         self._denials: list[Denial] = []
@@ -75,6 +80,11 @@ class ScriptedTurnRun(InProcessTurn):
         if self._report is not None:
             await self.journal.finished(self._report)
 
+    @property
+    def ended_with_daemon(self) -> bool:
+        """Whether its daemon ended before it, and so it is to be played again."""
+        return ended_with_daemon(self._report)
+
     async def run(self) -> None:
         """Play the turn to its end; never raises but for faults of this module."""
         report: TurnReport | None = None
@@ -103,7 +113,7 @@ class ScriptedTurnRun(InProcessTurn):
     async def _steps(self) -> TurnReport:
         turn = self._turn
         if turn is None:
-            raise _Ended(self._ending("failed", "the script has no turn left for this prompt"))
+            raise _Ended(self._ending("failed", _none_left(self._request.prompt, self._file)))
         await self._quiet(turn.delay_ms / 1000)
         if turn.error:
             raise _Ended(self._ending("api_error", turn.error))
@@ -265,6 +275,12 @@ class ScriptedTurnRun(InProcessTurn):
             prompt_recorded=True,
             tool_begun=self._acted,
         )
+
+
+def _none_left(prompt: str, file: str) -> str:
+    """Say that no turn of a script fits a prompt, or all that do are used up."""
+    words = textwrap.shorten(prompt, FIRST_WORDS, placeholder=" ...")
+    return f"the script {file} has no turn left for this prompt: {words}"
 
 
 async def _end_command(process: trio.Process) -> None:

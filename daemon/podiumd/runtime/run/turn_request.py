@@ -88,7 +88,9 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         changing=state.recipe is not None and phase_served.changes(state.recipe),
         tools_server=server,
         hooks=hook_runner.points(state, intent),
+        goes_on=intent.purpose in ("interrupted", "go-on"),
         script=None if script is None else {"turns": script.turns},
+        script_file="" if script is None else script.file,
     )
 
 

@@ -30,7 +30,7 @@ _READ_THERE: Final = re.compile(r"objects|[0-9a-f]{2}|pack|info|commit-graphs|mu
 """Directories in which git reads objects, or finds those; a link of another name leads it nowhere,
 and be it to the root of all."""
 _DEPTHS: Final = {"objects": 2, "info": 1}
-"""The levels below such directories in which git reads; of all others it reads their files alone."""
+"""The levels below such directories in which git reads; of all others it reads files alone."""
 _ANY_DEPTH: Final = sys.maxsize
 _MOST_LISTED_BYTES: Final = 1024 * 1024
 _QUOTED: Final = re.compile(rb'"([^"\\]*(?:\\(?:[0-3][0-7]{2}|[abfnrtv"\\])[^"\\]*)*)"', re.DOTALL)
