@@ -28,7 +28,7 @@ def machine(tmp_path: Path) -> NativeMachine:
 
 
 @pytest.mark.long(
-    "tests/tools/test_commit_made.py::test_turns_of_one_repository_that_end_at_once_all_have_their_commit"
+    "tests/tools/test_commit.py::test_turns_of_one_repository_that_end_at_once_all_have_their_commit"
 )
 async def test_prompts_at_once_in_one_tree_all_have_their_commit(machine: NativeMachine) -> None:
     names = [f"f{number}.txt" for number in range(4)]

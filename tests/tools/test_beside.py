@@ -121,7 +121,7 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize("link", sampled(LINKS, 2))
+@pytest.mark.parametrize("link", sampled(LINKS))
 async def test_no_link_leads_a_commit_out_of_the_repository(inside: Inside, link: str) -> None:
     side, folder = worktree(inside), inside.home / "folder"
     folder.mkdir()

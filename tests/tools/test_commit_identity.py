@@ -64,8 +64,15 @@ async def test_the_environment_goes_before_the_settings_as_in_git(
     assert turn.git("log", "-1", "--format=%an <%ae> %cn") == "An Author <a@example.org> A Person"
 
 
-async def test_that_nobody_is_known_is_told_before_anything_is_done(turn: Turn) -> None:
+async def test_that_nobody_is_known_is_told_before_and_nothing_is_committed_under_another_name(
+    turn: Turn,
+) -> None:
     assert await unknown_committer(f"{turn.root}") == NOBODY
+
+    done = await turn.commit()
+
+    assert done.state == "failed" and "git config --global user.name" in done.detail
+    assert turn.git("rev-parse", "HEAD") == turn.first
 
 
 async def test_nor_is_anybody_without_an_author(

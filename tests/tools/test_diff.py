@@ -96,9 +96,9 @@ def test_a_diff_of_whole_texts_is_that_of_their_lines(old: bytes, data: st.DataO
     assert text == from_edits("f", lines_of(old), edits_between(lines_of(old), lines_of(new)))
 
 
-@pytest.mark.parametrize("old", sampled([b"\n" * 4 * 1024 * 1024, None, b"a\n" * 5]))
+@pytest.mark.parametrize("old", sampled([b"\n" * 1024 * 1024, None, b"a\n" * 5]))
 def test_a_file_of_nothing_but_line_ends_costs_no_more_than_its_bytes(old: bytes | None) -> None:
-    new = b"first\n" + b"\n" * 4 * 1024 * 1024 + b"last\n"
+    new = b"first\n" + b"\n" * 1024 * 1024 + b"last\n"
     tracemalloc.start()
     try:
         text = unified("f", old, new)
@@ -108,11 +108,11 @@ def test_a_file_of_nothing_but_line_ends_costs_no_more_than_its_bytes(old: bytes
 
     assert len(text) < MOST_CHARACTERS + 200
     assert text.endswith("[the rest of the diff is not shown: it is too long]\n")
-    assert most < 16 * 1024 * 1024
+    assert most < 4 * 1024 * 1024
 
 
 def test_a_line_that_is_too_long_to_be_shown_is_not_read_to_its_end() -> None:
-    text = unified("f", b"short\n", "é".encode() * 8 * 1024 * 1024 + b"\n")
+    text = unified("f", b"short\n", "é".encode() * 1024 * 1024 + b"\n")
 
     assert text.splitlines()[2:] == [
         "@@ -1,1 +1,1 @@",

@@ -10,6 +10,7 @@ from podiumd.tools.commit.changes import TreeWatch
 from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
 from podiumd.tools.git.passed_over import passed_over
 from podiumd.tools.git.queries import GitError
+from tests.tools.git_repository import commit
 from tests.tools.turn_repository import TEN, Turn
 
 
@@ -28,27 +29,31 @@ async def commit_all(turn: Turn, *foreign: str) -> str:
     return turn.git("show", "--format=", "--name-status", "HEAD").replace("\t", " ")
 
 
-async def test_both_are_in_the_commit(turn: Turn) -> None:
+async def test_both_are_in_the_commit_and_what_a_person_had_when_the_run_began_stays_theirs(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a person's file the turn's own lines alone; of more files than a command is said to
+    change all."""
+    monkeypatch.setattr("podiumd.tools.commit.changes._AT_ONCE", 2)
+    monkeypatch.setattr("podiumd.tools.commit.changes.MOST_CHANGES", 1)
+    for name in ("mixed.py", "theirs.py", "gone.py"):
+        turn.write(name, TEN)
+    turn.first = commit(turn.top, "second")
     turn.write("a.py", f"{TEN}earlier\n")
+    turn.write("b.py", "earlier\n")
     turn.write("sub/new.py", "x\n")
-    (turn.top / "b.py").unlink()
+    (turn.top / "gone.py").unlink()
+    for name in ("mixed.py", "theirs.py"):
+        turn.write(name, f"{TEN}theirs\n")
     turn.change("a.py", f"now\n{TEN}earlier\n")
+    turn.change("mixed.py", f"now\n{TEN}theirs\n")
 
-    assert await commit_all(turn) == "M a.py\nD b.py\nA sub/new.py"
+    made = await commit_all(turn, "mixed.py", "theirs.py")
+
+    assert made == "M a.py\nM b.py\nD gone.py\nM mixed.py\nA sub/new.py"
     assert turn.shown("a.py") == f"now\n{TEN}earlier"
-    assert turn.git("status", "--porcelain") == ""
-
-
-async def test_what_a_person_had_when_the_run_began_stays_theirs(turn: Turn) -> None:
-    """And the turn's own lines in it are committed alone."""
-    turn.write("a.py", f"{TEN}theirs\n")
-    turn.write("b.py", "theirs\n")
-    turn.write("new.py", "x\n")
-    turn.change("a.py", f"now\n{TEN}theirs\n")
-
-    assert await commit_all(turn, "a.py", "b.py") == "M a.py\nA new.py"
-    assert turn.shown("a.py") == f"now\n{TEN}".strip()
-    assert turn.git("status", "--porcelain") == "M a.py\n M b.py"
+    assert turn.shown("mixed.py") == f"now\n{TEN}".strip()
+    assert turn.git("status", "--porcelain") == "M mixed.py\n M theirs.py"
 
 
 async def test_below_the_top_of_the_tree_it_is_what_lies_there(turn: Turn) -> None:
@@ -68,18 +73,6 @@ async def test_what_comes_to_nothing_is_no_commit(turn: Turn) -> None:
     await commit_all(turn)
 
     assert turn.git("rev-parse", "HEAD") == turn.first
-
-
-async def test_of_more_files_than_a_command_is_said_to_change_all_are_committed(
-    turn: Turn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("podiumd.tools.commit.changes._AT_ONCE", 2)
-    monkeypatch.setattr("podiumd.tools.commit.changes.MOST_CHANGES", 1)
-    turn.write("a.py", "x\n")
-    turn.write("b.py", "x\n")
-    turn.write("c.py", "x\n")
-
-    assert await commit_all(turn) == "M a.py\nM b.py\nA c.py"
 
 
 async def test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all(turn: Turn) -> None:

@@ -18,6 +18,7 @@ from podiumd.tools.commit.commit import CommitOrder
 from podiumd.tools.commit.index_lock import LOCK_SECONDS, held_index, settle_index
 from podiumd.tools.git.queries import GitError
 from tests.patience import HANG_SECONDS
+from tests.tools.git_repository import run_git
 from tests.tools.turn_repository import Turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -190,14 +191,16 @@ async def test_what_is_staged_while_the_commit_is_made_is_left_to_its_owner(turn
 async def test_the_index_of_a_working_tree_of_its_own_is_its_own(
     turn: Turn, tmp_path: Path
 ) -> None:
-    turn.git("worktree", "add", "-q", f"{tmp_path}/tree")
-    turn.top = turn.root = tmp_path / "tree"
+    turn.git("worktree", "add", "-q", "-b", "side", f"{tmp_path}/tree")
+    top, turn.top = turn.top, tmp_path / "tree"
+    turn.root = turn.top
     turn.change("a.py", "x\n")
 
     done = await turn.commit()
 
-    assert done.state == "committed"
-    assert turn.git("status", "--porcelain") == ""
+    assert turn.git("status", "--porcelain") == run_git(top, "status", "--porcelain") == ""
+    assert run_git(top, "rev-parse", "side") == done.sha
+    assert run_git(top, "rev-parse", "main") == turn.first
 
 
 # -- killed in between ----------------------------------------------------------------------------

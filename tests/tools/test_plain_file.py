@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -93,47 +94,39 @@ async def test_anything_else_is_an_error(tmp_path: Path, kind: Kind) -> None:
 
 
 @of_each_kind
-@pytest.mark.parametrize("name", [".git", ".git/HEAD", ".git/config", ".git/commondir"])
-async def test_what_a_command_leaves_as_a_repository_is_tidied(
-    project: Path, kind: Kind, name: str
-) -> None:
-    put(kind, project / "x" / name)
-    boundary = Boundary(root=f"{project}", repositories=(f"{project}/.git",))
+async def test_what_a_command_leaves_as_a_repository_is_tidied(project: Path, kind: Kind) -> None:
+    for name in (".git", ".git/HEAD", ".git/config", ".git/commondir"):
+        put(kind, project / "x" / name)
+        boundary = Boundary(root=f"{project}", repositories=(f"{project}/.git",))
 
-    done = await in_time(lambda: tidy(boundary, RepositoryLook(project)))
+        done = await in_time(partial(tidy, boundary, RepositoryLook(project)))
 
-    assert done.removed == (f"{project}/x/.git",)
-    assert not os.path.lexists(project / "x/.git")
+        assert done.removed == (f"{project}/x/.git",), name
+        assert not os.path.lexists(project / "x/.git")
 
 
 @of_each_kind
-@pytest.mark.parametrize("name", ["gitdir", "commondir"])
-async def test_a_worktree_whose_record_is_no_file_is_none(
-    project: Path, kind: Kind, name: str
-) -> None:
-    side = project.parent / "side"
-    assert is_own_worktree(side / ".git", [project / ".git"])
+async def test_a_sandbox_is_planned_around_it(tmp_path: Path, kind: Kind) -> None:
+    for name in (".git", ".git/config", ".git/commondir", ".git/config.worktree"):
+        top = tmp_path / name.replace("/", "-")
+        if name != ".git":
+            make_repository(top)
+        put(kind, top / name)
 
-    put(kind, project / ".git/worktrees/side" / name)
-
-    assert not await in_time(lambda: is_own_worktree(side / ".git", [project / ".git"]))
+        await in_time(partial(places_for, top, home=tmp_path / "home", closed=[], environ={}))
 
 
 @of_each_kind
-@pytest.mark.parametrize("name", [".git", ".git/config", ".git/commondir", ".git/config.worktree"])
-async def test_a_sandbox_is_planned_around_it(tmp_path: Path, kind: Kind, name: str) -> None:
-    top = make_repository(tmp_path / "project")
-    if name == ".git":
-        top = tmp_path / "other"
-    put(kind, top / name)
-
-    look = partial(places_for, top, home=tmp_path / "home", closed=[], environ={})
-    await in_time(look)
-
-
-@of_each_kind
-async def test_a_worktree_without_a_plain_link_is_none(project: Path, kind: Kind) -> None:
-    side = project.parent / "side"
+async def test_a_worktree_without_a_plain_record_or_link_is_none(project: Path, kind: Kind) -> None:
+    side, common = project.parent / "side", [project / ".git"]
+    assert is_own_worktree(side / ".git", common)
+    for name in ("gitdir", "commondir"):
+        record = project / ".git/worktrees/side" / name
+        before = record.read_bytes()
+        put(kind, record)
+        assert not await in_time(lambda: is_own_worktree(side / ".git", common)), name
+        shutil.rmtree(record) if record.is_dir() else record.unlink()
+        record.write_bytes(before)
     assert await git.is_worktree(f"{project}", f"{side}")
 
     put(kind, side / ".git")
@@ -155,11 +148,10 @@ async def test_a_lock_of_a_worktree_that_is_no_file_says_nothing(project: Path, 
 
 
 @of_each_kind
-@pytest.mark.parametrize("name", PLACED)
-async def test_it_is_no_placeholder_of_ours(tmp_path: Path, kind: Kind, name: str) -> None:
-    kind(tmp_path / name)
-
-    assert not await in_time(lambda: is_placed(tmp_path / name))
+async def test_it_is_no_placeholder_of_ours(tmp_path: Path, kind: Kind) -> None:
+    for name in PLACED:
+        kind(tmp_path / name)
+        assert not await in_time(partial(is_placed, tmp_path / name))
 
 
 async def test_a_link_with_a_nul_in_it_leads_nowhere(project: Path) -> None:

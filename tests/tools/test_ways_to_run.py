@@ -242,7 +242,7 @@ RUN_BY_PLAIN_GIT = {
 }
 
 
-@pytest.mark.parametrize("group", sampled(GROUPS, 2))
+@pytest.mark.parametrize("group", sampled(GROUPS))
 def test_they_are_run_by_a_git_that_is_not_kept_from_it(
     project: Path, canaries: Canaries, group: str
 ) -> None:
