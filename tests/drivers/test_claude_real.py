@@ -62,6 +62,7 @@ async def test_an_allowed_tool_runs_a_denied_one_does_not(
     assert turn.report.kind == "done" and [d.tool for d in turn.report.denials] == ["Write"]
 
 
+@pytest.mark.long("tests/drivers/test_claude_dialect.py::test_decisions_become_answers")
 async def test_always_allows_the_tool_for_the_session_and_writes_nothing_into_the_project(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -190,6 +191,7 @@ async def test_a_background_task_that_never_ends_does_not_hold_the_turn(
     assert turn.report.kind == "done" and turn.report.background_stopped
 
 
+@pytest.mark.long("tests/drivers/test_claude_args.py::test_model_budget_mode_and_schema")
 async def test_a_spent_budget_ends_the_turn_as_such_whatever_the_session_cost_before(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -226,6 +228,9 @@ async def test_refused_credentials_are_not_tried_for_a_minute(
     assert len(server.requests) <= 2
 
 
+@pytest.mark.long(
+    "tests/drivers/test_fifo.py::test_the_longest_line_passes_and_one_byte_more_is_refused"
+)
 async def test_a_prompt_of_900_kb_arrives_whole(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

@@ -78,6 +78,9 @@ async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
     assert again.report.kind == "done"
 
 
+@pytest.mark.long(
+    "tests/drivers/test_claude_settle.py::test_a_result_is_finished_with_the_mark_of_the_transcript"
+)
 async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     claude: ClaudeDriver, rig: Rig, server: ModelServer, watch: SpoolWatch
 ) -> None:
@@ -96,7 +99,9 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     assert again.report.kind == "done" and again.report.result_text == "the answer"
 
 
-@pytest.mark.long("test_a_turn_that_finished_alone_is_taken_up_and_judged")
+@pytest.mark.long(
+    "tests/drivers/test_claude_settle.py::test_a_result_is_finished_with_the_mark_of_the_transcript"
+)
 async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:

@@ -196,7 +196,7 @@ async def _read_all(directory: Path, log: Log) -> tuple[int, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "trials"), sampled([("facts.db", 50), ("facts.db", 150), ("facts.db-wal", 150)])
+    ("name", "trials"), sampled([("facts.db", 30), ("facts.db", 150), ("facts.db-wal", 150)])
 )
 async def test_flipped_bytes_give_named_errors_and_never_a_false_fact(
     tmp_path: Path, name: str, trials: int

@@ -24,6 +24,7 @@ from podiumd.store.facts import Store, open_store
 from podiumd.store.opening import open_facts
 from podiumd.store.schema import MIGRATIONS, schema_version
 from podiumd.tools import failpoints
+from tests.long import spread
 from tests.store.recorded import ENDED, FACTS, PROMPT, WAITING, recorded
 from tests.store.support import a_fact, a_run
 
@@ -81,7 +82,7 @@ def test_a_kill_is_tried_wherever_the_lift_has_a_point() -> None:
     assert [name for name in failpoints.names() if name.startswith("lift.")] == POINTS
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", spread(POINTS, 2))
 async def test_a_lift_that_was_killed_lost_nothing_and_is_begun_again(
     tmp_path: Path, point: str
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from podiumd.tools.commit.confined_filters import ConfinedFilters
 from podiumd.tools.commit.hooks import Hooks
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.sandbox.sandbox import Probe, Sandbox
-from tests.long import sampled
+from tests.long import sampled, spread
 from tests.needs import need
 from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, run_git, set_for_person
@@ -114,8 +115,10 @@ async def test_a_filter_of_the_person_runs_as_ever(turn: Turn, home: Path, boxed
     assert seen.exists()
 
 
-@pytest.mark.parametrize("boxed", [False, True])
-@pytest.mark.parametrize("named", ["by nobody", "by the person, and failing", "half"])
+@pytest.mark.parametrize(
+    ("boxed", "named"),
+    spread(list(product([False, True], ["by nobody", "by the person, and failing", "half"])), 3),
+)
 async def test_a_file_is_never_committed_without_its_filter(
     turn: Turn, home: Path, boxed: bool, named: str
 ) -> None:
@@ -133,7 +136,7 @@ async def test_a_file_is_never_committed_without_its_filter(
     assert turn.git("rev-parse", "HEAD") == turn.first
 
 
-@pytest.mark.parametrize("name", sampled(["", "set", "unset", "unspecified"], 2))
+@pytest.mark.parametrize("name", sampled(["", "set", "unset", "unspecified"]))
 async def test_a_filter_may_have_a_name_that_sounds_like_none(
     turn: Turn, home: Path, name: str
 ) -> None:
