@@ -48,7 +48,7 @@ async def test_a_tool_that_a_person_allows_runs_once(
 
 
 @pytest.mark.long(
-    "tests/drivers/test_claude_real.py::test_an_allowed_tool_runs_a_denied_one_does_not"
+    "tests/drivers/test_claude_real.py::test_an_allowed_tool_runs_a_denied_one_does_not_and_always_holds_for_the_session"
 )
 async def test_a_tool_that_a_person_denies_does_not_run_and_the_agent_goes_on(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
@@ -95,7 +95,7 @@ async def test_always_for_commands_like_this_holds_for_those_alone(
 
 
 @pytest.mark.long(
-    "tests/drivers/test_claude_real.py::test_always_allows_the_tool_for_the_session_and_writes_nothing_into_the_project"
+    "tests/drivers/test_claude_real.py::test_an_allowed_tool_runs_a_denied_one_does_not_and_always_holds_for_the_session"
 )
 async def test_always_holds_for_the_run_and_is_written_nowhere(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer

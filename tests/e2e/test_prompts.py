@@ -98,7 +98,9 @@ async def test_a_prompt_takes_over_from_a_run_which_is_paused_by_it(
     assert run["exit"]["reason"] == "implementation-blocked"
 
 
-@pytest.mark.long("tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole")
+@pytest.mark.long(
+    "tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole_and_is_done_with_words_cost_and_mark"
+)
 async def test_a_long_prompt_arrives_whole_and_a_longer_one_is_refused(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:

@@ -73,7 +73,9 @@ async def test_a_turn_is_followed_message_by_message_while_the_agent_works(
     assert told == whole[1:]
 
 
-@pytest.mark.long("tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole")
+@pytest.mark.long(
+    "tests/drivers/test_claude_real.py::test_a_prompt_of_900_kb_arrives_whole_and_is_done_with_words_cost_and_mark"
+)
 async def test_prompts_are_shown_verbatim(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
