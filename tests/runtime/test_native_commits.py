@@ -182,7 +182,7 @@ async def test_where_nothing_is_left_nothing_is_said_of_a_commit(
 
 
 @pytest.mark.long(
-    "tests/tools/test_earlier_turns.py::test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all"
+    "tests/tools/test_changes.py::test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all"
 )
 async def test_who_commits_in_the_step_has_chosen_what_is_committed(
     machine: NativeMachine, work: str

@@ -88,7 +88,7 @@ async def test_a_change_of_the_tree_alone_is_progress(machine: Machine, reposito
 
 
 @pytest.mark.long(
-    "tests/tools/test_tree.py::test_the_digest_sees_every_kind_of_change_and_its_undoing"
+    "tests/tools/test_git.py::test_the_digest_sees_every_kind_of_change_and_its_undoing"
 )
 async def test_a_new_file_is_a_change_too(machine: Machine, repository: Path) -> None:
     async with running(machine) as daemon:

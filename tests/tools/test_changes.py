@@ -1,17 +1,28 @@
 """What a command changed in a tree is seen, with what it was before."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podiumd.core.run.loop_facts import FileChange
 from podiumd.tools.commit import changes as module
 from podiumd.tools.commit.changes import TreeWatch
+from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
 from podiumd.tools.commit.originals import Originals
+from podiumd.tools.git import honest_index, pinned_settings, process
+from podiumd.tools.git import queries as git
+from podiumd.tools.git.passed_over import passed_over
+from podiumd.tools.git.queries import GitError
+from tests.in_threads import in_threads
 from tests.tools.git_repository import commit, make_repository, run_git
+from tests.tools.turn_repository import TEN, Turn
 
 
 def digest(text: str) -> str:
@@ -231,3 +242,272 @@ async def test_more_files_than_are_looked_at_are_none_that_a_command_has_made(
     seen, _ = await watched.run("rm mine.txt")
 
     assert list(seen) == ["mine.txt"]
+
+
+# -- the mark of a working tree, taken at each turn's end: what it tells, and what it costs --
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Whose files count as settled from the moment on when they are written."""
+    for module in (pinned_settings, honest_index):
+        monkeypatch.setattr(module, "_SETTLED_NS", 0)
+    path = make_repository(tmp_path / "repository")
+    (path / "a.txt").write_text("one\n")
+    (path / "b.txt").write_text("one\n")
+    commit(path, "first")
+    return path
+
+
+@pytest.fixture
+def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What each git was asked that is started."""
+    asked: list[str] = []
+    real = process._run
+
+    async def run(command: list[str], environment: Mapping[str, str], *more: Any) -> process.Result:
+        asked.append(process.asked_of(command).partition(" ")[0])
+        return await real(command, environment, *more)
+
+    monkeypatch.setattr(process, "_run", run)
+    return asked
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done in other threads."""
+    return in_threads(monkeypatch)
+
+
+async def test_a_mark_is_the_commit_and_a_digest_of_all_that_differs(repository: Path) -> None:
+    first = await git.tree_mark(repository)
+    assert first is not None
+    assert first == (await git.head(repository), await git.tree_digest(repository))
+    (repository / "a.txt").write_text("two\n")
+    second = await git.tree_mark(repository)
+    assert second is not None and second[0] == first[0] and second[1] != first[1]
+    (repository / "a.txt").write_text("one\n")
+    assert await git.tree_mark(repository) == first
+
+
+async def test_before_the_first_commit_there_is_a_digest_alone(
+    tmp_path: Path, repository: Path
+) -> None:
+    empty = make_repository(tmp_path / "empty")
+    mark = await git.tree_mark(empty)
+    assert mark is not None and mark[0] is None and mark[1]
+    assert await git.tree_mark(tmp_path) is None and await git.tree_digest(tmp_path) == ""
+    run_git(repository, "checkout", "--quiet", "--detach")
+    detached = await git.tree_mark(repository)
+    assert detached is not None and detached[0] == await git.head(repository)
+
+
+async def test_what_git_says_of_the_branch_and_the_stash_is_no_part_of_it(
+    repository: Path,
+) -> None:
+    mark = await git.tree_mark(repository)
+    run_git(repository, "config", "status.showStash", "true")
+    (repository / "a.txt").write_text("put by\n")
+    run_git(repository, "stash")
+    run_git(repository, "checkout", "--quiet", "-b", "other", "--track")
+    assert await git.tree_mark(repository) == mark
+    assert await git.uncommitted(repository) == ({}, 0)
+
+
+async def test_a_mark_takes_one_git_and_another_where_the_index_has_changed(
+    repository: Path, gits: list[str]
+) -> None:
+    await git.tree_mark(repository)
+    gits.clear()
+    (repository / "new.txt").write_text("new\n")
+    await git.tree_mark(repository)
+    assert gits == ["status"]
+    gits.clear()
+    run_git(repository, "rm", "--quiet", "--cached", "b.txt")
+    await git.tree_mark(repository)
+    assert gits == ["ls-files", "status"]
+
+
+async def test_a_mark_takes_one_thread_beside_that_of_its_git_and_another_for_what_differs(
+    repository: Path, threads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pins = pinned_settings.Pins()
+    pins.keep_in(tmp_path / "pins")  # as the daemon has them
+    monkeypatch.setattr(process, "PINS", pins)
+    await git.tree_mark(repository)
+    threads.clear()
+    await git.tree_mark(repository)
+    assert threads == ["_recalled", "program"]
+    threads.clear()
+    (repository / "new.txt").write_text("new\n")
+    await git.tree_mark(repository)
+    assert threads == ["_recalled", "program", "digest"]
+
+
+async def test_what_has_changed_and_is_in_the_index_is_read_once(
+    repository: Path, gits: list[str]
+) -> None:
+    """Whoever may write the index by hand may say of it what they like."""
+    await git.tree_mark(repository)
+    (repository / "new.txt").write_text("new\n")
+    run_git(repository, "add", "new.txt")
+    gits.clear()
+    await git.tree_mark(repository)
+    reading = ["check-attr", "rev-parse", "update-index", "diff"]
+    assert gits == ["ls-files", *reading, "status"]
+    gits.clear()
+    await git.tree_mark(repository)
+    assert gits == ["status"]
+
+
+async def test_an_index_that_was_written_just_now_is_listed_again(
+    repository: Path, gits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within one tick of the clock it may be written twice, and look the same."""
+    await git.tree_mark(repository)
+    monkeypatch.setattr(pinned_settings, "_SETTLED_NS", 3_600_000_000_000)
+    run_git(repository, "update-index", "--force-write-index", "--add", "a.txt")
+    for _ in range(2):
+        gits.clear()
+        await git.tree_mark(repository)
+        assert "ls-files" in gits
+
+
+async def test_what_the_index_hides_after_it_was_known_is_seen(
+    repository: Path, gits: list[str]
+) -> None:
+    before = await git.tree_mark(repository)
+    run_git(repository, "update-index", "--assume-unchanged", "b.txt")
+    (repository / "b.txt").write_text("hidden\n")
+    for _ in range(2):  # one that hides is never remembered
+        gits.clear()
+        assert await git.tree_mark(repository) != before
+        assert "ls-files" in gits
+
+
+async def test_no_more_indexes_are_remembered_than_have_room(
+    tmp_path: Path, repository: Path, gits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(honest_index, "MOST_KNOWN", 1)
+    monkeypatch.setattr(honest_index, "_LISTED", {})
+    await git.tree_mark(repository)
+    await git.tree_mark(make_repository(tmp_path / "another"))
+    gits.clear()
+    await git.tree_mark(repository)
+    assert gits == ["ls-files", "status"]
+
+
+# -- what earlier turns of a run have left is committed before what a turn has changed itself
+
+
+@pytest.fixture
+def turn(tmp_path: Path) -> Turn:
+    return Turn(tmp_path)
+
+
+async def commit_all(turn: Turn, *foreign: str) -> str:
+    """Commit with what was left; what is in the commit."""
+    watch = TreeWatch(turn.root, turn.originals)
+    earlier = Earlier(turn.first, frozenset(foreign))
+    turn.changes[:] = await with_earlier(watch, tuple(turn.changes), earlier)
+    done = await turn.commit()
+    assert done.state in ("committed", "nothing"), done.detail
+    return turn.git("show", "--format=", "--name-status", "HEAD").replace("\t", " ")
+
+
+async def test_both_are_in_the_commit_and_what_a_person_had_when_the_run_began_stays_theirs(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a person's file the turn's own lines alone; of more files than a command is said to
+    change all."""
+    monkeypatch.setattr("podiumd.tools.commit.changes._AT_ONCE", 2)
+    monkeypatch.setattr("podiumd.tools.commit.changes.MOST_CHANGES", 1)
+    for name in ("mixed.py", "theirs.py", "gone.py"):
+        turn.write(name, TEN)
+    turn.first = commit(turn.top, "second")
+    turn.write("a.py", f"{TEN}earlier\n")
+    turn.write("b.py", "earlier\n")
+    turn.write("sub/new.py", "x\n")
+    (turn.top / "gone.py").unlink()
+    for name in ("mixed.py", "theirs.py"):
+        turn.write(name, f"{TEN}theirs\n")
+    turn.change("a.py", f"now\n{TEN}earlier\n")
+    turn.change("mixed.py", f"now\n{TEN}theirs\n")
+
+    made = await commit_all(turn, "mixed.py", "theirs.py")
+
+    assert made == "M a.py\nM b.py\nD gone.py\nM mixed.py\nA sub/new.py"
+    assert turn.shown("a.py") == f"now\n{TEN}earlier"
+    assert turn.shown("mixed.py") == f"now\n{TEN}".strip()
+    assert turn.git("status", "--porcelain") == "M mixed.py\n M theirs.py"
+
+
+async def test_below_the_top_of_the_tree_it_is_what_lies_there(turn: Turn) -> None:
+    turn.write("sub/theirs.py", "x\n")
+    turn.write("sub/ours.py", "x\n")
+    turn.write("b.py", "elsewhere\n")
+    turn.root = turn.top / "sub"
+
+    assert await commit_all(turn, "sub/theirs.py") == "A sub/ours.py"
+
+
+async def test_what_comes_to_nothing_is_no_commit(turn: Turn) -> None:
+    turn.write("a.py", "earlier\n")
+    turn.write("b.py", "b\n")
+    turn.change("a.py", TEN)
+
+    await commit_all(turn)
+
+    assert turn.git("rev-parse", "HEAD") == turn.first
+
+
+async def test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all(turn: Turn) -> None:
+    turn.write("b.py", "x\n")
+    turn.git("commit", "-q", "--allow-empty", "-m", "chosen")
+    turn.change("a.py", "x\n")
+
+    assert await commit_all(turn) == "M a.py"
+
+
+async def test_before_the_first_commit_of_a_repository_all_is_new(turn: Turn) -> None:
+    turn.git("update-ref", "-d", "HEAD")
+    turn.git("read-tree", "--empty")
+    turn.first = ""
+
+    assert await commit_all(turn) == "A a.py\nA b.py"
+
+
+async def test_what_git_says_against_a_look_is_raised(turn: Turn) -> None:
+    (turn.top / ".git/index").write_text("torn")
+
+    with pytest.raises(GitError):
+        await commit_all(turn)
+
+
+async def test_outside_of_a_repository_there_is_nothing(tmp_path: Path, turn: Turn) -> None:
+    watch = TreeWatch(tmp_path, turn.originals)
+
+    assert await with_earlier(watch, (), Earlier("", frozenset())) == ()
+
+
+async def test_what_git_ignored_when_the_run_began_stays_a_person_s(turn: Turn) -> None:
+    """Whoever has changed the rules since; what was committed all the same is changed as ever."""
+    turn.write(".gitignore", ".env\nkept/\n")
+    turn.write("kept/committed.py", "x\n")
+    turn.git("add", "-f", ".gitignore", "kept")
+    turn.git("commit", "-q", "-m", "ignoring")
+    turn.first = turn.git("rev-parse", "HEAD")
+    turn.write(".env", "a secret\n")
+    turn.write("kept/notes.txt", "private\n")
+    turn.write("logs/a.txt", "private\n")
+    (turn.top / ".git/info").mkdir(exist_ok=True)
+    turn.write(".git/info/exclude", "logs/\n")
+    there = await passed_over(str(turn.top))
+    assert there == [".env", "kept/notes.txt", "logs/"]
+
+    turn.write(".gitignore", "")
+    turn.write(".git/info/exclude", "")
+    turn.write("kept/committed.py", "earlier\n")
+    turn.write("new.py", "earlier\n")
+
+    assert await commit_all(turn, *there) == "M .gitignore\nM kept/committed.py\nA new.py"
