@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from podiumd.sessions.index.walk import Tree
 from podiumd.sessions.index.walk import walk as walk_roots
 from tests.sessions.support import append, companion, find, lines, read, session_id
 
-A, B = session_id(1), session_id(2)
+A = session_id(1)
 
 
 def file(number: int, path: str = "/p/-app", **facts: int) -> Found:
@@ -35,19 +34,54 @@ def knowing(*files: Found, companions: tuple[Companion, ...] = ()) -> Known:
     )
 
 
-def test_nothing_has_changed() -> None:
-    files = [file(1), file(2)]
-    assert changed(knowing(*files), Tree(files)) == Changes()
+ONE, TWO = file(1), file(2)
+MOVED = file(1, "/p/-other")
 
 
-def test_a_new_file_is_read() -> None:
-    assert changed(knowing(file(1)), Tree([file(1), file(2)])).read == [file(2)]
+def copy_of(mtime_ns: int) -> Found:
+    """Another file of the first session."""
+    return file(1, "/p/-copy", ino=9, mtime_ns=mtime_ns)
 
 
-@pytest.mark.parametrize("fact", ["size", "mtime_ns", "ino", "dev"])
-def test_a_file_that_differs_in_anything_is_read(fact: str) -> None:
-    now = replace(file(1), **{fact: 7})
-    assert changed(knowing(file(1), file(2)), Tree([now, file(2)])) == Changes(read=[now])
+COMPARED = {
+    "nothing has changed": (knowing(ONE, TWO), Tree([ONE, TWO]), Changes()),
+    "a new file": (knowing(ONE), Tree([ONE, TWO]), Changes(read=[TWO])),
+    **{
+        f"another {fact}": (knowing(ONE, TWO), Tree([now, TWO]), Changes(read=[now]))
+        for fact in ("size", "mtime_ns", "ino", "dev")
+        for now in [replace(ONE, **{fact: 7})]
+    },
+    "one that could not be read is tried again": (
+        *(knowing(file(1, mtime_ns=NEVER)), Tree([ONE]), Changes(read=[ONE])),
+    ),
+    "no file": (knowing(ONE, TWO), Tree([TWO]), Changes(vanished=[A])),
+    "one comes, another goes": (*(knowing(ONE), Tree([TWO]), Changes(read=[TWO], vanished=[A])),),
+    "renamed": (knowing(ONE), Tree([MOVED]), Changes(read=[MOVED])),
+    **{
+        f"not looked at: {place}": (knowing(ONE), Tree(unseen=[place]), Changes())
+        for place in ("/p", "/p/-app", ONE.path)
+    },
+    "a place whose name begins the same hides nothing": (
+        *(knowing(ONE), Tree(unseen=["/p/-ap", "/p/-app2"]), Changes(vanished=[A])),
+    ),
+    "a newer copy is read in place of the file": (
+        *(knowing(ONE), Tree([ONE, copy_of(200)]), Changes(read=[copy_of(200)])),
+    ),
+    "an older copy is left": (knowing(ONE), Tree([copy_of(99), ONE]), Changes()),
+    "one as old is left": (knowing(ONE), Tree([copy_of(100), ONE]), Changes()),
+    "a copy is read once the file is gone": (
+        *(knowing(ONE), Tree([copy_of(50)]), Changes(read=[copy_of(50)])),
+    ),
+    "of two new files the newer is read": (
+        *(knowing(), Tree([copy_of(200), ONE]), Changes(read=[copy_of(200)])),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", COMPARED)
+def test_what_is_read_and_what_has_vanished(what: str) -> None:
+    known, found, changes = COMPARED[what]
+    assert changed(known, found) == changes
 
 
 def test_the_last_written_is_read_first() -> None:
@@ -55,55 +89,7 @@ def test_the_last_written_is_read_first() -> None:
     assert [one.mtime_ns for one in changed(knowing(), Tree(files)).read] == [9, 7, 5]
 
 
-def test_a_file_that_could_not_be_read_is_tried_again() -> None:
-    assert changed(knowing(file(1, mtime_ns=NEVER)), Tree([file(1)])).read == [file(1)]
-
-
-def test_a_session_without_a_file_has_vanished() -> None:
-    assert changed(knowing(file(1), file(2)), Tree([file(2)])) == Changes(vanished=[A])
-
-
-def test_one_comes_while_another_goes() -> None:
-    found = changed(knowing(file(1)), Tree([file(2)]))
-    assert found == Changes(read=[file(2)], vanished=[A])
-
-
-def test_a_renamed_file_has_not_vanished() -> None:
-    moved = file(1, "/p/-other")
-    assert changed(knowing(file(1)), Tree([moved])) == Changes(read=[moved])
-
-
-@pytest.mark.parametrize("place", ["/p", "/p/-app", file(1).path])
-def test_a_session_that_could_not_be_looked_at_has_not_vanished(place: str) -> None:
-    assert changed(knowing(file(1)), Tree(unseen=[place])) == Changes()
-
-
-def test_a_place_whose_name_begins_the_same_hides_nothing() -> None:
-    assert changed(knowing(file(1)), Tree(unseen=["/p/-ap", "/p/-app2"])).vanished == [A]
-
-
 # -- two files of one session --------------------------------------------------------------------
-
-
-def test_a_newer_copy_is_read_in_place_of_the_file_that_is_known() -> None:
-    copy = file(1, "/p/-copy", ino=9, mtime_ns=200)
-    assert changed(knowing(file(1)), Tree([file(1), copy])) == Changes(read=[copy])
-
-
-@pytest.mark.parametrize("mtime_ns", [99, 100])
-def test_an_older_copy_is_left(mtime_ns: int) -> None:
-    copy = file(1, "/p/-copy", ino=9, mtime_ns=mtime_ns)
-    assert changed(knowing(file(1)), Tree([copy, file(1)])) == Changes()
-
-
-def test_when_the_file_that_is_followed_is_gone_its_copy_is_read() -> None:
-    copy = file(1, "/p/-copy", ino=9, mtime_ns=50)
-    assert changed(knowing(file(1)), Tree([copy])) == Changes(read=[copy])
-
-
-def test_of_two_new_files_the_newer_is_read() -> None:
-    copy = file(1, "/p/-copy", ino=9, mtime_ns=200)
-    assert changed(knowing(), Tree([copy, file(1)])).read == [copy]
 
 
 @pytest.fixture
@@ -112,51 +98,39 @@ def followed(transcript: Path) -> Row:
     return read(transcript).row
 
 
-def copied(row: Row, change: Callable[[Found], Found] = lambda found: found) -> Found:
+def copied(row: Row) -> Found:
     path = Path(row.path).parent.with_name("-copy") / Path(row.path).name
     path.parent.mkdir()
     path.write_bytes(lines(1, 1))
-    return change(find(path))
+    return find(path)
 
 
-def test_an_older_copy_is_known_as_one(followed: Row) -> None:
-    copy = copied(followed)
+def test_an_older_copy_is_known_as_one_unless_its_file_is_gone(followed: Row) -> None:
+    copy, found = copied(followed), find(Path(followed.path))
     assert is_older_copy(replace(copy, mtime_ns=followed.mtime_ns), followed)
     assert not is_older_copy(replace(copy, mtime_ns=followed.mtime_ns + 1), followed)
-
-
-def test_the_same_file_is_no_copy(followed: Row) -> None:
-    found = find(Path(followed.path))
-    assert not is_older_copy(found, followed)
+    assert not is_older_copy(found, followed), "the same file"
     assert not is_older_copy(replace(found, path="/renamed"), followed)
-
-
-def test_nothing_is_a_copy_of_what_is_gone(followed: Row) -> None:
-    copy = replace(copied(followed), mtime_ns=0)
-    assert not is_older_copy(copy, replace(followed, gone=True))
+    old = replace(copy, mtime_ns=0)
+    assert not is_older_copy(old, replace(followed, gone=True))
     Path(followed.path).unlink()
-    assert not is_older_copy(copy, followed)
+    assert not is_older_copy(old, followed)
 
 
 # -- companions ----------------------------------------------------------------------------------
 
 
-def test_companions_that_are_new_or_changed_are_told() -> None:
+def test_companions_that_are_new_changed_or_gone_are_told_and_those_not_looked_at_left() -> None:
     old, same, new = companion(1, size=1), companion(2), companion(3)
     found = changed(
         knowing(companions=(old, same)), Tree(companions=[companion(1, size=2), same, new])
     )
     assert found == Changes(companions=[companion(1, size=2), new])
-
-
-def test_companions_that_are_gone_are_told() -> None:
-    found = changed(knowing(companions=(companion(1), companion(2))), Tree([], [companion(2)]))
-    assert found == Changes(companions_gone=[companion(1).path])
-
-
-def test_companions_that_could_not_be_looked_at_are_left() -> None:
-    place = str(Path(companion(1).path).parent)
-    assert changed(knowing(companions=(companion(1),)), Tree(unseen=[place])) == Changes()
+    assert changed(knowing(companions=(old, same)), Tree([], [same])) == Changes(
+        companions_gone=[old.path]
+    )
+    place = str(Path(old.path).parent)
+    assert changed(knowing(companions=(old,)), Tree(unseen=[place])) == Changes()
 
 
 # -- with the index and the disk -----------------------------------------------------------------
@@ -239,13 +213,6 @@ def test_that_much_is_found_is_told_once_and_early(tmp_path: Path, much: int, ti
     found, changes = look([Root("claude", tmp_path)], knowing(), much, lambda: told.append(None))
     assert len(told) == times
     assert len(found.sessions) == len(changes.read) == 3
-
-
-def test_nothing_is_told_where_sessions_are_known(tmp_path: Path) -> None:
-    project = tmp_path / "-app"
-    project.mkdir()
-    (project / f"{session_id(1)}.jsonl").write_bytes(b"." * 100)
-    told: list[None] = []
-    found, _ = look([Root("claude", tmp_path)], knowing(file(2)), 1, lambda: told.append(None))
-    assert len(found.sessions) == 1
-    assert told == []
+    told.clear()
+    look([Root("claude", tmp_path)], knowing(file(2)), much, lambda: told.append(None))
+    assert told == [], "where sessions are known"

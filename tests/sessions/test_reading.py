@@ -56,21 +56,25 @@ def after_read(
     return seen
 
 
-def test_a_small_file_is_one_chunk(file: Path) -> None:
-    assert read_chunks(file, b"one\ntwo\n") == [(0, b"one\ntwo\n")]
+LONG = b"x" * (3 * CHUNK_BYTES) + b"\n"
 
 
-def test_an_empty_file_has_no_chunk(file: Path) -> None:
-    assert read_chunks(file, b"") == []
-
-
-def test_a_last_line_without_its_newline_is_not_told(file: Path) -> None:
-    assert read_chunks(file, b"one\ntw") == [(0, b"one\n")]
-    assert read_chunks(file, b"on") == []
-
-
-def test_reading_goes_on_from_an_offset(file: Path) -> None:
-    assert read_chunks(file, b"one\ntwo\n", start=4) == [(4, b"two\n")]
+@pytest.mark.parametrize(
+    ("data", "start", "told"),
+    [
+        (b"one\ntwo\n", 0, [(0, b"one\ntwo\n")]),
+        (b"", 0, []),
+        (b"one\ntw", 0, [(0, b"one\n")]),
+        (b"on", 0, []),
+        (b"one\ntwo\n", 4, [(4, b"two\n")]),
+        (b"a\n" + LONG + b"b\n", 0, [(0, b"a\n"), (2, LONG), (2 + len(LONG), b"b\n")]),
+    ],
+    ids=["small", "empty", "last line", "no line", "from an offset", "a line longer than a chunk"],
+)
+def test_whole_lines_come_in_chunks(
+    file: Path, data: bytes, start: int, told: list[tuple[int, bytes]]
+) -> None:
+    assert read_chunks(file, data, start) == told
 
 
 def test_a_large_file_comes_in_chunks_of_bounded_size(file: Path) -> None:
@@ -82,15 +86,6 @@ def test_a_large_file_comes_in_chunks_of_bounded_size(file: Path) -> None:
         sum(len(chunk) for _, chunk in found[:n]) for n in range(len(found))
     ]
     assert max(len(chunk) for _, chunk in found) <= CHUNK_BYTES
-
-
-def test_a_line_longer_than_a_chunk_is_one_chunk(file: Path) -> None:
-    long = b"x" * (3 * CHUNK_BYTES) + b"\n"
-    assert read_chunks(file, b"a\n" + long + b"b\n") == [
-        (0, b"a\n"),
-        (2, long),
-        (2 + len(long), b"b\n"),
-    ]
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -132,31 +127,34 @@ def test_nothing_after_the_given_end_is_read(file: Path, opened: Open) -> None:
 
 
 @pytest.mark.usefixtures("small_limits")
-def test_a_file_that_shrinks_while_it_is_read_just_ends(
-    file: Path, monkeypatch: pytest.MonkeyPatch, opened: Open
+@pytest.mark.parametrize(
+    ("data", "number", "act", "told"),
+    [
+        (
+            *(b"one\ntwo\nthree\nfour\n", 1),
+            *(lambda file: os.truncate(file, 11), [(0, b"one\ntwo\n")]),
+        ),
+        # The first read ends within a line, and then the file is another.
+        (
+            *(b"aaaaaaaaaaaa\n", 1, lambda file: overwrite(file, b"bbbb\nbbbbbbb\n")),
+            [(0, b"bbbb\nbbbbbbb\n")],
+        ),
+        (b"aaaaaaaaaaaa\n", 2, lambda file: overwrite(file, b"b" * 19), []),
+    ],
+    ids=["it shrinks", "a line of two contents", "a long line rewritten before it is read"],
+)
+def test_a_file_that_changes_while_it_is_read_gives_whole_lines_of_its_own(
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: Open,
+    data: bytes,
+    number: int,
+    act: Callable[[Path], None],
+    told: list[tuple[int, bytes]],
 ) -> None:
-    file.write_bytes(b"one\ntwo\nthree\nfour\n")
-    after_read(monkeypatch, 1, lambda: os.truncate(file, 11))
-    assert list(chunks(opened(file), 0)) == [(0, b"one\ntwo\n")]
-
-
-@pytest.mark.usefixtures("small_limits")
-def test_a_line_is_never_glued_from_two_contents(
-    file: Path, monkeypatch: pytest.MonkeyPatch, opened: Open
-) -> None:
-    """The first read ends within a line, and then the file is another."""
-    file.write_bytes(b"aaaaaaaaaaaa\n")
-    after_read(monkeypatch, 1, lambda: overwrite(file, b"bbbb\nbbbbbbb\n"))
-    assert list(chunks(opened(file), 0)) == [(0, b"bbbb\nbbbbbbb\n")]
-
-
-@pytest.mark.usefixtures("small_limits")
-def test_a_long_line_that_is_rewritten_before_it_is_read_is_not_told(
-    file: Path, monkeypatch: pytest.MonkeyPatch, opened: Open
-) -> None:
-    file.write_bytes(b"aaaaaaaaaaaa\n")
-    after_read(monkeypatch, 2, lambda: overwrite(file, b"bbbbbbbbbbbbbbbbbbb"))
-    assert list(chunks(opened(file), 0)) == []
+    file.write_bytes(data)
+    after_read(monkeypatch, number, lambda: act(file))
+    assert list(chunks(opened(file), 0)) == told
 
 
 def test_a_mark_fits_as_long_as_what_stands_before_it_is_the_same(file: Path, opened: Open) -> None:

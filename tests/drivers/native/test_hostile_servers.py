@@ -104,21 +104,80 @@ def text_event(provider: str, text: str) -> bytes:
     return b"data: " + json.dumps(data).encode() + b"\n\n"
 
 
+def head(status: str, kind: str, *more: str) -> bytes:
+    return "\r\n".join([f"HTTP/1.1 {status}", f"content-type: {kind}", *more, "\r\n"]).encode()
+
+
+def event(data: object) -> bytes:
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+BAD_JSON = "what should be JSON is none"
+SORRY = {"type": "error", "error": {"message": "sorry", "code": 400}}
+ANSWERS: dict[str, tuple[Speak, str, str]] = {
+    "an endless line": (
+        *(endless(SSE + b"data: ", b"x" * 65536), "bad-answer", "a line is longer than"),
+    ),
+    "endless comments": (endless(SSE, b": ping\n\n" * 1000), "bad-answer", "more than 1 MiB"),
+    "no JSON": (saying(SSE, b"data: {not json\n\n"), "bad-answer", BAD_JSON),
+    "a list": (saying(SSE, event([1, 2])), "bad-answer", "a JSON object was due"),
+    "JSON too deep": (saying(SSE, b"data: " + b"[" * 100_000 + b"\n\n"), "bad-answer", BAD_JSON),
+    "no UTF-8": (saying(SSE, b"data: \xff\xfe\x00\n\n"), "bad-answer", BAD_JSON),
+    "no HTTP": (saying(b"SSH-2.0-OpenSSH_9\r\n\r\n" * 4), "network", ""),
+    "an endless head": (
+        *(endless(b"HTTP/1.1 200 OK\r\n", b"x-h: " + b"y" * 999 + b"\r\n"), "network", ""),
+    ),
+    "packed, which nobody asked for": (
+        saying(
+            head("200 OK", "application/json", "content-encoding: gzip"),
+            gzip.compress(b" " * 10_000_000),
+        ),
+        *("bad-answer", "gzip, which was not asked for"),
+    ),
+    "a page of a proxy": (
+        saying(head("200 OK", "text/html"), b"<html>Sign in to the hotel</html>"),
+        *("bad-answer", "its answer is text/html"),
+    ),
+    "an endless refusal": (
+        *(endless(head("400 No", "text/plain"), b"no \x1b[31m\xe2\x80\xae" * 1000), "refused", ""),
+    ),
+    "a redirect": (
+        saying(head("302 Moved", "text/plain", "location: http://h:1/v1", "content-length: 0")),
+        *("refused", "does not follow"),
+    ),
+    "an error that comes as a success": (
+        saying(head("200 OK", "application/json"), json.dumps(SORRY).encode()),
+        *("refused", "sorry"),
+    ),
+    **{
+        f"odd shapes {number}": (saying(SSE, event(data)), "network", "in the middle of a reply")
+        for number, data in enumerate(
+            [
+                {},
+                {"type": 3, "choices": "no"},
+                {"type": "message_delta", "delta": None, "usage": [], "choices": [None, 3]},
+                {"type": "content_block_delta", "delta": {"text": 4}, "choices": [{"delta": []}]},
+                {"type": "message_start", "message": {"usage": {"input_tokens": -4}}},
+                {"usage": {"prompt_tokens": True, "completion_tokens": 1e300}},
+            ]
+        )
+    },
+}
+
+
 @BOTH
-async def test_an_endless_line_is_cut(provider: str) -> None:
-    found = await asked(provider, endless(SSE + b"data: ", b"x" * 65536))
+@pytest.mark.parametrize("what", ANSWERS)
+async def test_what_is_no_answer_ends_in_words(
+    provider: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if what == "endless comments":
+        monkeypatch.setattr(http_body, "LARGEST_BODY", 1024 * 1024)
+    speak, kind, words = ANSWERS[what]
 
-    assert isinstance(found, ModelError) and found.kind == "bad-answer"
-    assert "a line is longer than" in str(found)
+    found = await asked(provider, speak)
 
-
-@BOTH
-async def test_endless_comments_are_cut(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_body, "LARGEST_BODY", 1024 * 1024)
-
-    found = await asked(provider, endless(SSE, b": ping\n\n" * 1000))
-
-    assert isinstance(found, ModelError) and "more than 1 MiB" in str(found)
+    assert isinstance(found, ModelError)
+    assert (found.kind, words in str(found)) == (kind, True), found
 
 
 @BOTH
@@ -130,65 +189,13 @@ async def test_an_endless_reply_counts_as_cut_and_is_left(provider: str) -> None
 
 
 @BOTH
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"data: {not json\n\n", "what should be JSON is none"),
-        (b"data: [1, 2]\n\n", "a JSON object was due"),
-        (b"data: " + b"[" * 100_000 + b"\n\n", "what should be JSON is none"),
-        (b"data: \xff\xfe\x00\n\n", "what should be JSON is none"),
-    ],
-)
-async def test_garbage_events_are_a_bad_answer(provider: str, data: bytes, words: str) -> None:
-    found = await asked(provider, saying(SSE, data))
-
-    assert isinstance(found, ModelError)
-    assert (found.kind, words in str(found)) == ("bad-answer", True)
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "data",
-    [
-        {},
-        {"type": 3, "choices": "no"},
-        {"type": "message_delta", "delta": None, "usage": [], "choices": [None, 3]},
-        {"type": "content_block_delta", "delta": {"text": 4}, "choices": [{"delta": []}]},
-        {"type": "message_start", "message": {"usage": {"input_tokens": -4}}},
-        {"usage": {"prompt_tokens": True, "completion_tokens": 1e300}},
-    ],
-)
-async def test_events_of_odd_shapes_are_passed_over(provider: str, data: object) -> None:
-    event = b"data: " + json.dumps(data).encode() + b"\n\n"
-
-    found = await asked(provider, saying(SSE, event))
-
-    assert isinstance(found, ModelError)
-    assert (found.kind, "in the middle of a reply" in str(found)) == ("network", True)
-
-
-@BOTH
-async def test_what_is_no_http_is_told(provider: str) -> None:
-    found = await asked(provider, saying(b"SSH-2.0-OpenSSH_9\r\n\r\n" * 4))
-
-    assert isinstance(found, ModelError) and found.kind == "network"
-
-
-@BOTH
-async def test_an_endless_head_is_cut(provider: str) -> None:
-    found = await asked(provider, endless(b"HTTP/1.1 200 OK\r\n", b"x-h: " + b"y" * 999 + b"\r\n"))
-
-    assert isinstance(found, ModelError) and found.kind == "network"
-
-
-@BOTH
-@pytest.mark.parametrize("kind", [b"application/json", b"text/html"])
-async def test_a_body_of_100_megabytes_is_not_read(provider: str, kind: bytes) -> None:
+@pytest.mark.parametrize("kind", ["application/json", "text/html"])
+async def test_a_body_of_100_megabytes_is_not_read(provider: str, kind: str) -> None:
     sent = 0
 
     async def speak(stream: trio.SocketStream) -> None:
         nonlocal sent
-        await stream.send_all(b"HTTP/1.1 200 OK\r\ncontent-type: " + kind + b"\r\n\r\n")
+        await stream.send_all(head("200 OK", kind))
         for _ in range(1600):
             await stream.send_all(b" " * 65536)
             sent += 65536
@@ -197,44 +204,6 @@ async def test_a_body_of_100_megabytes_is_not_read(provider: str, kind: bytes) -
 
     assert isinstance(found, ModelError) and found.kind == "bad-answer"
     assert sent < 32 * 1024 * 1024
-
-
-@BOTH
-async def test_a_packed_answer_that_nobody_asked_for_is_not_unpacked(provider: str) -> None:
-    bomb = gzip.compress(b" " * 10_000_000)
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\r\n"
-
-    found = await asked(provider, saying(head, bomb))
-
-    assert isinstance(found, ModelError) and "gzip, which was not asked for" in str(found)
-
-
-@BOTH
-async def test_a_page_of_a_proxy_is_told_from_an_answer(provider: str) -> None:
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n"
-
-    found = await asked(provider, saying(head, b"<html>Sign in to the hotel</html>"))
-
-    assert isinstance(found, ModelError)
-    assert "its answer is text/html" in str(found) and "base_url" in str(found)
-
-
-@BOTH
-async def test_an_endless_refusal_is_only_begun(provider: str) -> None:
-    head = b"HTTP/1.1 400 No\r\ncontent-type: text/plain\r\n\r\n"
-
-    found = await asked(provider, endless(head, b"no \x1b[31m\xe2\x80\xae" * 1000))
-
-    assert isinstance(found, ModelError) and found.kind == "refused"
-
-
-@BOTH
-async def test_a_redirect_is_not_followed(provider: str) -> None:
-    head = b"HTTP/1.1 302 Moved\r\nlocation: http://127.0.0.1:1/v1\r\ncontent-length: 0\r\n\r\n"
-
-    found = await asked(provider, saying(head))
-
-    assert isinstance(found, ModelError) and "does not follow" in str(found)
 
 
 @BOTH
@@ -266,24 +235,11 @@ async def test_a_known_end_does_not_wait_for_the_connection(provider: str) -> No
 async def test_an_error_in_the_middle_of_a_reply_is_judged_as_one_in_front(
     provider: str, error: object, kind: str, again: bool
 ) -> None:
-    event = b"data: " + json.dumps({"type": "error", "error": error}).encode() + b"\n\n"
+    pieces = (SSE, text_event(provider, "so f"), event({"type": "error", "error": error}))
 
-    found = await asked(provider, saying(SSE, text_event(provider, "so f"), event))
+    found = await asked(provider, saying(*pieces))
 
     assert isinstance(found, ModelError) and (found.kind, found.again) == (kind, again)
-
-
-@BOTH
-async def test_an_error_that_comes_as_a_success_is_one_all_the_same(provider: str) -> None:
-    body = json.dumps({"type": "error", "error": {"message": "sorry", "code": 400}}).encode()
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
-
-    found = await asked(provider, saying(head, body))
-
-    assert isinstance(found, ModelError) and (found.kind, "sorry" in str(found)) == (
-        "refused",
-        True,
-    )
 
 
 @BOTH

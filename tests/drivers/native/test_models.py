@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import trio
 
-from podiumd.agents.native.model.base import ModelError, Usage
+from podiumd.agents.native.model.base import ModelError, ModelReply, Usage
 from podiumd.agents.native.model.http import Timing
 from podiumd.core.reply.model_message import Message
 from tests.drivers.native.models import HI, KEY, Told, opened
@@ -36,6 +37,11 @@ async def failing(provider: str, server: ModelServer, told: Told) -> ModelError:
     return caught.value
 
 
+async def replied(provider: str, server: ModelServer, told: Told, **settings: Any) -> ModelReply:
+    async with opened(provider, server.url, told, **settings) as model:
+        return await model.reply("", HI)
+
+
 @BOTH
 async def test_a_reply_is_told_as_it_comes_and_counted(
     provider: str, server: ModelServer, told: Told
@@ -44,9 +50,7 @@ async def test_a_reply_is_told_as_it_comes_and_counted(
     turn = {"thinking": "hm", "text": "Hello, world.", "chunk": 5, "usage": usage}
     server.load({"default": turn})
 
-    async with opened(provider, server.url, told) as model:
-        reply = await model.reply("Be brief.", HI)
-
+    reply = await replied(provider, server, told)
     assert (reply.text, reply.stop, reply.cut) == ("Hello, world.", "end", False)
     assert (told.text, told.thought) == ("Hello, world.", "hm")
     assert reply.usage == Usage(input=1000, output=200, cached=3000)
@@ -82,9 +86,7 @@ async def test_the_reason_of_the_end_is_told(
 ) -> None:
     server.load({"default": {"text": "so far", "stop_reason": given}})
 
-    async with opened(provider, server.url, told) as model:
-        reply = await model.reply("", HI)
-
+    reply = await replied(provider, server, told)
     assert (reply.text, reply.stop, reply.cut) == ("so far", stop, stop == "length")
 
 
@@ -96,29 +98,14 @@ async def test_what_may_pass_is_tried_again_and_told(
     error = {"status": status, "message": "busy", "headers": {"retry-after": "0.01"}}
     server.load({"turns": [{"error": error}, {"error": error}, {"text": "at last"}]})
 
-    async with opened(provider, server.url, told) as model:
-        reply = await model.reply("", HI)
-
+    reply = await replied(provider, server, told)
     assert reply.text == "at last"
     assert [(r.attempt, r.seconds) for r in told.retries] == [(2, 0.01), (3, 0.01)]
     assert str(status) in told.retries[0].words and "busy" in told.retries[0].words
 
 
 @BOTH
-async def test_a_reply_that_is_cut_on_its_way_is_asked_for_anew(
-    provider: str, server: ModelServer, told: Told
-) -> None:
-    server.load({"turns": [{"text": "x" * 200, "cut": True}, {"text": "whole"}]})
-
-    async with opened(provider, server.url, told) as model:
-        reply = await model.reply("", HI)
-
-    assert reply.text == "whole"
-    assert len(told.retries) == 1 and "broke off" in told.retries[0].words
-
-
-@BOTH
-async def test_a_failed_attempt_that_told_its_cost_is_counted(
+async def test_a_reply_that_is_cut_on_its_way_is_asked_for_anew_and_counts_as_far_as_it_told(
     provider: str, server: ModelServer, told: Told
 ) -> None:
     """Only Anthropic's API counts the prompt before the reply."""
@@ -128,44 +115,51 @@ async def test_a_failed_attempt_that_told_its_cost_is_counted(
         reply = await model.reply("", HI)
         again = await model.reply("", HI)
 
+    assert reply.text == "whole"
+    assert len(told.retries) == 1 and "broke off" in told.retries[0].words
     assert (reply.cost_usd > again.cost_usd) == (provider == "anthropic")
 
 
+BUSY = {"status": 529, "headers": {"retry-after": "0"}}
+LATER = {"status": 429, "headers": {"retry-after": "3600"}}
+TOO_LONG = "prompt is too long: 208310 tokens > 200000 maximum"
+
+
 @BOTH
-async def test_attempts_come_to_an_end(provider: str, server: ModelServer, told: Told) -> None:
-    error = {"status": 529, "headers": {"retry-after": "0"}}
+@pytest.mark.parametrize(
+    ("error", "facts", "requests", "words"),
+    [
+        (BUSY, {"kind": "overloaded", "status": 529}, 6, "tried 6 times"),
+        (LATER, {"kind": "rate", "retry_after": 3600}, 1, ""),
+        (*({"status": 400, "message": TOO_LONG}, {"kind": "context", "window": 200_000}, 1, ""),),
+        *(
+            (
+                {"status": status, "message": f"bad key {KEY}"},
+                {"kind": "auth", "status": status},
+                *(1, "_API_KEY"),
+            )
+            for status in (401, 403)
+        ),
+    ],
+)
+async def test_a_refusal_is_told_and_tried_as_often_as_it_helps(
+    provider: str,
+    error: dict[str, object],
+    facts: dict[str, object],
+    requests: int,
+    words: str,
+    server: ModelServer,
+    told: Told,
+) -> None:
     server.load({"default": {"error": error}})
 
-    error_ = await failing(provider, server, told)
+    found = await failing(provider, server, told)
 
-    assert (error_.kind, error_.status) == ("overloaded", 529)
-    assert len(server.requests) == 6 and "tried 6 times" in str(error_)
-
-
-@BOTH
-async def test_a_long_wait_that_is_asked_for_is_not_sat_out(
-    provider: str, server: ModelServer, told: Told
-) -> None:
-    error = {"status": 429, "headers": {"retry-after": "3600"}}
-    server.load({"default": {"error": error}})
-
-    error_ = await failing(provider, server, told)
-
-    assert (error_.kind, error_.retry_after) == ("rate", 3600)
-    assert len(server.requests) == 1
-
-
-@BOTH
-@pytest.mark.parametrize("status", [401, 403])
-async def test_a_wrong_key_fails_at_once_and_names_its_variable(
-    provider: str, status: int, server: ModelServer, told: Told
-) -> None:
-    server.load({"default": {"error": {"status": status, "message": f"bad key {KEY}"}}})
-
-    error = await failing(provider, server, told)
-
-    assert (error.kind, error.status, len(server.requests)) == ("auth", status, 1)
-    assert f"{provider.upper()}_API_KEY" in str(error) and "start the daemon anew" in str(error)
+    assert {name: getattr(found, name) for name in facts} == facts
+    assert len(server.requests) == requests and words in str(found)
+    if facts["kind"] == "auth":
+        assert f"{provider.upper()}_API_KEY" in str(found)
+        assert "start the daemon anew" in str(found)
 
 
 @BOTH
@@ -187,9 +181,7 @@ async def test_the_key_of_the_named_variable_is_sent(
     server.load({"key": "other"})
     environ = {"MINE": " other\n"}
 
-    async with opened(provider, server.url, told, environ=environ, api_key_env="MINE") as model:
-        await model.reply("", HI)
-
+    await replied(provider, server, told, environ=environ, api_key_env="MINE")
     assert server.requests[-1].matched == "default"
 
 
@@ -202,18 +194,6 @@ async def test_a_base_url_may_name_the_version_or_not(
         await model.reply("", HI)
 
     assert server.requests[0].path.startswith("/v1/")
-
-
-@BOTH
-async def test_too_long_a_conversation_is_told_apart(
-    provider: str, server: ModelServer, told: Told
-) -> None:
-    message = "prompt is too long: 208310 tokens > 200000 maximum"
-    server.load({"default": {"error": {"status": 400, "message": message}}})
-
-    error = await failing(provider, server, told)
-
-    assert (error.kind, error.window, len(server.requests)) == ("context", 200_000, 1)
 
 
 @BOTH
@@ -236,9 +216,7 @@ async def test_a_server_that_falls_silent_is_given_up(
     provider: str, server: ModelServer, told: Told
 ) -> None:
     server.load({"turns": [{"never": True}, {"text": "x" * 400, "hold": "gate"}]})
-    async with opened(provider, server.url, told, timing=Timing(idle=0.2)) as model:
-        reply = await model.reply("", HI)
-
+    reply = await replied(provider, server, told, timing=Timing(idle=0.2))
     assert reply.text == "(nothing scripted)"
     assert ["sent nothing for 0.2 s" in retry.words for retry in told.retries] == [True, True]
 
@@ -252,9 +230,7 @@ async def test_a_server_that_does_not_stream_is_understood(
     monkeypatch.setattr(Request, "stream", property(lambda _: False, lambda *_: None))
     server.load({"default": {"text": "whole", "thinking": "hm", "stop_reason": "max_tokens"}})
 
-    async with opened(provider, server.url, told) as model:
-        reply = await model.reply("", HI)
-
+    reply = await replied(provider, server, told)
     assert (reply.text, reply.stop, told.text, told.thought) == ("whole", "length", "whole", "hm")
     assert reply.usage == Usage(input=10, output=5)
 
@@ -263,9 +239,7 @@ async def test_a_server_that_does_not_stream_is_understood(
 async def test_a_model_without_known_prices_costs_nothing_and_says_so(
     provider: str, server: ModelServer, told: Told
 ) -> None:
-    async with opened(provider, server.url, told, model="my-own") as model:
-        reply = await model.reply("", HI)
-
+    reply = await replied(provider, server, told, model="my-own")
     assert (reply.cost_usd, reply.priced, reply.usage.output) == (0.0, False, 5)
 
 

@@ -119,25 +119,32 @@ def chunk(**choice: Any) -> ServerEvent:
     return ServerEvent("", json.dumps({"choices": [choice]}))
 
 
-def test_thinking_in_the_text_is_no_part_of_the_reply(reader: OpenAIReader) -> None:
-    for piece in ("<th", "ink>I wonder</th", "ink>", "\n\nYes."):
-        reader.event(chunk(delta={"content": piece}))
-    reader.event(chunk(delta={}, finish_reason="stop"))
+@pytest.mark.parametrize(
+    ("events", "text", "stop", "ended"),
+    [
+        (
+            [
+                *(chunk(delta={"content": piece}) for piece in ("<th", "ink>I wonder</th", "ink>")),
+                chunk(delta={"content": "\n\nYes."}),
+                chunk(delta={}, finish_reason="stop"),
+            ],
+            *("Yes.", "end", False),
+        ),
+        ([chunk(delta={"content": "<th"}), ServerEvent("", "[DONE]")], "<th", None, True),
+        (
+            [chunk(delta={"refusal": "I will not."}, finish_reason="content_filter")],
+            *("I will not.", "refused", False),
+        ),
+    ],
+    ids=["thinking", "held back", "refusal"],
+)
+def test_of_what_comes_in_pieces_the_words_are_told(
+    reader: OpenAIReader, events: list[ServerEvent], text: str, stop: str | None, ended: bool
+) -> None:
+    for event in events:
+        reader.event(event)
 
-    assert (reader.text, reader.stop) == ("Yes.", "end")
-
-
-def test_a_held_back_beginning_is_told_at_the_end(reader: OpenAIReader) -> None:
-    reader.event(chunk(delta={"content": "<th"}))
-    reader.event(ServerEvent("", "[DONE]"))
-
-    assert (reader.text, reader.stop, reader.ended) == ("<th", None, True)
-
-
-def test_a_refusal_is_text(reader: OpenAIReader) -> None:
-    reader.event(chunk(delta={"refusal": "I will not."}, finish_reason="content_filter"))
-
-    assert (reader.text, reader.stop) == ("I will not.", "refused")
+    assert (reader.text, reader.stop, reader.ended) == (text, stop, ended)
 
 
 def test_usage_counts_what_came_from_a_cache_apart(reader: OpenAIReader) -> None:

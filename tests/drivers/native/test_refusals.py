@@ -25,65 +25,51 @@ def judged(status: int, body: Any, **headers: str) -> ModelError:
     return refused(HERE, "m", status, headers, data)
 
 
-TOO_LONG = [
-    ({"error": {"message": "prompt is too long: 208310 tokens > 200000 maximum"}}, 200_000),
-    (
-        {"error": {"message": "This model's maximum context length is 4096 tokens. However, ..."}},
-        4096,
-    ),
-    ({"error": {"message": "too much", "code": "context_length_exceeded"}}, None),
-    (
-        {"error": {"type": "exceed_context_size_error", "message": "too big", "n_ctx": 8192}},
-        8192,
-    ),
-    ({"error": "input length exceeds the context length"}, None),
-    (
-        {
-            "error": {
-                "message": "input length and `max_tokens` exceed context limit: 9 + 9 > 200000"
-            }
-        },
-        200_000,
-    ),
-]
+def said(message: str, **more: object) -> dict[str, object]:
+    return {"error": {"message": message, **more}}
 
 
-@pytest.mark.parametrize(("body", "window"), TOO_LONG)
-def test_too_long_a_conversation_is_known_in_every_dialect(body: Any, window: int | None) -> None:
-    error = judged(400, body)
+EXCEEDED = "input length and `max_tokens` exceed context limit: 9 + 9 > 200000"
+QUOTA = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "window"),
+    [
+        (400, said("prompt is too long: 208310 tokens > 200000 maximum"), 200_000),
+        (400, said("This model's maximum context length is 4096 tokens. However, ..."), 4096),
+        (400, said("too much", code="context_length_exceeded"), None),
+        (400, said("too big", type="exceed_context_size_error", n_ctx=8192), 8192),
+        (400, {"error": "input length exceeds the context length"}, None),
+        (400, said(EXCEEDED), 200_000),
+        (413, b"", None),
+    ],
+)
+def test_too_long_a_conversation_is_known_in_every_dialect(
+    status: int, body: Any, window: int | None
+) -> None:
+    error = judged(status, body)
 
     assert (error.kind, error.window, error.again) == ("context", window, False)
 
 
-def test_a_request_too_large_is_too_long_a_conversation() -> None:
-    assert judged(413, b"").kind == "context"
-
-
 @pytest.mark.parametrize(
-    ("status", "body"),
+    ("status", "body", "empty"),
     [
-        (402, {}),
-        (429, {"error": {"code": "insufficient_quota", "message": "no money"}}),
-        (400, {"error": {"message": "Your credit balance is too low"}}),
+        (402, {}, True),
+        (429, said("no money", code="insufficient_quota"), True),
+        (400, said("Your credit balance is too low"), True),
+        (429, said("context window tokens per minute"), False),
+        (429, said(QUOTA, code=429), False),
     ],
 )
-def test_an_empty_account_is_not_asked_again(status: int, body: Any) -> None:
+def test_an_empty_account_is_not_asked_again_and_a_rate_is_waited_for(
+    status: int, body: Any, empty: bool
+) -> None:
     error = judged(status, body)
 
-    assert (error.kind, error.again) == ("refused", False)
-    assert "has no credit left" in str(error)
-
-
-def test_a_rate_limit_is_no_matter_of_the_context() -> None:
-    error = judged(429, {"error": {"message": "context window tokens per minute"}})
-
-    assert (error.kind, error.again) == ("rate", True)
-
-
-def test_a_quota_of_the_minute_is_no_empty_account() -> None:
-    message = "You exceeded your current quota, please check your plan and billing details."
-
-    assert judged(429, {"error": {"message": message, "code": 429}}).again
+    assert (error.kind, error.again) == (("refused", False) if empty else ("rate", True))
+    assert ("has no credit left" in str(error)) is empty
 
 
 def test_a_path_that_is_not_there_names_the_setting() -> None:
