@@ -94,48 +94,6 @@ def test_an_exception_is_one_line_with_its_traceback_redacted() -> None:
     assert "abcdef123456" not in stream.getvalue()
 
 
-CANARIES = [
-    "sk-ant-api03-CANARYcanary",
-    "Authorization: Bearer CANARYcanary",
-    "authorization=CANARYcanary",
-    '{"Authorization": "Basic CANARYcanary"}',
-    "bearer CANARYcanary",
-    "x-api-key: CANARYcanary",
-    "ANTHROPIC_API_KEY=CANARYcanary",
-    '"api_key": "CANARYcanary"',
-    "password='CANARY canary'",
-    "client_secret=CANARYcanary",
-    "GITHUB_TOKEN=CANARYcanary",
-    "ghp_CANARYcanaryCANARYcanary",
-    "github_pat_CANARYcanaryCANARY",
-    "glpat-CANARYcanaryCANARY",
-    "xoxb-CANARYcanary",
-    "AKIACANARYCANARYCANA",
-    "AIzaCANARYcanaryCANARYcanaryCANARYcanary",
-    "eyJCANARYcanary.eyJCANARY.CANARYcanary",
-    "https://user:CANARYcanary@host/x",
-    "untethered-0123456789abcdefCANARY",
-    "-----BEGIN RSA PRIVATE KEY-----\nCANARY\n-----END RSA PRIVATE KEY-----",
-    "-----BEGIN PRIVATE KEY-----\nCANARY cut off",
-    "Cookie: session=CANARYcanary",
-]
-
-
-@pytest.mark.parametrize("format", ["json", "text"])
-@pytest.mark.parametrize("canary", CANARIES)
-def test_no_secret_reaches_a_sink(canary: str, format: str) -> None:
-    if canary.startswith("untethered-"):
-        canary = canary.replace("CANARY", "0123456789abcdef")
-        secret = "0123456789abcdef"
-    else:
-        secret = "CANARY"
-    stream, _ = written(format)
-    log(f"Event {canary}", text=f"before {canary} after", nested={"list": [canary]})
-    log("Event", api_key=secret, headers={"authorization": secret}, error=ValueError(canary))
-    assert secret not in stream.getvalue()
-    assert "[redacted]" in stream.getvalue()
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -186,15 +144,6 @@ def test_control_and_direction_characters_are_shown_not_obeyed() -> None:
 def test_redaction_is_total_and_settles(text: str) -> None:
     once = redact(text)
     assert isinstance(redact(once), str)
-
-
-@pytest.mark.long(
-    "tests/test_log_secrets.py::test_looking_for_secrets_ends_in_a_text_made_to_be_slow"
-)
-def test_redaction_of_a_long_hostile_text_is_quick() -> None:
-    """Linear in the length: a megabyte of near misses ends."""
-    for unit in ("token ", "a-", "-----BEGIN PRIVATE", "bearer ", "eyJ", "://", "Authorization "):
-        assert len(redact(unit * (1_000_000 // len(unit)))) > 0
 
 
 def test_a_value_that_is_no_json_is_written_as_text() -> None:

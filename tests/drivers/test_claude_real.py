@@ -66,16 +66,6 @@ async def test_an_allowed_tool_runs_a_denied_one_does_not_and_always_holds_for_t
     assert sorted(path.name for path in rig.work.iterdir()) == ["0.txt", "2.txt", "3.txt"]
 
 
-@pytest.mark.long("test_a_server_the_agent_left_running_is_ended_and_reported")
-async def test_a_tool_in_allow_is_not_asked_for(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [bash("echo hi > a.txt"), {"text": "ok"}]})
-    turn, events = await play(claude, rig.request(allow=("Bash", "Write")))
-    assert approvals(events) == [] and (rig.work / "a.txt").exists()
-    assert turn.report.tool_begun
-
-
 async def test_a_steer_is_taken_at_the_next_boundary(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -91,20 +81,6 @@ async def test_a_steer_is_taken_at_the_next_boundary(
     assert states(events, steer) == ["queued", "started", "completed"]
     assert turn.report.kind == "done" and turn.report.undelivered == ()
     assert "also look at b" in str(server.requests[-1])
-
-
-@pytest.mark.long(
-    "tests/drivers/test_spooled_steers.py::test_a_steer_that_waited_for_a_prompt_nobody_took_up_is_too_late"
-)
-async def test_a_steer_after_the_end_is_too_late(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [{"text": "done"}]})
-    async with claude.turn(rig.request()) as turn:
-        await follow(turn)
-        assert not await turn.steer("more", str(uuid.uuid4()))
-        assert not await turn.answer("unknown", ALLOW)
-    assert turn.report.kind == "done" and len(server.requests) == 1
 
 
 @pytest.mark.long("test_a_steer_is_taken_at_the_next_boundary")
@@ -145,21 +121,6 @@ async def test_an_interrupt_ends_the_turn_and_withdraws_a_queued_steer(
     assert turn.report.kind == "interrupted" and turn.report.undelivered == (steer,)
     assert len(server.requests) == 1
     assert turn.report.exit_status in (0, 1), "it was ended in order, by no signal"
-
-
-@pytest.mark.long(
-    "tests/drivers/test_spooled.py::test_an_error_around_a_turn_comes_out_as_it_was_and_the_agent_is_ended"
-)
-async def test_leaving_the_context_in_mid_turn_ends_the_agent(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [{"text": "a long answer", "hold": "half"}]})
-    with trio.CancelScope() as scope:
-        async with claude.turn(rig.request()) as turn:
-            await in_thread(server.wait_holding, "half")
-            scope.cancel()
-            await trio.sleep_forever()
-    assert scope.cancelled_caught and turn.report.kind == "interrupted"
 
 
 @pytest.mark.parametrize(
@@ -227,15 +188,6 @@ async def test_a_prompt_too_long_for_the_pipe_is_refused_and_nothing_runs(
     turn, events = await play(claude, rig.request("x" * (1 << 20)))
     assert turn.report.kind == "failed" and "attach it as a file" in turn.report.detail
     assert events == [] and server.requests == []
-
-
-@pytest.mark.long("tests/drivers/test_spooled.py::test_silence_ends_the_turn")
-async def test_a_model_that_never_answers_ends_in_a_timeout(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [{"never": True}]})
-    turn, _ = await play(claude, rig.request(idle_timeout_seconds=1.5))
-    assert turn.report.kind == "timeout" and "no output for 1.5 s" in turn.report.detail
 
 
 @pytest.mark.long("test_a_flag_the_agent_does_not_know_fails_with_its_error_output")

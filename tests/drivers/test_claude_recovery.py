@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from podiumd.agents.claude.driver import ClaudeDriver
-from podiumd.drivers.base import Decision, Output, TurnEvent
+from podiumd.drivers.base import Output, TurnEvent
 from podiumd.drivers.spool import SpoolWatch
 from tests.drivers.rig import (
     ALLOW,
@@ -59,26 +59,6 @@ async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
 
 
 @pytest.mark.long(
-    "tests/drivers/test_claude_crash.py::test_a_daemon_killed_at_this_point_loses_and_doubles_nothing"
-)
-async def test_a_turn_whose_start_was_not_recorded_is_found_by_its_marker(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [write(rig.work / "a", "a"), {"text": "last"}]})
-    request = rig.request()
-    async with claude.turn(request) as turn:
-        async for event in turn:
-            if approvals([event]):
-                await turn.leave()
-    settled = await claude.inspect(rig.pending(request, None))
-    assert settled.state == "running" and settled.pid is not None
-    with trio.fail_after(HANG_SECONDS):
-        async with claude.reattach(rig.pending(request, None)) as again:
-            await follow(again, answering(Decision("deny", "no")))
-    assert again.report.kind == "done"
-
-
-@pytest.mark.long(
     "tests/drivers/test_claude_settle.py::test_a_result_is_finished_with_the_mark_of_the_transcript"
 )
 async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
@@ -99,54 +79,6 @@ async def test_a_turn_that_finished_alone_is_taken_up_and_judged(
     assert again.report.kind == "done" and again.report.result_text == "the answer"
 
 
-@pytest.mark.long(
-    "tests/drivers/test_claude_settle.py::test_a_result_is_finished_with_the_mark_of_the_transcript"
-)
-async def test_a_turn_that_finished_and_whose_agent_is_gone_is_settled_finished(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [{"text": "the answer"}]})
-    request = rig.request()
-    _, events = await play(claude, request)
-    settled = await claude.inspect(rig.pending(request, started(events)))
-    assert settled.state == "finished" and settled.session_exists and settled.prompt_recorded
-    assert settled.report is not None and settled.report.result_text == "the answer"
-
-
-@pytest.mark.long(
-    "tests/drivers/test_claude_settle.py::test_a_given_up_approval_is_broken_though_its_result_says_success"
-)
-async def test_a_denial_that_no_person_gave_is_not_adopted(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
-    request = rig.request()
-    turn, events = await play(claude, request, answering(Decision("deny", "no")))
-    denied = frozenset(denial.tool_use_id for denial in turn.report.denials)
-    unknown = await claude.inspect(rig.pending(request, started(events)))
-    known = await claude.inspect(rig.pending(request, started(events), denied_tool_uses=denied))
-    assert (unknown.state, known.state) == ("broken", "finished")
-
-
-@pytest.mark.long(
-    "test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more"
-)
-async def test_an_agent_killed_before_it_asked_the_model_is_absent(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [{"text": "hello"}]})
-    request = rig.request()
-    async with claude.turn(request) as turn:
-        first = started([await anext(turn)])
-        os.kill(first.pid, signal.SIGKILL)
-        await follow(turn)
-    assert turn.report.kind == "broken" and "before it said anything" in turn.report.detail
-    settled = await claude.inspect(rig.pending(request, first))
-    assert (settled.state, settled.session_exists) == ("absent", False)
-    again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid))
-    assert again.report.kind == "done" and len(server.requests) == 1
-
-
 async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_runs_once_more(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
@@ -163,24 +95,6 @@ async def test_an_agent_killed_while_the_model_answers_is_absent_and_its_prompt_
     mode = "resume" if settled.session_exists else "new"
     again, _ = await play(claude, rig.request(prompt_uuid=request.prompt_uuid, session_mode=mode))
     assert again.report.kind == "done" and again.report.texts == ("whole",)
-
-
-@pytest.mark.long("test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken")
-async def test_an_agent_killed_at_an_approval_is_broken_with_a_tool_begun(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    server.load({"turns": [write(rig.work / "a", "a"), {"text": "done"}]})
-    request = rig.request()
-    events: list[TurnEvent] = []
-    async with claude.turn(request) as turn:
-        async for event in turn:
-            events.append(event)
-            if approvals([event]):
-                os.kill(started(events).pid, signal.SIGKILL)
-    assert turn.report.kind == "broken" and turn.report.tool_begun
-    assert turn.report.exit_status == -signal.SIGKILL
-    settled = await claude.inspect(rig.pending(request, started(events)))
-    assert (settled.state, settled.tool_begun) == ("broken", True)
 
 
 async def test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken(

@@ -264,13 +264,6 @@ async def test_turns_are_chosen_in_order_by_prompt_and_use_for_each_run(bench: R
     assert [await said("a review", "run-2"), await said("hi", "run-2")] == ["r1", "any"]
 
 
-async def test_a_new_driver_goes_on_where_the_last_stopped(bench: Rig) -> None:
-    turns = ({"text": "one"}, {"text": "two"})
-    await play(driver(*turns), bench.request())
-    turn, _ = await play(driver(*turns), bench.request())
-    assert turn.report.result_text == "two"
-
-
 async def test_a_script_without_a_turn_for_the_prompt_fails_and_says_so(bench: Rig) -> None:
     scripted = driver({"when": "never", "text": "x"})
     request = bench.request("Review the code.\n\nAll of it" + ", and more" * 20)

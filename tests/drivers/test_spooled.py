@@ -329,20 +329,6 @@ async def test_a_turn_whose_agent_is_gone_cannot_be_taken_up(
     assert (await claude.inspect(rig.pending(request, None))).state == "finished"
 
 
-async def test_the_files_of_a_turn_are_private(
-    claude: ClaudeDriver, bench: Callable[..., Rig]
-) -> None:
-    request = bench("idle").request()
-    async with claude.turn(request) as turn:
-        await follow(turn)
-    modes = {
-        path.name: path.stat().st_mode & 0o777
-        for path in Path(request.directory).iterdir()
-        if path.name != "cgroup"
-    }
-    assert modes == {"in": 0o600, "out.jsonl": 0o600, "err.log": 0o600}
-
-
 async def test_a_turn_that_was_never_born_takes_nothing(
     claude: ClaudeDriver, bench: Callable[..., Rig]
 ) -> None:

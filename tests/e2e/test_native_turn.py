@@ -184,7 +184,7 @@ async def test_much_output_and_many_processes_neither_hang_nor_stay(
 
 
 @pytest.mark.long(
-    "tests/drivers/native/test_models.py::test_a_wrong_key_fails_at_once_and_names_its_variable"
+    "tests/drivers/native/test_models.py::test_a_refusal_is_told_and_tried_as_often_as_it_helps"
 )
 async def test_a_wrong_key_is_told_at_once_and_is_shown_nowhere(
     podium: PodiumDaemon, repo: GitRepo, machine: Machine

@@ -50,15 +50,6 @@ async def test_the_store_answers_when_its_thread_comes_round(tmp_path: Path) -> 
             await question.answered.wait()
 
 
-async def test_asking_the_store_writes_nothing(tmp_path: Path) -> None:
-    async with open_store(tmp_path) as store:
-        files = {path: path.stat().st_size for path in tmp_path.iterdir()}
-        with trio.fail_after(HANG_SECONDS):
-            await store.ping()
-
-        assert {path: path.stat().st_size for path in tmp_path.iterdir()} == files
-
-
 async def test_the_follower_answers_when_it_comes_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

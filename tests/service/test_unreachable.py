@@ -166,18 +166,6 @@ def test_an_installation_that_fails_is_taken_back(somebody: Person, verb: str) -
 
 
 @pytest.mark.long("test_an_installation_that_fails_is_taken_back")
-def test_an_installation_that_fails_leaves_the_daemon_alone(somebody: Person) -> None:
-    somebody.podium("up")
-    pid = somebody.status()["pid"]
-    (somebody.home / ".stand-in" / "fails-enable").touch()
-
-    done = somebody.podium("service", "install")
-
-    assert done.returncode == 1
-    assert somebody.status()["pid"] == pid
-
-
-@pytest.mark.long("test_an_installation_that_fails_is_taken_back")
 @pytest.mark.needs("systemd-socket-activate")
 def test_an_upgrade_that_fails_leaves_the_service_that_was_there(somebody: Person) -> None:
     somebody.podium("service", "install")

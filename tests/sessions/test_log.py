@@ -30,16 +30,6 @@ def test_messages_are_numbered_from_one_in_the_order_of_the_file() -> None:
     )
 
 
-@pytest.mark.parametrize("count", [3, 300])
-def test_a_message_that_is_known_is_the_same_message_again(count: int) -> None:
-    """Whether it came in the same batch or in an earlier one; where it was first is its place."""
-    log = Log(SESSION)
-    again = [entry(number, offset=1_000_000) for number in range(count)]
-    assert log.append([*entries(count), *again]) == list(range(1, count + 1))
-    assert log.append([*again, entry(count)]) == [count + 1]
-    assert [place.offset for place in log.places(1, count)] == [n * 100 for n in range(count)]
-
-
 def test_an_offset_beyond_four_gigabytes_is_kept() -> None:
     log = Log(SESSION)
     log.append([Entry(2**40, 2**32 - 1, name(1), "user", None)])
@@ -58,13 +48,6 @@ def test_a_prompt_with_a_parent_is_a_fork_from_nowhere_until_told() -> None:
 
 
 # -- looking up ------------------------------------------------------------------------------
-
-
-def test_an_identity_is_found_or_it_is_not() -> None:
-    log = log_of(*range(1000))
-    assert [log.find(name(number)) for number in (0, 500, 999)] == [1, 501, 1000]
-    assert log.find(name(1000)) == 0
-    assert Log(SESSION).find(name(1)) == 0
 
 
 def test_bytes_that_only_look_like_an_identity_are_not_taken_for_one() -> None:
@@ -124,18 +107,6 @@ def test_a_rewrite_keeps_numbers_adds_the_new_last_and_leaves_the_missing_as_gon
         (name(9), 0, False),
     ]
     assert (log.place(2).role, log.place(2).length) == ("assistant", 0)
-
-
-def test_a_message_that_was_gone_and_is_back_has_its_number_and_a_place_again() -> None:
-    log = log_of(1, 2)
-    log.rebuild([entry(1)])
-    assert log.place(2).gone
-    assert log.append([entry(2, offset=777)]) == []
-    assert (log.place(2).offset, log.place(2).length, log.place(2).gone) == (777, 99, False)
-    log.rebuild([])
-    assert [place.gone for place in log.places(1, 2)] == [True, True]
-    assert log.rebuild([entry(2), entry(1)]) == []
-    assert (log.place(1).gone, log.generation) == (False, 4)
 
 
 def test_what_a_message_was_first_seen_as_it_stays() -> None:

@@ -32,16 +32,6 @@ def test_only_pages_that_changed_are_told_and_only_once() -> None:
     assert [number for number, _ in log.dirty_pages()] == [0]
 
 
-def test_a_batch_that_fills_a_page_and_begins_the_next_changes_both() -> None:
-    log = log_of(*range(PAGE - 1))
-    log.dirty_pages()
-    log.append(entries(2, first=PAGE - 1))
-    assert [(number, len(page) // RECORD) for number, page in log.dirty_pages()] == [
-        (0, PAGE),
-        (1, 1),
-    ]
-
-
 def joined(generation: int, pages: list[tuple[int, bytes]]) -> Log:
     return Log(SESSION, generation, b"".join(page for _, page in pages))
 
@@ -76,16 +66,6 @@ def test_of_a_ledger_alone_every_message_has_its_number_and_is_gone() -> None:
         ("user", False, True, 0),
     ]
     assert [number for number, _ in known.dirty_pages()] == [0]
-
-
-def test_after_the_loss_of_the_index_the_file_gives_places_to_what_the_ledger_knows() -> None:
-    log = log_of(1, 2, 3)
-    log.rebuild([entry(4), entry(2)])
-    known = Log.from_ledger(SESSION, log.generation, log.ledger())
-    assert known.append([entry(4), entry(2)]) == []
-    assert known.append([entry(5)]) == [5]
-    assert known.generation == 2
-    assert known.places(1, 4) == log.places(1, 4)
 
 
 # -- any history -----------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from podiumd.store import connection as connecting
 from podiumd.store.errors import StoreTooNew, StoreUnreadable
 from podiumd.store.facts import open_store
 from podiumd.store.opening import open_facts
-from podiumd.store.records import Ledger
 from podiumd.store.schema import APPLICATION_ID, MIGRATIONS, schema_version
 from podiumd.store.writing import Decision, put_setting
 from tests.store.support import a_fact, a_run, value_of
@@ -254,28 +252,6 @@ def _written_by_release_1(directory: Path) -> None:
         put_setting(connection, "orchestration", b"true")
 
 
-async def test_a_database_of_release_1_is_lifted_and_keeps_all_that_was_in_it(
-    tmp_path: Path,
-) -> None:
-    _written_by_release_1(tmp_path)
-    async with open_store(tmp_path) as store:
-        assert [value_of(f) for f in await store.events_after(0, 100)] == list(range(20))
-        assert [f.seq for f in await store.events("run-0")] == list(range(1, 8))
-        assert [r.intact for r in await store.open_runs()] == [True] * 3
-        token = await store.token("runs.start", "token-4")
-        assert token is not None
-        assert token.run_id == "run-1"
-        assert await store.setting("orchestration") == b"true"
-        assert await store.mark("session-1") == b'{"size":19}'
-        assert await store.ledgers_gone() == []
-        ledger = Ledger("session-1", 2, bytes(17))
-        await store.save_ledgers([ledger])
-    async with open_store(tmp_path) as store:
-        assert await store.ledger("session-1") == ledger
-        [fact] = await store.append(a_run("run-0"), [a_fact()])
-        assert (fact.pos, fact.seq) == (21, 8)
-
-
 async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
     tmp_path: Path,
 ) -> None:
@@ -290,14 +266,3 @@ async def test_a_lifted_database_is_too_new_for_release_1_and_its_copy_is_not(
     with closing(open_facts(tmp_path, RELEASE_1_MIGRATIONS)) as connection:
         assert schema_version(connection) == 1
         assert connection.execute("SELECT count(*) FROM facts").fetchone() == (20,)
-
-
-async def test_facts_survive_a_copy_of_the_open_files(tmp_path: Path) -> None:
-    """What a crash leaves: the database and its log as they are, nothing closed."""
-    async with open_store(tmp_path / "live") as store:
-        for number in range(10):
-            await store.append(a_run(), [a_fact(number)])
-        shutil.copytree(tmp_path / "live", tmp_path / "left")
-    (tmp_path / "left" / "facts.db-shm").unlink()
-    async with open_store(tmp_path / "left") as store:
-        assert [value_of(f) for f in await store.events("run-1")] == list(range(10))

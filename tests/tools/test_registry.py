@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from podiumd.core.reply.actions import NAMES, Action
-from podiumd.core.run.loop_facts import FileChange, Result
+from podiumd.core.run.loop_facts import Result
 from podiumd.tools.agent.registry import UNCOVERED, UNSEEN, Done, Plan, Tool, Toolbox, ToolContext
 from podiumd.tools.agent.workspace import Workspace
 from podiumd.tools.commit.originals import Originals
@@ -222,27 +222,6 @@ async def test_in_the_sandbox_tools_work_and_a_missing_one_is_critical(
     assert "a sandbox is required and there is none" in refused.result.message
     assert "no sandbox: commands run unconfined" in first.result.message
     assert "no sandbox" not in second.result.message
-
-
-@pytest.mark.long("tests/tools/test_commit.py::test_a_commit_names_every_file_and_the_turn")
-async def test_a_turn_of_tools_ends_in_one_commit(box: Toolbox, tmp_path: Path) -> None:
-    root = tmp_path / "home/repo"
-    changes: list[FileChange] = []
-    uses: list[tuple[str, dict[str, Any]]] = [
-        ("write_file", {"path": "b.txt", "content": "b\n"}),
-        ("run_command", {"command": "echo three >> a.txt; echo c > c.txt"}),
-        ("patch", {"file": "a.txt", "operations": [{"line": 1, "type": "delete"}]}),
-    ]
-    for name, args in uses:
-        changes += (await do(box, name, **args)).changes
-
-    done = await box.commit(tuple(changes), run_id="r1", note="A checkpoint.")
-
-    assert done.state == "committed"
-    assert dict(done.files) == {"a.txt": "modified", "b.txt": "created", "c.txt": "created"}
-    assert run_git(root, "show", "HEAD:a.txt") == "two\nthree"
-    assert "A checkpoint." in run_git(root, "log", "-1", "--format=%b")
-    assert run_git(root, "status", "--porcelain") == ""
 
 
 @pytest.mark.long(
