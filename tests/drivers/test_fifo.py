@@ -228,7 +228,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_line_or_none(path: Path, a
     )
     daemon = str(Path(fifo_module.__file__).parents[2])
     rest = b""
-    for _ in range(4):
+    for _ in range(2):
         writer = subprocess.Popen(
             [sys.executable, "-c", code, str(path)],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": daemon},

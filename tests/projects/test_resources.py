@@ -22,7 +22,6 @@ from podiumd.projects.errors import (
     TooLarge,
 )
 from podiumd.projects.resources import Resources, check_base64, decoded
-from tests.long import spread
 from tests.projects.hostile_names import HARMLESS, REFUSED
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -156,33 +155,33 @@ async def test_a_link_or_directory_of_that_name_is_left_alone(
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("name", spread(REFUSED, 25))
 async def test_no_hostile_name_leaves_a_trace_or_deletes_anything(
-    files: Resources, place: Path, tmp_path: Path, name: str
+    files: Resources, place: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "victim.txt").write_text("precious")
     (tmp_path / "x").write_text("precious")
     before = everything(tmp_path)
-    for call in (
-        files.put(str(place), name, b"evil"),
-        files.put_base64(str(place), name, "ZXZpbA=="),
-        files.delete(str(place), name),
-    ):
-        with pytest.raises(BadName):
-            await call
+    for name in REFUSED:
+        for call in (
+            files.put(str(place), name, b"evil"),
+            files.put_base64(str(place), name, "ZXZpbA=="),
+            files.delete(str(place), name),
+        ):
+            with pytest.raises(BadName):
+                await call
     assert everything(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", spread(HARMLESS, 10))
 async def test_an_odd_name_is_stored_in_the_folder_and_can_be_deleted(
-    files: Resources, place: Path, tmp_path: Path, name: str
+    files: Resources, place: Path, tmp_path: Path
 ) -> None:
-    stored = await files.put(str(place), name, b"x")
-    inside = {".untethered", ".untethered/resources", f".untethered/resources/{stored.filename}"}
-    assert everything(place) == inside
-    assert {path.name for path in tmp_path.iterdir()} == {"place"}
-    assert (await files.delete(str(place), name)).filename == stored.filename
-    assert await files.list(str(place)) == []
+    for name in HARMLESS:
+        stored = await files.put(str(place), name, b"x")
+        kept = f".untethered/resources/{stored.filename}"
+        assert everything(place) == {".untethered", ".untethered/resources", kept}
+        assert {path.name for path in tmp_path.iterdir()} == {"place"}
+        assert (await files.delete(str(place), name)).filename == stored.filename
+        assert await files.list(str(place)) == []
 
 
 @pytest.mark.parametrize("above", [".untethered", ".untethered/resources"])

@@ -20,7 +20,7 @@ from typing import Any
 from podiumd.tools.agent.edit import do_plan, plan_patch, plan_write
 from podiumd.tools.agent.workspace import Workspace
 
-OLD, NEW = b"one\ntwo\n" * 5000, b"ONE\n" + (b"one\ntwo\n" * 5000)[4:]
+OLD, NEW = b"one\ntwo\n" * 500, b"ONE\n" + (b"one\ntwo\n" * 500)[4:]
 MODULES = ("posix", "_io")
 
 

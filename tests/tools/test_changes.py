@@ -250,8 +250,8 @@ async def test_more_files_than_are_looked_at_are_none_that_a_command_has_made(
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Whose files count as settled from the moment on when they are written."""
-    for one in (pinned_settings, honest_index):
-        monkeypatch.setattr(one, "_SETTLED_NS", 0)
+    for each in (pinned_settings, honest_index):
+        monkeypatch.setattr(each, "_SETTLED_NS", 0)
     path = make_repository(tmp_path / "repository")
     (path / "a.txt").write_text("one\n")
     (path / "b.txt").write_text("one\n")

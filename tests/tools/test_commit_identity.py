@@ -39,48 +39,31 @@ def turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Turn:
     return turn
 
 
-async def test_who_commits_is_taken_from_the_environment_as_git_does(
+async def test_who_commits_is_whom_git_would_take_and_nobody_is_told_before(
     turn: Turn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(monkeypatch, BOTH)
+    assert await unknown_committer(f"{turn.root}") == NOBODY
+    done = await turn.commit()
+    assert done.state == "failed" and "git config --global user.name" in done.detail
+    assert turn.git("rev-parse", "HEAD") == turn.first
+    put(monkeypatch, {name: BOTH[name] for name in BOTH if "COMMITTER" in name})
+    assert await unknown_committer(f"{turn.root}") == NOBODY, "there is no author"
 
+    put(monkeypatch, BOTH)
     assert await unknown_committer(f"{turn.root}") == ""
     assert (await turn.commit()).state == "committed"
-
     assert turn.git("log", "-1", "--format=%an <%ae> %cn <%ce>") == (
         "An Author <author@example.org> A Committer <committer@example.org>"
     )
 
-
-async def test_the_environment_goes_before_the_settings_as_in_git(
-    turn: Turn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    for name in set(BOTH) - {"GIT_AUTHOR_NAME"}:  # which goes before the settings, as in git
+        monkeypatch.delenv(name)
     turn.git("config", "user.name", "A Person")
     turn.git("config", "user.email", "a@example.org")
-    put(monkeypatch, {"GIT_AUTHOR_NAME": "An Author"})
-
-    await turn.commit()
-
+    turn.changes.clear()
+    turn.change("a.py", "y\n")
+    await turn.commit("another-turn")
     assert turn.git("log", "-1", "--format=%an <%ae> %cn") == "An Author <a@example.org> A Person"
-
-
-async def test_that_nobody_is_known_is_told_before_and_nothing_is_committed_under_another_name(
-    turn: Turn,
-) -> None:
-    assert await unknown_committer(f"{turn.root}") == NOBODY
-
-    done = await turn.commit()
-
-    assert done.state == "failed" and "git config --global user.name" in done.detail
-    assert turn.git("rev-parse", "HEAD") == turn.first
-
-
-async def test_nor_is_anybody_without_an_author(
-    turn: Turn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(monkeypatch, {name: BOTH[name] for name in BOTH if "COMMITTER" in name})
-
-    assert await unknown_committer(f"{turn.root}") == NOBODY
 
 
 async def test_a_merge_is_made_under_the_same_name(
