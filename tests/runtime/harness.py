@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,7 +25,7 @@ from podiumd.runtime.context import Agent, Context
 from podiumd.runtime.locks.agent_limiter import AgentLimiter
 from podiumd.runtime.locks.leases import LeaseBook
 from podiumd.runtime.locks.session_locks import SessionLocks
-from podiumd.runtime.recipes.catalogue import Catalogue, builtin_directory
+from podiumd.runtime.recipes.catalogue import Catalogue
 from podiumd.runtime.run.actor import RunActor
 from podiumd.runtime.run.registry import Runs
 from podiumd.runtime.service import Service
@@ -59,13 +60,16 @@ complete = {{ exit = "turn-complete" }}
 class Machine:
     """What outlives a daemon: the directories, and the agents that may go on without it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, databases: Iterable[Path] = ()) -> None:
         self.state = root / "state"
         self.locks = root / "locks"
         self.recipes = root / "recipes"
         self.project = root / "project"
         for directory in (self.state, self.recipes, self.project):
             directory.mkdir(mode=0o700, exist_ok=True)
+        for database in databases:
+            shutil.copy(database, self.state)
+        self.builtin = root / "builtin"  # none, unless the test asks for ``shipped``
         self.agent = FakeDriver()
         self.drivers: dict[str, Driver] = {"claude": self.agent}
         self.max_agents = 4
@@ -150,7 +154,7 @@ class Daemon:
             self.context,
             self.session_locks,
             self.runs,
-            Catalogue(machine.recipes, builtin_directory()),
+            Catalogue(machine.recipes, machine.builtin),
             transcripts,
             default_agent="claude",
             orchestration_enabled=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ MENDING = [act(READ, words="I look."), act(PATCH, words="I mend it."), act(TEST)
 class NativeMachine(Machine):
     """A machine with the native agent; ``replies`` go into the script that it plays."""
 
-    def __init__(self, root: Path, **settings: Any) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, databases: Iterable[Path] = (), **settings: Any) -> None:
+        super().__init__(root, databases)
         begin(self.project, {"calc.py": BROKEN, "test_calc.py": TESTS}, "Begin", named=True)
         self.script = root / "replies.json"
         given = {"mode": "allow-all", "sandbox": "off", "test_command": "python3 test_calc.py"}

@@ -68,6 +68,7 @@ async def nothing_ran(daemon: Daemon, canary: Path) -> None:
     assert not canary.exists()
 
 
+@pytest.mark.usefixtures("shipped")
 @pytest.mark.parametrize("below", sampled(["src", ""]))
 async def test_looking_at_a_clone_runs_nothing_and_starting_is_refused(
     machine: Machine, clone: Path, canary: Path, below: str
@@ -92,6 +93,7 @@ async def test_looking_at_a_clone_runs_nothing_and_starting_is_refused(
         await nothing_ran(daemon, canary)
 
 
+@pytest.mark.usefixtures("shipped")
 async def test_a_person_can_work_in_a_clone_with_recipes_of_their_own(
     machine: Machine, clone: Path, canary: Path
 ) -> None:

@@ -28,8 +28,8 @@ from tests.tools.git_repository import run_git
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> NativeMachine:
-    return NativeMachine(tmp_path)
+def machine(tmp_path: Path, databases: list[Path]) -> NativeMachine:
+    return NativeMachine(tmp_path, databases)
 
 
 async def run(daemon: Daemon, text: str = "Mend it.", **fields: Any) -> Json:

@@ -23,8 +23,8 @@ from tests.tools.git_repository import run_git
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> NativeMachine:
-    return NativeMachine(tmp_path)
+def machine(tmp_path: Path, databases: list[Path]) -> NativeMachine:
+    return NativeMachine(tmp_path, databases)
 
 
 @pytest.mark.long(

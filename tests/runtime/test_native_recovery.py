@@ -32,8 +32,8 @@ complete = { exit = "turn-complete" }
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> NativeMachine:
-    return NativeMachine(tmp_path)
+def machine(tmp_path: Path, databases: list[Path]) -> NativeMachine:
+    return NativeMachine(tmp_path, databases)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from tests.runtime.native_bench import READ, NativeMachine, act, report
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> NativeMachine:
-    return NativeMachine(tmp_path)
+def machine(tmp_path: Path, databases: list[Path]) -> NativeMachine:
+    return NativeMachine(tmp_path, databases)
 
 
 async def asked(daemon: Daemon, sent: Json) -> None:

@@ -96,18 +96,19 @@ async def test_a_sound_recipe_has_no_faults_and_a_worst_case(machine: Machine, l
         assert await check(daemon, recipe_id="user.loop") == expected
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.usefixtures("shipped")
 async def test_every_recipe_that_ships_checks_clean_with_the_agents_that_are_here(
-    machine: Machine, name: str
+    machine: Machine,
 ) -> None:
     machine.agent.capabilities = ClaudeDriver.capabilities
     async with running(machine) as daemon:
-        answer = await check(daemon, recipe_id=name, working_directory=str(machine.project))
-        assert (answer["ok"], answer["findings"]) == (True, [])
-        assert answer["worst_case"]["minutes"]
-        # Nobody can say how often people will speak in a conversation.
-        talks = name == "guided-design"
-        assert (answer["worst_case"]["turns"] is None) == talks
+        for name in BUILT_IN:
+            answer = await check(daemon, recipe_id=name, working_directory=str(machine.project))
+            assert (name, answer["ok"], answer["findings"]) == (name, True, [])
+            assert answer["worst_case"]["minutes"], name
+            # Nobody can say how often people will speak in a conversation.
+            talks = name == "guided-design"
+            assert (answer["worst_case"]["turns"] is None) == talks, name
 
 
 async def test_a_fault_is_told_with_file_line_step_and_what_to_do(machine: Machine) -> None:

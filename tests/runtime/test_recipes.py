@@ -51,6 +51,7 @@ def quick_demo() -> ScriptedDriver:
     return ScriptedDriver(Script(tuple(replace(turn, delay_ms=0) for turn in demo_script().turns)))
 
 
+@pytest.mark.usefixtures("shipped")
 async def test_the_built_in_recipe_goes_from_start_to_commit_with_the_scripted_agent(
     machine: Machine, repository: Path
 ) -> None:
@@ -321,6 +322,7 @@ async def test_a_recipe_cut_off_before_it_heard_of_the_switch_ends_at_the_next_s
         assert (await daemon.ended(run_id))["exit"]["reason"] == "orchestration-disabled"
 
 
+@pytest.mark.usefixtures("shipped")
 async def test_recipes_are_listed_and_shown_as_their_project_sees_them(machine: Machine) -> None:
     machine.one_step("mine")
     machine.recipe("format = 1\nid = 'broken'\n", "broken")

@@ -258,6 +258,7 @@ async def test_recipes_that_cannot_be_looked_at_are_not_trusted_and_trust_is_kep
         assert (await listed(daemon, "theirs"))["trusted"] is True
 
 
+@pytest.mark.usefixtures("shipped")
 @pytest.mark.parametrize(
     ("own", "name", "whose"),
     [
@@ -286,6 +287,7 @@ async def test_a_refusal_names_the_file_how_to_trust_it_and_what_it_shadows(
         assert (await daemon.service.get_run(run_id)).recipe == "implement-and-review"
 
 
+@pytest.mark.usefixtures("shipped")
 async def test_a_broken_recipe_of_a_project_names_what_it_shadows(
     machine: Machine, project: Project
 ) -> None:

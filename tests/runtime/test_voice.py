@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,11 +29,6 @@ async def voiced(machine: Machine) -> AsyncIterator[tuple[Daemon, Voice]]:
         open_speaker(VoiceSettings, os.environ) as speaker,
     ):
         yield daemon, Voice(speech, speaker, daemon.service)
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 async def test_what_is_asked_is_known_with_its_risks_the_oldest_first(machine: Machine) -> None:

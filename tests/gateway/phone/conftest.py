@@ -8,25 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.phone.office import Office, open_office
+from tests.runtime.fixtures import databases, gated, machine, one
 from tests.runtime.harness import Machine
 
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine with an agent that does what the test says, and no daemon yet."""
-    return Machine(tmp_path)
-
-
-@pytest.fixture
-def one(machine: Machine) -> str:
-    """A recipe of one step."""
-    return machine.one_step()
-
-
-@pytest.fixture
-def gated(machine: Machine) -> str:
-    """A recipe of one step that a person has to agree to."""
-    return machine.one_step("gated", step='gate = "Go on?"')
+__all__ = ["databases", "gated", "machine", "one"]
 
 
 @pytest.fixture

@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.gateway.routes.station import Station, open_station
+from tests.runtime.fixtures import databases, machine
 from tests.runtime.harness import Machine
 
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine with an agent that does what the test says, and no daemon yet."""
-    return Machine(tmp_path)
+__all__ = ["databases", "machine"]
 
 
 @pytest.fixture
