@@ -54,8 +54,7 @@ test-rest: $(VENV)/.dev claude
 # others take long, and so do the service's whole life, every door with every key and name, load, random lives of session files,
 # the crash campaign's own tests. Of the other files it leaves out what is marked 'long': what a
 # quicker test shows as well (tests/long.py).
-MAIN_PATHS := recipe_loop outcomes approvals restarts prompts sessions session_follow \
-	hostile_clone native_turn phases
+MAIN_PATHS := recipe_loop approvals restarts prompts hostile_clone native_turn
 LONG_TESTS := $(filter-out $(MAIN_PATHS:%=tests/e2e/test_%.py),$(wildcard tests/e2e/test_*.py)) \
 	tests/service/test_restarts.py tests/service/test_install.py \
 	tests/service/test_inside_a_turn.py tests/doors tests/load tests/histories/test_campaign.py \

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import ROOT, GitRepo
+from tests.e2e.machine import GitRepo
 from tests.e2e.rpc_client import Json
 from tests.e2e.stories import bash, when, word
 from tests.fakes.model_server import ModelServer
@@ -88,29 +87,6 @@ async def test_task_after_task_is_implemented_reviewed_and_committed_until_none_
     assert "TODO" in firsts[0].prompt and "The shop." not in firsts[-1].anywhere
 
 
-async def test_a_list_that_never_ends_is_stopped_by_max_restarts(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """In a copy among the user's recipes, which shadows the one that ships."""
-    recipes = podium.machine.podium_home / "recipes"
-    for name in ("implement-and-review", "implement-and-review-all"):
-        shutil.copytree(ROOT / "recipes" / name, recipes / name)
-    shipped = (ROOT / "recipes" / "implement-and-review-all.toml").read_text()
-    low = shipped.replace("max_restarts = 20", "max_restarts = 1")
-    (recipes / "implement-and-review-all.toml").write_text(low)
-    again = bash("git commit --quiet --allow-empty --message=More")
-    rules = [
-        when(NEXT_TASK, word("complete")),
-        when("Perform a code review", word("no-issues")),
-        when("Commit the work", again, word("committed")),
-    ]
-    model_server.load({"rules": rules})
-    task = [("implement", "complete"), ("code-review", "no-issues"), ("commit", "committed")]
-    run = await walked(podium, "implement-and-review-all", repo, [*task, *task])
-    assert ended(run)[:2] == ("max-restarts", "guardrail")
-    assert repo.subjects == ["More", "More", "Begin"]
-
-
 async def test_changes_in_the_tree_are_reviewed_by_a_fresh_eye_fixed_and_committed(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -137,37 +113,6 @@ async def test_changes_in_the_tree_are_reviewed_by_a_fresh_eye_fixed_and_committ
     second = [a for a in model_server.requests if a.prompt.startswith(review)][-1]
     assert FINDING in fix and ANSWER in second.prompt
     assert FINDING not in second.anywhere, "the second review knows the answers, not the findings"
-
-
-async def test_a_goal_is_planned_by_reading_executed_verified_planned_anew_and_committed(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    plan, proof = "1. shop.py: price = 2. Evidence: cat shop.py.", "cat shop.py printed price = 2"
-    rules = [
-        once("Plan how to reach", bash("touch made"), word("ready", "1. shop.py: price = 0.")),
-        when("Plan how to reach", word("ready", plan)),
-        once("Execute the plan", word("replan", "A price of 0 is no price.")),
-        when("Execute the plan", bash("echo 'price = 2' > shop.py"), word("complete", proof)),
-        when("Verify whether a goal", bash("cat shop.py"), word("achieved", f"reached: {proof}")),
-        when("Commit the work", commit("Open a shop", "shop.py"), word("committed")),
-    ]
-    model_server.load({"rules": rules})
-    walk = [
-        ("plan", "ready"),
-        ("execute", "replan"),
-        ("plan", "ready"),
-        ("execute", "complete"),
-        ("verify", "achieved"),
-        ("commit", "committed"),
-    ]
-    goal = {"goal": "A price is known"}
-    run = await walked(podium, "plan-execute-verify", repo, walk, params=goal)
-    assert ended(run) == ("changes-committed", "completed", "Goal reached, verified and committed")
-    assert repo.subjects == ["Open a shop", "Begin"] and repo.git("status", "--porcelain") == ""
-    plans = [a for a in model_server.requests if a.prompt.startswith("Plan how to reach")]
-    assert "A price of 0 is no price." in plans[-1].prompt
-    (verify,) = {a.prompt for a in model_server.requests if a.prompt.startswith("Verify whether")}
-    assert all(words in verify for words in ("A price is known", plan, proof))
 
 
 async def test_a_design_is_written_refined_and_broken_down_into_tasks(

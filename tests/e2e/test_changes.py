@@ -63,14 +63,3 @@ async def test_a_run_s_changes_are_told_while_it_works_and_when_it_is_over(
     assert "<h5>Done</h5>" in page and "<strong>made.txt</strong>" in page
     assert "Bash: echo new &gt; new.txt" in page and "StructuredOutput" not in page
     assert repo.head[:12] in page and "+made" in page
-
-
-async def test_a_run_that_is_cancelled_says_what_it_leaves(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"turns": [bash("echo new > new.txt"), held(word("complete"))]})
-    recipe = podium.machine.recipe("working", WORKING)
-    async with podium.running(recipe, repo.path, params={"task": "x"}) as feed:
-        await holding(model_server, "half")
-        said = await podium.cli("cancel", feed.seen[0]["run_id"])
-        assert "Left uncommitted: new.txt" in said.out

@@ -69,28 +69,6 @@ async def test_a_steer_reaches_the_agent_at_its_next_tool(
     assert sum(uuid.encode() in line and b"queued_command" in line for line in lines) == 1
 
 
-async def test_a_steer_that_comes_too_late_goes_into_the_next_prompt(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    """The run is paused at the end of its turn; what is said then is not lost."""
-    rules = [when("Work", held(word("complete", LONG))), when("Review", word("no-issues"))]
-    model_server.load({"rules": rules})
-    async with podium.running(podium.machine.recipe("loop", LOOP), repo.path) as feed:
-        run_id = feed.seen[0]["run_id"]
-        await holding(model_server, "half")
-        await podium.rpc("runs.pause", run_id=run_id)
-        model_server.release("half")
-        await feed.until("run.paused")
-        steered = await podium.rpc("runs.steer", run_id=run_id, text="Look at the tests too.")
-        assert steered == {"state": "too_late"}
-        await podium.rpc("runs.resume", run_id=run_id)
-        run = await feed.end()
-    prompts = podium.machine.prompts(run["session_id"], repo.path)
-    assert len(prompts) == 2
-    assert prompts[1].startswith("Review it.") and "Look at the tests too." in prompts[1]
-    assert feed.data("run.ended")[0]["undelivered"] == []
-
-
 async def test_after_a_cancel_the_session_is_plain_chat_byte_for_byte(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -114,21 +92,6 @@ async def test_after_a_cancel_the_session_is_plain_chat_byte_for_byte(
     assert turn["exit"]["reason"] == "turn-complete"
     assert podium.machine.prompts(run["session_id"], repo.path)[-1] == HOSTILE
     assert "Work on it." in model_server.requests[-1].anywhere, "the same conversation"
-
-
-async def test_following_ends_with_130_where_the_run_is_cancelled_elsewhere(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": held(word("complete", LONG))})
-    recipe = podium.machine.recipe("loop", LOOP)
-    detached = await podium.cli("run", recipe, "--detach", cwd=repo.path)
-    run_id = detached.out.strip()
-    await holding(model_server, "half")
-    cancelled = await podium.cli("cancel", run_id[:8])
-    assert (detached.code, cancelled.code) == (0, 0), (detached, cancelled)
-    attached = await podium.cli("attach", run_id)
-    assert attached.code == 130
-    assert "⚠ Recipe stopped on request (user-requested)" in attached.out
 
 
 async def test_a_server_that_the_agent_left_behind_is_ended_and_reported(

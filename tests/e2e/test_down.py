@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-import trio
 
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
@@ -60,29 +58,3 @@ async def test_a_daemon_without_its_socket_is_named_and_can_be_stopped(
     assert up.code == 1 and "'podium down' stops it" in up.err
     assert down.code == 0, down
     assert f"pid {podium.pid}" in down.out and "signal" in down.out
-
-
-COMMAND = """
-initial = "wait"
-
-[steps.wait]
-run = ["/bin/sh", "-c", "echo $$ > said; exec sleep 600"]
-
-[steps.wait.on]
-passed = { exit = "waited", class = "completed" }
-failed = { exit = "not-waited", class = "error" }
-"""
-
-
-async def test_down_stops_a_command_with_all_its_processes_and_pauses_its_run(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    os.mkfifo(repo.path / "said")
-    recipe = podium.machine.recipe("waiting", COMMAND)
-    run = await podium.rpc("runs.start", recipe=recipe, working_directory=str(repo.path))
-    await trio.to_thread.run_sync((repo.path / "said").read_text, abandon_on_cancel=True)
-    assert (await podium.cli("down")).code == 0
-    assert await podium.wait() == 0 and podium.living() == []
-    await podium.start()
-    assert (await podium.rpc("runs.get", run_id=run["run_id"]))["status"] == "paused"
-    await podium.rpc("runs.cancel", run_id=run["run_id"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from tests.e2e.machine import GitRepo, Machine
 from tests.e2e.native_rig import messages, native_machine
 from tests.e2e.phones import holding
 from tests.e2e.test_chat import by_hand
-
-QUESTION = re.compile(r"podium answer (\S+) ")
 
 
 @pytest.fixture
@@ -152,53 +149,3 @@ async def test_a_kill_between_an_agents_tools_and_its_last_words_does_nothing_tw
         *(("save", key) for key in ("blueprint", "entities", "agents")),
         ("transition", "designed"),
     ]
-
-
-async def test_nobody_is_waited_for_where_the_run_was_told_to_fail_then(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    said = await podium.cli(
-        "run", "guided-design", "--agent", "native", "--on-question", "fail", cwd=repo.path
-    )
-
-    assert said.code == 4, said.err
-    assert "(clarification-needed)" in said.out
-
-
-SCRIPT = """What is it?
-```json
-[{"action": "transition", "to": "complete"}, {"action": "ask", "question": "What is it?"}]
-```
----
-> A rota
-```json
-[{"action": "save", "key": "goal_summary", "value": "A rota"},
- {"action": "transition", "to": "agreed"}]
-```
-"""
-
-
-async def test_it_can_be_checked_drawn_walked_through_and_played_phase_by_phase(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    checked = await podium.cli("recipe", "check", "guided-design")
-    assert checked.code == 0 and checked.out.startswith("✓ no faults")
-    drawn = await podium.cli("recipe", "graph", "guided-design")
-    assert "goal-understanding" in drawn.out and "goal-changed" in drawn.out
-    shown = await podium.cli("recipe", "show", "guided-design")
-    assert shown.code == 0 and "blueprint-design" in shown.out
-    ways = "agreed,configured,goal-changed,agreed,configured,designed"
-    walked = await podium.cli("recipe", "sim", "guided-design", "--outcomes", ways)
-    assert walked.code == 0 and "✓ Conversation complete" in walked.out
-    (repo.path / "script.txt").write_text(SCRIPT)
-    script = ("--step", "goal-understanding", "--script", str(repo.path / "script.txt"))
-    played = await podium.cli("recipe", "sim", "guided-design", *script)
-    assert played.code == 0, played.err
-    for words in (
-        "✗ transition complete refused: from here no way leads to 'complete'",
-        "? What is it?",
-        "✓ saved goal_summary: A rota",
-        "→ moves on to agreed",
-        "→ agent-configuration",
-    ):
-        assert words in played.out

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
 from tests.fakes.model_server import ModelServer
@@ -71,16 +69,3 @@ async def test_a_clone_runs_nothing_until_a_person_trusts_it_and_again_once_it_c
     changed = await podium.cli("run", "helper", cwd=cloned)
     assert (changed.code, "has changed since it was trusted" in changed.err) == (1, True)
     assert not list(cloned.glob("ran-again-*"))
-
-
-@pytest.mark.long("tests/runtime/test_catalogue.py::test_an_edit_is_seen_at_the_next_look")
-async def test_a_recipe_that_was_just_written_runs_without_a_restart(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    new = await podium.cli("recipe", "new", "mine", "--user", "--json")
-    path = Path(json.loads(new.out)["path"])
-    shown = await podium.cli("recipe", "show", "mine")
-    assert (shown.code, "not trusted" in shown.err) == (0, False)
-    path.write_text(HOSTILE.format(id="mine"))
-    assert (await podium.cli("run", "mine", cwd=repo.path)).code == 0
-    assert (repo.path / "ran-it's").exists()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
@@ -67,18 +65,3 @@ async def test_a_task_is_implemented_reviewed_fixed_and_committed_with_nobody_an
         "Commit the work of this task. Do not push.",
     ]
     assert FINDING in prompts[2] and "Open a shop" in prompts[0]
-
-
-@pytest.mark.long("tests/client/test_run.py::test_json_is_an_event_a_line_and_the_run_at_the_end")
-async def test_with_json_every_event_is_a_line_and_the_last_one_has_the_run(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": word("no-tasks", "Nothing is ready.")})
-    said = await podium.cli("run", "implement-and-review", "--json", cwd=repo.path)
-    events = [json.loads(line) for line in said.out.splitlines()]
-    assert said.code == 0
-    assert events[0]["type"] == "run.started"
-    assert events[-1]["type"] == "run.ended"
-    assert events[-1]["data"]["run"]["exit"]["reason"] == "no-tasks-available"
-    numbers = [event["seq"] for event in events if "seq" in event]
-    assert numbers == list(range(1, len(numbers) + 1))

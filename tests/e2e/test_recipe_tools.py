@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import ROOT, GitRepo
+from tests.e2e.machine import GitRepo
 from tests.e2e.stories import bash, when, word
 from tests.fakes.model_server import ModelServer
 
@@ -194,16 +194,3 @@ async def test_a_new_recipe_checks_clean_and_runs_once_it_is_trusted(
     ran = await podium.cli(*start, cwd=repo.path)
     assert (ran.code, "clarification-needed" in ran.out) == (4, True)
     assert len(model_server.requests) == 1
-
-
-async def test_every_recipe_that_ships_checks_clean_with_the_real_agents(
-    podium: PodiumDaemon, repo: GitRepo
-) -> None:
-    names = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
-    assert {one["id"] for one in await podium.rpc("recipes.list")} == names
-    for name in sorted(names):
-        answer = await podium.rpc("recipes.check", id=name, working_directory=str(repo.path))
-        assert (answer["ok"], answer["findings"]) == (True, []), name
-        assert answer["worst_case"]["minutes"], name
-        # In a conversation it is the person who decides how long they talk.
-        assert bool(answer["worst_case"]["turns"]) == (name != "guided-design"), name

@@ -64,7 +64,7 @@ async def test_what_the_agent_did_alone_is_adopted_and_the_run_goes_on(
 
 
 @pytest.mark.long(
-    "tests/e2e/test_phases.py::test_a_design_is_talked_through_from_the_phone_while_the_terminal_looks_on"
+    "tests/client/test_run.py::test_a_restarted_daemon_is_followed_without_hole_or_repeat"
 )
 async def test_a_client_that_follows_goes_on_over_a_restart(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer

@@ -11,12 +11,10 @@ import trio
 from tests.e2e.conversations import in_short, recorded, subscribed
 from tests.e2e.daemon import PodiumDaemon
 from tests.e2e.machine import GitRepo, Machine
-from tests.e2e.rpc_client import Connection, connected
 from tests.e2e.stories import bash, held, when
 from tests.e2e.terminal import ask_alone, begin_alone
 from tests.fakes.model_server import ModelServer
 from tests.fakes.trio_gates import holding
-from tests.patience import HANG_SECONDS
 
 pytestmark = pytest.mark.claude
 
@@ -28,7 +26,6 @@ ODD_PROMPTS = [
     "  Two lines,\n\n\tindented,\r\nwith 👩‍👩‍👧 and \u2028 a separator   \n",
     "-" + "A long one, 🐢 by 🐢. " * 5_000,
 ]
-HUGE = "A wall of words. " * 150_000
 """As a message, in which it stands twice, more than is kept for a client that does not read."""
 
 
@@ -95,80 +92,3 @@ async def test_prompts_are_shown_verbatim(
     assert "Two lines,\n\n" in shown and "👩‍👩‍👧" in shown and "  --help\n" in shown
     last = await podium.cli("show", session, "-n", "2", "--json")
     assert json.loads(last.out)["messages"] == messages[4:]
-
-
-@pytest.mark.long("tests/sessions/test_transcripts.py::test_a_delta_holds_what_was_written_since")
-async def test_who_comes_back_with_the_last_seq_gets_exactly_what_was_missed(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load(HELLO)
-    machine = podium.machine
-    session = await begin_alone(machine, repo.path, "First.")
-    async with podium.watching("show", session, "--follow", "--json") as lines:
-        async with subscribed(podium, session) as conversation:
-            first = await conversation.until(2)
-        await ask_alone(machine, session, repo.path, "Second.")
-        async with (
-            subscribed(podium, session, after_seq=2) as again,
-            subscribed(podium, session) as other,
-        ):
-            second = await again.until(2)
-            assert await other.until(4) == [*first, *second]
-            await podium.kill9()
-        await ask_alone(machine, session, repo.path, "Third.")
-        await podium.start()
-        async with subscribed(podium, session, after_seq=4) as again:
-            third = await again.until(2)
-        shown = await lines.until(third[-1]["uuid"])
-    messages = [*first, *second, *third]
-    assert [json.loads(line) for line in shown.splitlines()] == messages
-    assert list(map(in_short, messages)) == as_recorded(machine, session, repo.path)
-    await podium.stop()
-    for path in (machine.podium_home / "state").glob("index.db*"):
-        path.unlink()
-    await podium.start()
-    async with subscribed(podium, session) as conversation:
-        assert await conversation.until(6) == messages
-
-
-class ImpatientDaemon(PodiumDaemon):
-    """One whose subscribers have half a second to read."""
-
-    program = (str(Path(__file__).parent / "impatient_podiumd.py"),)
-
-
-async def until_given_up(podium: PodiumDaemon, session: str, stalled: Connection) -> None:
-    """Serve others until the daemon takes no more requests of a client that does not read."""
-    with trio.fail_after(HANG_SECONDS):
-        while True:
-            assert (await podium.cli("show", session, "-n", "1")).code == 0
-            try:
-                await stalled.ask("daemon.ping")
-            except trio.BrokenResourceError:
-                return
-
-
-@pytest.mark.long("tests/rpc/test_feeds.py::test_a_slow_subscriber_is_cut_loose_with_a_reason")
-async def test_a_subscriber_that_stalls_is_cut_loose_and_loses_nothing(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    rules = [when("Much", {"text": HUGE, "chunk": 1_000_000})]
-    model_server.load({"rules": rules, **HELLO})
-    session = await begin_alone(machine, repo.path, "Hi.")
-    async with ImpatientDaemon(machine) as podium, subscribed(podium, session) as attentive:
-        async with connected(machine.socket) as stalled:
-            asked = {"session_id": session, "after_seq": 0}
-            page = await stalled.call("sessions.subscribe", asked)
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(ask_alone, machine, session, repo.path, "Much!")
-                await attentive.until(4)
-            await until_given_up(podium, session, stalled)
-            *told, last = await stalled.rest()
-            assert last["params"] == {"feed": "session.messages", "reason": "slow"}
-            got = page["messages"] + [m for each in told for m in each["params"]["messages"]]
-        await ask_alone(machine, session, repo.path, "More.")
-        messages = await attentive.until(6)
-        assert got == messages[: len(got)] and len(got) < 6
-        async with subscribed(podium, session, after_seq=len(got)) as again:
-            assert got + await again.until(6 - len(got)) == messages
-    assert list(map(in_short, messages)) == as_recorded(machine, session, repo.path)

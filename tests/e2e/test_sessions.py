@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.claude_process import running
 from tests.e2e.conversations import listed, subscribed
 from tests.e2e.daemon import PodiumDaemon
-from tests.e2e.machine import GitRepo, Machine
+from tests.e2e.machine import GitRepo
 from tests.e2e.stories import bash, when
 from tests.e2e.terminal import begin_alone
 from tests.fakes.model_server import ModelServer
@@ -82,42 +82,6 @@ async def test_transcripts_of_helpers_and_long_results_belong_to_their_session(
 
 
 @pytest.mark.long(
-    "tests/runtime/test_session_list.py::test_a_session_is_forgotten_once_its_transcript_is_deleted"
-)
-async def test_a_deleted_transcript_stays_listed_as_gone_until_it_is_forgotten(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": {"text": "Hello."}})
-    session = await begin_alone(podium.machine, repo.path, "Hi.")
-    kept = await begin_alone(podium.machine, repo.path, "Stay.")
-    path = podium.machine.transcript_path(session, repo.path)
-    row = await listed(podium, session, message_count=2)
-    refusal = await podium.refused("sessions.forget", session_id=session)
-    assert (refusal.code, str(path) in refusal.message) == (-32006, True)
-    said = await podium.cli("sessions", "--forget", session)
-    assert said.code != 0 and str(path) in said.err
-    async with subscribed(podium, session) as conversation:
-        before = conversation.messages
-        path.unlink()
-        await conversation.told()
-        assert conversation.last_seq == 2
-    for _ in range(2):
-        assert await listed(podium, session) == row | {"gone": True}
-        page = await podium.rpc("sessions.messages", session_id=session)
-        assert [(m["seq"], m["role"], m["text"], m["gone"]) for m in page["messages"]] == [
-            (message["seq"], message["role"], "", True) for message in before
-        ]
-        await podium.restart()
-    assert "gone" in (await podium.cli("show", session[:8])).out
-    assert "gone" in (await podium.cli("sessions")).out
-    forgotten = await podium.cli("sessions", "--forget", session[:8])
-    assert (forgotten.code, session in forgotten.out) == (0, True)
-    await podium.restart()
-    assert [row["session_id"] for row in (await podium.rpc("sessions.list"))["sessions"]] == [kept]
-    assert (await podium.refused("sessions.get", session_id=session)).code == -32002
-
-
-@pytest.mark.long(
     "tests/sessions/test_transcripts_gone.py::test_a_deleted_transcript_stays_listed_with_its_numbers"
 )
 async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_list(
@@ -145,25 +109,6 @@ async def test_what_the_agent_itself_cleans_up_is_gone_and_not_lost_from_the_lis
     assert (await listed(podium, claude.session))["gone"] is False
     await podium.rpc("sessions.forget", session_id=old)
     assert (await podium.rpc("sessions.list"))["total"] == 1
-
-
-@pytest.mark.long("tests/sessions/test_update.py::test_reading_never_touches_the_time_of_writing")
-async def test_no_time_of_an_agents_file_is_touched_in_a_daemons_whole_life(
-    machine: Machine, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load(HELPED)
-    session = await begin_alone(
-        machine, repo.path, "Ask a helper.", "--allowedTools", "Bash", "Agent"
-    )
-    before = _stats(machine.home / ".claude")
-    async with PodiumDaemon(machine) as podium:
-        async with subscribed(podium, session) as conversation:
-            assert len(conversation.messages) == 6
-            await podium.kill9()
-        await podium.start()
-        await podium.cli("show", session)
-        await podium.cli("sessions")
-    assert _stats(machine.home / ".claude") == before
 
 
 def _stats(directory: Path) -> dict[str, tuple[int, int, int]]:

@@ -37,22 +37,6 @@ tools = "none"
 complete = { exit = "turn-complete", class = "completed" }
 """
 
-CHECKED = """
-initial = "work"
-
-[limits]
-max_step_visits = 3
-
-[steps.work]
-prompt = "Work on it. {{last.work.detail}}"
-allow = ["Bash"]
-checks = [{ run = ["test", "-e", "made"] }]
-
-[steps.work.on]
-complete = { exit = "turn-complete", class = "completed" }
-checks-failed = { to = "work" }
-"""
-
 QUESTION = {
     "question": "Which shop?",
     "header": "Shop",
@@ -82,17 +66,6 @@ async def test_a_step_has_the_session_and_the_tools_that_the_recipe_gives_it(
     assert not {"Bash", "Write", "Edit", "Read", "Agent"} & set(doubt.tools)
 
 
-async def test_a_check_of_the_daemon_counts_more_than_the_agents_word(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"turns": [word("complete"), bash("touch made"), word("complete")]})
-    async with podium.running(podium.machine.recipe("checked", CHECKED), repo.path) as feed:
-        run = await feed.end()
-    assert run["exit"]["reason"] == "turn-complete"
-    assert [visit["outcome"] for visit in run["history"]] == ["checks-failed", "complete"]
-    assert [check["passed"] for check in feed.data("check.ended")] == [False, True]
-
-
 async def test_the_agents_own_question_is_answered_by_an_option(
     podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
 ) -> None:
@@ -107,22 +80,6 @@ async def test_the_agents_own_question_is_answered_by_an_option(
     assert run["exit"]["reason"] == "turn-complete"
     result = model_server.requests[1].result
     assert "Which shop?" in result and "New" in result
-
-
-async def test_a_recipe_that_commits_asks_before_it_starts_on_a_dirty_tree(
-    podium: PodiumDaemon, repo: GitRepo, model_server: ModelServer
-) -> None:
-    model_server.load({"default": word("no-tasks")})
-    (repo.path / "README.md").write_text("# Changed\n")
-    async with podium.running("implement-and-review", repo.path) as feed:
-        asked = await feed.until("question.opened")
-        assert asked["kind"] == "gate" and "README.md" in asked["detail"]
-        assert model_server.requests == []
-        await podium.rpc("questions.answer", question_id=asked["question_id"], answer="no")
-        run = await feed.end()
-    assert (run["exit"]["reason"], run["exit"]["class"]) == ("gate-declined", "needs-user")
-    said = await podium.cli("run", "implement-and-review", "--on-question", "fail", cwd=repo.path)
-    assert said.code == 4 and model_server.requests == []
 
 
 async def test_an_agent_that_is_killed_is_told_so_and_goes_on(

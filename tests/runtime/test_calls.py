@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from podiumd.core.recipe.calls import MAX_CALL_DEPTH, MOST_CALLED_STEPS
-from podiumd.runtime.errors import AgentUnavailable, InvalidParameter, RecipeRefused, Refused
+from podiumd.runtime.errors import AgentUnavailable, RecipeRefused, Refused
 from tests.long import sampled
 from tests.runtime.calling import INNER, calling, history
-from tests.runtime.fake_agent import done
 from tests.runtime.harness import ONE_STEP, Daemon, Machine, running
 from tests.tools.git_repository import commit, make_repository
 
@@ -45,57 +44,6 @@ async def test_a_called_recipe_comes_back_with_what_its_last_step_said(machine: 
         "calling",
         3,
     )
-
-
-@pytest.mark.long("test_a_called_recipe_comes_back_with_what_its_last_step_said")
-async def test_the_built_in_recipe_is_called_like_any_other(machine: Machine) -> None:
-    repository = make_repository(machine.project / "repo")
-    commit(repository, "first")
-    call = 'params = { task = "Build {{task}}." }'
-    on = 'changes-committed = { to = "ship" }'
-    recipe = calling(machine, "implement-and-review", call, on)
-    async with running(machine) as daemon:
-        run_id = await daemon.start(recipe, working_directory=str(repository))
-        implement = await daemon.turn()
-        assert "Build the shop." in implement.prompt
-        implement.complete()
-        (await daemon.turn()).complete("no-issues")
-        committing = await daemon.turn()
-        commit(repository, "second")
-        committing.complete("committed")
-        (await daemon.turn()).complete()
-        run = await daemon.ended(run_id)
-    assert history(run) == [
-        ("work.implement", "complete"),
-        ("work.code-review", "no-issues"),
-        ("work.commit", "committed"),
-        ("ship", "complete"),
-    ]
-    assert run["exit"]["reason"] == "conversation-complete"
-
-
-@pytest.mark.long(
-    "tests/core/test_expand.py::test_an_exit_that_the_caller_says_nothing_about_ends_the_run"
-)
-async def test_an_exit_that_the_caller_does_not_know_ends_the_run_with_it(
-    machine: Machine,
-) -> None:
-    recipe = calling(machine)
-    async with running(machine) as daemon:
-        run_id = await daemon.start(recipe)
-        (await daemon.turn()).complete("unclear")
-        run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["exit"]["class"]) == (
-            "clarification-needed",
-            "needs-user",
-        )
-        run_id = await daemon.start(recipe)
-        (await daemon.turn()).end(done({"outcome": "other", "otherDescription": "It rains."}))
-        run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["exit"]["detail"]) == (
-            "user-provided-other",
-            "It rains.",
-        )
 
 
 @pytest.mark.parametrize("answer", sampled(["yes", "no"]))
@@ -250,16 +198,6 @@ async def test_what_only_runs_commands_needs_no_agent_that_can_be_run(machine: M
             await daemon.start(recipe, agent="claude")
         with pytest.raises(AgentUnavailable, match="not installed"):
             await daemon.start(calling(machine))
-
-
-@pytest.mark.long(
-    "tests/core/test_expand.py::test_parameters_are_values_or_the_callers_own_variables"
-)
-async def test_parameters_are_the_callers_own(machine: Machine) -> None:
-    recipe = calling(machine)
-    async with running(machine) as daemon:
-        with pytest.raises(InvalidParameter, match="what"):
-            await daemon.start(recipe, params={"what": "the shop"})
 
 
 async def test_a_checkout_is_asked_about_where_only_the_called_recipe_commits(

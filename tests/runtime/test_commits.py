@@ -121,28 +121,6 @@ async def test_committed_is_believed_when_there_is_a_commit(
         assert (parting["why"], parting["look"]) == ("end", end["look"])
 
 
-@pytest.mark.long(
-    "tests/core/test_claims.py::test_what_is_not_so_goes_back_to_the_agent_with_what_was_seen"
-)
-async def test_committed_without_a_commit_or_with_work_left_over_comes_back(
-    machine: Machine, repository: Path, committing: str
-) -> None:
-    (repository / "mine.txt").write_text("mine")
-    async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(committing, working_directory=str(repository))
-        assert "there is no new commit" in await told(daemon, turn, "committed")
-        (repository / "new.txt").write_text("new")
-        run_git(repository, "add", "new.txt")
-        run_git(repository, "commit", "--quiet", "--message", "second")
-        (repository / "forgotten.txt").write_text("new")
-        turn = machine.agent.turns[-1]
-        prompt = await told(daemon, turn, "committed")
-        assert "the run changed and did not commit forgotten.txt" in prompt
-        (repository / "forgotten.txt").unlink()
-        machine.agent.turns[-1].complete("committed")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
-
-
 async def test_a_branch_that_was_only_set_back_has_no_new_commit(
     machine: Machine, repository: Path, committing: str
 ) -> None:
@@ -151,25 +129,6 @@ async def test_a_branch_that_was_only_set_back_has_no_new_commit(
         _run_id, turn = await daemon.begun(committing, working_directory=str(repository))
         run_git(repository, "reset", "--quiet", "--hard", "HEAD~1")
         assert "which was there when the run began" in await told(daemon, turn, "committed")
-
-
-@pytest.mark.long("tests/tools/test_git.py::test_what_other_refs_had_is_not_new")
-async def test_a_commit_that_another_branch_had_is_not_new(
-    machine: Machine, repository: Path, committing: str
-) -> None:
-    run_git(repository, "checkout", "--quiet", "-b", "older")
-    (repository / "theirs.txt").write_text("theirs")
-    commit(repository, "theirs")
-    run_git(repository, "checkout", "--quiet", "main")
-    commit(repository, "second")
-    async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(committing, working_directory=str(repository))
-        run_git(repository, "checkout", "--quiet", "older")
-        assert "which was there when the run began" in await told(daemon, turn, "committed")
-        (repository / "mine.txt").write_text("mine")
-        commit(repository, "mine")
-        machine.agent.turns[-1].complete("committed")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
 
 
 async def test_a_rebase_counts(machine: Machine, repository: Path, committing: str) -> None:
@@ -183,19 +142,6 @@ async def test_a_rebase_counts(machine: Machine, repository: Path, committing: s
         run_git(repository, "rebase", "--quiet", "main")
         turn.complete("committed")
         assert (await daemon.ended(run_id))["exit"]["reason"] == "changes-committed"
-
-
-@pytest.mark.long("tests/core/test_claims.py::test_a_claim_is_held_against_what_was_seen")
-async def test_nothing_to_commit_needs_a_clean_tree(
-    machine: Machine, repository: Path, committing: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(committing, working_directory=str(repository))
-        (repository / "left.txt").write_text("left")
-        assert "the working tree is not clean: left.txt" in await told(daemon, turn, "nothing")
-        (repository / "left.txt").unlink()
-        machine.agent.turns[-1].complete("nothing")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "no-changes-to-commit"
 
 
 async def test_a_repository_that_is_gone_at_the_end_holds_no_commit(

@@ -182,20 +182,6 @@ async def test_a_run_is_cancelled_while_git_looks_at_its_tree_and_never_answers(
         assert reason(await daemon.service.cancel(run_id)) == "user-requested"
 
 
-@pytest.mark.long("tests/tools/test_git.py::test_names_that_are_hostile_come_back_as_they_are")
-async def test_a_dirty_tree_is_asked_about_whatever_its_files_are_called(
-    machine: Machine, repository: Path, once: str
-) -> None:
-    (repository / os.fsdecode(b"caf\xe9")).write_text("x")
-    async with running(machine) as daemon:
-        run_id = await daemon.start(once, working_directory=str(repository))
-        question = await daemon.question(run_id)
-        assert (question["kind"], question["detail"]) == ("gate", "caf\\xe9")
-        await daemon.answer(run_id, "yes")
-        (await daemon.turn()).complete()
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
-
-
 async def test_a_git_that_never_answers_keeps_no_daemon_from_starting(
     machine: Machine,
     repository: Path,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import trio
 
 from podiumd.tools.commit import index_lock
 from tests.runtime.harness import Json, running
@@ -14,7 +13,6 @@ from tests.runtime.native_bench import (
     DONE,
     MENDED,
     PATCH,
-    READ,
     NativeMachine,
     act,
     report,
@@ -25,34 +23,6 @@ from tests.tools.git_repository import run_git
 @pytest.fixture
 def machine(tmp_path: Path, databases: list[Path]) -> NativeMachine:
     return NativeMachine(tmp_path, databases)
-
-
-@pytest.mark.long(
-    "tests/tools/test_commit.py::test_turns_of_one_repository_that_end_at_once_all_have_their_commit"
-)
-async def test_prompts_at_once_in_one_tree_all_have_their_commit(machine: NativeMachine) -> None:
-    names = [f"f{number}.txt" for number in range(4)]
-    writes = [act({"action": "write_file", "path": name, "content": "x\n"}) for name in names]
-    machine.replies(
-        # The prompt goes with a list of the files, which the others are writing.
-        *({"when": f"Write number {n}", "text": text} for n, text in enumerate(writes)),
-        {"when": "^Result", "text": "Done."},
-    )
-    ends: list[str] = []
-    async with running(machine) as daemon:
-
-        async def prompt(number: int) -> None:
-            sent = await daemon.prompt(f"Write number {number}", agent="native")
-            ended = await daemon.ended(sent["run_id"])
-            ends.append(ended["exit"]["reason"])
-
-        async with trio.open_nursery() as nursery:
-            for number in range(len(names)):
-                nursery.start_soon(prompt, number)
-
-    assert ends == ["turn-complete"] * 4
-    assert sorted(machine.subjects) == sorted([*(f"AI: created {n}" for n in names), "Begin"])
-    assert run_git(machine.project, "status", "--porcelain") == ""
 
 
 async def test_where_git_is_held_by_another_nothing_is_committed_and_that_comes_first(
@@ -149,23 +119,6 @@ async def test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_le
     assert left(machine) == ""
 
 
-@pytest.mark.long("test_a_step_that_commits_commits_what_earlier_turns_of_the_run_have_left")
-async def test_a_step_that_changes_nothing_itself_commits_it_too(
-    machine: NativeMachine, work: str
-) -> None:
-    machine.replies(
-        after("Work on it", NEW),
-        after("created new.txt", text=COMPLETE),
-        after("Commit it", text=COMMITTED),
-    )
-    async with running(machine) as daemon:
-        ended = await daemon.ended(await daemon.start(work))
-
-    assert ended["exit"]["reason"] == "changes-committed"
-    assert machine.subjects == ["AI: created new.txt", "Begin"]
-    assert left(machine) == ""
-
-
 async def test_where_nothing_is_left_nothing_is_said_of_a_commit(
     machine: NativeMachine, work: str
 ) -> None:
@@ -179,48 +132,3 @@ async def test_where_nothing_is_left_nothing_is_said_of_a_commit(
     assert ended["exit"]["reason"] == "no-changes-to-commit"
     assert "nothing was committed" not in told["text"]
     assert machine.subjects == ["Begin"]
-
-
-@pytest.mark.long(
-    "tests/tools/test_changes.py::test_where_somebody_has_committed_meanwhile_the_turn_s_own_is_all"
-)
-async def test_who_commits_in_the_step_has_chosen_what_is_committed(
-    machine: NativeMachine, work: str
-) -> None:
-    """What was left out is not committed behind their back: they are told of it, and remove it."""
-    choose: Json = {"action": "run_command", "command": "git add new.txt && git commit -q -m Mine"}
-    remove: Json = {"action": "run_command", "command": "git checkout -q test_calc.py; rm b*"}
-    machine.replies(
-        after("did not commit beside.txt, test_calc.py", remove),
-        after("Work on it", NEW, BESIDE),
-        after("created new.txt", text=COMPLETE),
-        after("Commit it", choose),
-        after("exit code 0", text=COMMITTED),
-    )
-    async with running(machine) as daemon:
-        ended = await daemon.ended(await daemon.start(work))
-
-    assert ended["exit"]["reason"] == "changes-committed"
-    assert machine.subjects == ["Mine", "Begin"]
-    assert left(machine) == ""
-
-
-@pytest.mark.long(
-    "tests/core/test_loop_commits.py::test_it_is_left_where_the_work_came_to_no_good_end"
-)
-async def test_work_that_came_to_no_good_end_takes_nothing_of_earlier_turns_along(
-    machine: NativeMachine, work: str
-) -> None:
-    machine.configure(max_iterations=2)
-    machine.replies(
-        after("Work on it", NEW),
-        after("created new.txt", text=COMPLETE),
-        after("Commit it", NOTE),
-        after("patched calc.py", READ),
-    )
-    async with running(machine) as daemon:
-        ended = await daemon.ended(await daemon.start(work))
-
-    assert ended["exit"]["class"] != "completed"
-    assert machine.subjects == ["AI: modified calc.py", "Begin"]
-    assert left(machine) == "?? new.txt"

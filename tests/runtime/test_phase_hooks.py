@@ -18,39 +18,10 @@ from tests.long import sampled
 from tests.plain import reason
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
-from tests.runtime.phases import agree, at_work, begun, designing, hook, talk
+from tests.runtime.phases import at_work, designing, hook, talk
 from tests.runtime.processes import living, marker_of
 
 SH = ("/bin/sh", "-c")
-
-
-@pytest.mark.long("tests/core/test_phase_tools.py::test_a_hook_may_refuse_a_call")
-async def test_a_hook_before_a_tool_of_podiums_refuses_it_and_it_is_not_done(
-    machine: Machine,
-) -> None:
-    guard = hook("before-tool", *SH, "cat > heard; echo not yet >&2; exit 2", match="save")
-    async with running(machine) as daemon:
-        held, turn = await at_work(daemon, talk(machine, goal=guard))
-        assert await turn.calls("mcp__podium__save", key="goal", value="A shop") == (
-            False,
-            "not yet",
-        )
-        assert held.ctx == {"parts": []}
-        heard = json.loads((machine.project / "heard").read_text())
-        assert heard == {
-            "event": "before-tool",
-            "tool": "save",
-            "input": {"key": "goal", "value": "A shop"},
-            "step": "goal",
-            "run_id": held.run_id,
-            "session_id": held.session_id,
-            "ctx": {"parts": []},
-        }
-        (machine.project / "heard").unlink()
-        assert (await turn.calls("notify", message="Hello"))[0]  # no hook is for that
-        assert not (machine.project / "heard").exists()
-        [used, _] = await daemon.events(held.run_id, "tool.used")
-        assert (used["success"], used["message"]) == (False, "not yet")
 
 
 async def test_a_hook_after_a_tool_cannot_undo_it_but_the_agent_is_told(machine: Machine) -> None:
@@ -105,37 +76,6 @@ async def test_calls_are_dealt_with_one_after_another_in_their_order(machine: Ma
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(lambda: turn.calls("transition", "c2", to="agreed", summary="s"))
         assert [turn.told[call][0] for call in ("c1", "c2")] == [True, True]
-
-
-@pytest.mark.long(
-    "tests/core/test_talk_hooks.py::test_a_refusal_goes_back_to_the_agent_and_drops_what_the_turn_asked_for"
-)
-async def test_a_hook_at_the_end_refuses_the_turn_and_what_it_asked_for(machine: Machine) -> None:
-    guard = hook("turn-end", *SH, "cat > heard; test -e ok || { echo no file >&2; exit 2; }")
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine, goal=""))
-        await daemon.service.cancel(held.run_id)
-        (machine.project / "ok").touch()
-        held = await begun(daemon, talk(machine, goal=guard, id="guarded"))
-        heard = json.loads((machine.project / "heard").read_text())
-        assert (heard["event"], heard["output"]) == ("turn-end", "What do you want?")
-        (machine.project / "ok").unlink()
-        turn = await held.answers("A shop")
-        await agree(turn)
-        turn.end(done())
-        again = await held.turn()
-        assert "no file" in again.prompt
-        assert daemon.actor(held.run_id).state.step == "goal"
-        (machine.project / "ok").touch()
-        await again.calls("transition", to="agreed", summary="s")
-        again.end(done())
-        await daemon.until(held.run_id, lambda state: state.step == "design")
-        ended = await daemon.events(held.run_id, "hook.ended")
-        assert [(one["exit_status"], one["refused"]) for one in ended] == [
-            (0, False),
-            (2, True),
-            (0, False),
-        ]
 
 
 async def test_the_documents_are_written_when_all_is_saved(machine: Machine) -> None:

@@ -8,12 +8,9 @@ import pytest
 import trio
 
 from podiumd.core.run.state import RunState
-from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.errors import InvalidParameter
 from podiumd.runtime.intake import conversation_input
 from podiumd.wire.sessions import Went
-from tests.long import sampled
-from tests.plain import plain
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Json, Machine, running
 from tests.runtime.phases import Talk, begun, talk
@@ -34,30 +31,6 @@ async def test_words_while_it_waits_are_the_next_prompt_of_the_phase(
         assert (went["turn_id"], went["session_id"]) == (turn.request.turn_id, held.session_id)
 
 
-@pytest.mark.long(
-    "tests/core/test_talk_words.py::test_what_is_said_before_the_first_phase_begins_is_its_first_message"
-)
-@pytest.mark.parametrize("if_busy", sampled(BUSY))
-async def test_words_to_a_conversation_that_waits_for_others_are_for_its_first_phase(
-    machine: Machine, if_busy: str
-) -> None:
-    """It is in line behind the agents that are at work, and will have its opening first."""
-    machine.max_agents = 1
-    async with running(machine) as daemon:
-        await daemon.prompt("Something else", working_directory=machine.directory("other"))
-        other = await daemon.turn()
-        held = Talk(daemon, await daemon.start(talk(machine)))
-        await daemon.status(held.run_id, "queued")
-        went = await held.says("A shop", if_busy=if_busy)
-        assert (went["run_id"], went["delivery"]) == (held.run_id, "phase")
-        other.end(done())
-        opening = await held.turn()
-        assert opening.prompt == "Ask what is wanted."
-        opening.end(done())
-        turn = await held.turn()
-        assert (turn.prompt, turn.request.turn_id) == ("A shop", went["turn_id"])
-
-
 @pytest.mark.parametrize("if_busy", BUSY)
 async def test_words_during_a_turn_go_into_it(machine: Machine, if_busy: str) -> None:
     async with running(machine) as daemon:
@@ -66,23 +39,6 @@ async def test_words_during_a_turn_go_into_it(machine: Machine, if_busy: str) ->
         went = await held.says("With a door", if_busy=if_busy)
         assert list(turn.steers.values()) == ["With a door"]
         assert (went["delivery"], went["turn_id"]) == ("steered", turn.request.turn_id)
-
-
-@pytest.mark.long(
-    "tests/core/test_talk_words.py::test_what_the_agent_did_not_take_is_the_next_message"
-)
-async def test_words_that_the_agent_did_not_take_are_the_next_message(machine: Machine) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        turn = await held.answers("A shop")
-        await held.says("With a door")
-        turn.takes_steers = False
-        late = await held.says("And a bell")
-        assert late["delivery"] == "phase"
-        turn.end(done())
-        following = await held.turn()
-        assert following.prompt == "With a door\n\nAnd a bell"
-        assert late["turn_id"] == following.request.turn_id
 
 
 async def test_words_are_said_once_under_one_token_over_a_restart_too(machine: Machine) -> None:
@@ -180,39 +136,6 @@ async def test_who_waits_when_the_run_ends_is_told_so(machine: Machine) -> None:
         assert answer[0]["exit"]["reason"] == "user-requested"
 
 
-@pytest.mark.long(
-    "tests/core/test_talk_words.py::test_who_speaks_while_the_run_is_paused_has_it_go_on"
-)
-async def test_words_to_a_paused_conversation_go_on_with_it(machine: Machine) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        await daemon.service.pause(held.run_id)
-        assert daemon.actor(held.run_id).state.status == "paused"
-        assert (await held.answers("A shop")).prompt == "A shop"
-
-
-@pytest.mark.long(
-    "tests/core/test_talk_questions.py::test_words_that_are_no_answer_take_the_place_of_the_question"
-)
-async def test_words_while_a_question_is_open_answer_it_or_take_its_place(
-    machine: Machine,
-) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        turn = await held.answers("A shop")
-        await turn.calls("ask", question="Which?", options=["Big", "Small"])
-        turn.end(done())
-        await daemon.question(held.run_id)
-        turn = await held.answers("Something else: a museum")
-        assert turn.prompt == "Something else: a museum"
-        await turn.calls("ask", question="Where?")
-        turn.end(done())
-        await daemon.question(held.run_id)
-        assert "In town" in (await held.answers("In town")).prompt
-        closed = await daemon.events(held.run_id, "question.closed")
-        assert [one["closed"] for one in closed] == ["superseded", "answered"]
-
-
 async def test_a_fork_leaves_the_conversation_alone(machine: Machine) -> None:
     async with running(machine) as daemon:
         held = await begun(daemon, talk(machine))
@@ -269,14 +192,6 @@ async def test_words_that_nobody_takes_yet_are_stored_and_said_to_be(machine: Ma
         await daemon.until(held.run_id, heard)
 
 
-@pytest.mark.long("tests/core/test_talk_words.py::test_a_steer_in_a_conversation_is_a_message")
-async def test_runs_steer_is_a_message_too(machine: Machine) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        assert plain(await daemon.service.steer(held.run_id, "A shop")) == {"state": "too_late"}
-        assert (await held.turn()).prompt == "A shop"
-
-
 async def test_words_reach_the_phase_from_the_main_session_too(machine: Machine) -> None:
     """A phase may have an agent's conversation of its own: people stay where they are."""
     async with running(machine) as daemon:
@@ -288,28 +203,3 @@ async def test_words_reach_the_phase_from_the_main_session_too(machine: Machine)
         assert (went["delivery"], went["session_id"]) == ("phase", state.session_id)
         turn = await Talk(daemon, held.run_id).turn()
         assert (turn.prompt, turn.request.session_id) == ("A shop", state.session_id)
-
-
-@pytest.mark.long(
-    "tests/core/test_turns_cut_off.py::test_words_that_died_with_the_agent_are_said_again_in_the_next_prompt"
-)
-@pytest.mark.parametrize("recorded", [False, True])
-async def test_words_that_died_with_the_agent_before_it_wrote_them_down_are_said_again(
-    machine: Machine, recorded: bool
-) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        turn = await held.answers("A shop")
-        await held.says("With a door")
-        uuid = await turn.steered()
-        turn.begins_with(uuid)
-        await daemon.until(held.run_id, lambda state: not state.steers)
-        machine.agent.settled[turn.request.turn_id] = TurnStatus(
-            state="broken", delivered_steers=(uuid,) if recorded else ()
-        )
-        turn.breaks()
-        following = await held.turn()
-        assert ("With a door" in following.prompt) is not recorded
-        ended = await daemon.events(held.run_id, "effect.ended")
-        states = [one["state"] for one in ended if one["effect"] == f"steer:{uuid}"]
-        assert states == ["queued", "delivered", *([] if recorded else ["lost"])]

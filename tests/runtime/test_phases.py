@@ -127,26 +127,6 @@ async def test_a_plain_prompt_gets_none_of_podiums_tools(machine: Machine) -> No
         turn.end(done())
 
 
-@pytest.mark.long(
-    "tests/core/test_phase_tools.py::test_a_transition_that_is_none_is_refused_with_the_reason"
-)
-async def test_a_transition_without_what_it_requires_is_refused_and_changes_nothing(
-    machine: Machine,
-) -> None:
-    async with running(machine) as daemon:
-        held = await begun(daemon, talk(machine))
-        turn = await held.answers("Quick")
-        no_edge = await turn.calls("transition", to="end", summary="s")
-        no_goal = await turn.calls("transition", to="agreed", summary="s")
-        assert not no_edge[0] and "agreed" in no_edge[1]
-        assert not no_goal[0] and "goal" in no_goal[1]
-        turn.end(done())
-        await held.waits()
-        assert daemon.actor(held.run_id).state.step == "goal"
-        used = await daemon.events(held.run_id, "tool.used")
-        assert [(one["tool"], one["success"]) for one in used] == [("transition", False)] * 2
-
-
 async def test_a_question_ends_the_turn_and_its_answer_is_the_next_message(
     machine: Machine,
 ) -> None:

@@ -58,19 +58,6 @@ async def test_a_run_of_commands_and_questions_needs_no_agent(machine: Machine) 
         assert machine.agent.turns == [] and await daemon.service.locks() == []
 
 
-@pytest.mark.long(
-    "tests/core/test_plain_steps.py::test_a_command_that_fails_goes_its_own_way_and_hands_on_what_it_said"
-)
-async def test_a_command_that_fails_takes_its_own_edge(machine: Machine) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(plain(machine, 'shell = "echo no | tee said; exit 4"'))
-        run = await daemon.ended(run_id)
-        assert (run["exit"]["reason"], run["exit"]["class"]) == ("cannot-build", "error")
-        assert (machine.project / "said").read_text() == "no\n"
-        [ended] = await daemon.events(run_id, "command.ended")
-        assert (ended["exit_status"], ended["tail"]) == (4, "no\n")
-
-
 @pytest.fixture
 def fifo(machine: Machine) -> Path:
     """Where a command says its marker once it has begun."""
@@ -152,26 +139,6 @@ async def test_an_interrupt_ends_a_command_with_all_its_processes_and_resume_run
         assert len(await daemon.events(run_id, "command.intended")) == 1
         await daemon.service.cancel(run_id)
         assert not await living(marker)
-
-
-@pytest.mark.long(
-    "tests/core/test_plain_steps.py::test_one_that_must_not_be_repeated_is_asked_about_when_the_run_goes_on"
-)
-async def test_an_interrupted_command_that_must_not_be_repeated_is_asked_about_on_resume(
-    machine: Machine, fifo: Path
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(plain(machine, f"{BEGUN}\nirreversible = true"))
-        marker = await marker_of(fifo)
-        assert (await daemon.service.interrupt(run_id)).status == "paused"
-        assert not await living(marker)
-    async with running(machine) as daemon:  # a restart in between asks nothing of its own
-        assert daemon.actor(run_id).state.status == "paused"
-        await daemon.service.resume(run_id)
-        question = await daemon.question(run_id)
-        assert (question["kind"], "sleep 600" in question["detail"]) == ("recover", True)
-        await daemon.answer(run_id, "stop")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "user-requested"
 
 
 async def test_a_pause_lets_a_command_end_and_no_aside_goes_beside_it(

@@ -30,19 +30,6 @@ good = { exit = "turn-complete" }
 bad = { to = "work" }
 """
 
-BUILD = """
-format = 1
-id = "build"
-initial = "build"
-[limits]
-max_total_steps = 2
-[steps.build]
-shell = "echo no rule; exit 1"
-[steps.build.on]
-passed = { exit = "turn-complete" }
-failed = { to = "build" }
-"""
-
 
 @pytest.fixture
 def repository(machine: Machine) -> Path:
@@ -76,42 +63,6 @@ async def test_two_rounds_that_change_nothing_are_told_in_events_and_log(
         assert (notice["outcome"], len(notice["tree"]["head"])) == ("bad", 40)
         [line] = fields_of(daemon.logged, "No progress")
         assert (line["step"], line["visit"], line["recipe_id"]) == ("review", 2, "loop")
-
-
-@pytest.mark.long(
-    "tests/core/test_progress.py::test_other_findings_another_tree_and_one_nobody_knows_are_progress"
-)
-async def test_a_change_of_the_tree_alone_is_progress(machine: Machine, repository: Path) -> None:
-    async with running(machine) as daemon:
-        run = await rounds(daemon, repository, ["price = 2\n", "price = 3\n"])
-        assert await daemon.events(run["run_id"], "progress.stalled") == []
-
-
-@pytest.mark.long(
-    "tests/tools/test_git.py::test_the_digest_sees_every_kind_of_change_and_its_undoing"
-)
-async def test_a_new_file_is_a_change_too(machine: Machine, repository: Path) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(machine.recipe(LOOP, "loop"), working_directory=str(repository))
-        for number in range(2):
-            (await daemon.turn()).complete(detail=f"Round {number}.")
-            (repository / f"new-{number}.py").touch()
-            (await daemon.turn()).complete("bad", detail="The price is wrong.")
-        await daemon.ended(run_id)
-        assert await daemon.events(run_id, "progress.stalled") == []
-
-
-@pytest.mark.long("tests/core/test_progress.py::test_a_command_that_fails_the_same_way_is_told")
-async def test_a_command_that_fails_again_in_the_same_tree_is_told(
-    machine: Machine, repository: Path
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(
-            machine.recipe(BUILD, "build"), working_directory=str(repository)
-        )
-        await daemon.ended(run_id)
-        [notice] = await daemon.events(run_id, "progress.stalled")
-        assert (notice["step"], notice["visit"], notice["outcome"]) == ("build", 2, "failed")
 
 
 async def test_outside_git_nothing_is_said(machine: Machine) -> None:

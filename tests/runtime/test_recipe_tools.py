@@ -296,51 +296,6 @@ async def test_a_recipe_says_where_each_step_leads_and_what_it_costs_at_worst(
     assert [way.implied for way in recipe.ways["ship"]] == [False, True, True]
 
 
-@pytest.mark.long("tests/core/test_simulate.py::test_outcomes_are_taken_one_a_step_to_the_exit")
-async def test_outcomes_are_walked_through_without_an_agent(machine: Machine, loop: str) -> None:
-    async with running(machine) as daemon:
-
-        async def walk(*outcomes: str) -> Json:
-            trace: Json = plain(await daemon.service.recipe_tools.simulate(loop, outcomes, None))
-            return trace
-
-        first = await walk("complete", "failed", "complete", "passed", "shipped")
-        assert [(hop["step"], hop["to"]) for hop in first["trace"]] == [
-            ("work", "test"),
-            ("test", "work"),
-            ("work", "test"),
-            ("test", "ship"),
-            ("ship", None),
-        ]
-        assert first["exit"]["reason"] == "conversation-complete"
-        assert first == await walk("complete", "failed", "complete", "passed", "shipped")
-        assert (await walk("complete"))["exit"] is None
-        limited = await walk(*["complete", "failed"] * 4)
-        assert (limited["exit"]["reason"], len(limited["trace"])) == ("max-total-steps", 6)
-        declined = await walk("complete", "passed", "declined", "shipped")
-        assert declined["exit"]["reason"] == "gate-declined" and declined["unused"] == ["shipped"]
-        with pytest.raises(InvalidParameter) as raised:
-            await walk("complete", "perhaps")
-        assert raised.value.data == {"parameter": "outcomes"}
-        words = "outcome 2: step 'test' cannot end with 'perhaps'; expected one of: passed, failed"
-        assert words in raised.value.message
-        assert machine.agent.turns == [] and await daemon.service.list_runs(None, 10) == []
-
-
-@pytest.mark.long("tests/core/test_paths.py::test_every_simple_path_is_listed_the_shortest_first")
-async def test_every_simple_path_is_listed_the_shortest_first(machine: Machine, loop: str) -> None:
-    async with running(machine) as daemon:
-        found = await daemon.service.recipe_tools.paths(loop, None)
-    ways = [[hop.outcome for hop in path.trace] for path in found.paths]
-    assert found.complete and ways == [
-        ["other"],
-        ["complete", "passed", "shipped"],
-        ["complete", "passed", "other"],
-        ["complete", "passed", "declined"],
-    ]
-    assert plain(found)["paths"][1]["exit"]["class"] == "completed"
-
-
 async def test_a_recipe_is_drawn_in_both_languages(machine: Machine, loop: str) -> None:
     async with running(machine) as daemon:
         mermaid = await daemon.service.recipe_tools.graph(loop, "mermaid", None)

@@ -115,24 +115,6 @@ async def test_a_reply_without_an_outcome_is_asked_for_again_three_times(machine
         assert fields_of(daemon.logged, "Unexpected outcome")[0]["returned"] == "perfect"
 
 
-@pytest.mark.long("tests/core/test_limits.py::test_more_steps_are_granted_once_and_the_same_again")
-async def test_a_limit_ends_the_run_unless_a_person_grants_more(machine: Machine) -> None:
-    loop = machine.recipe(LOOP.format(limits='max_step_visits = 1\non_limit = "ask"'), "loop")
-    async with running(machine) as daemon:
-        run_id = await daemon.start(loop)
-        (await daemon.turn()).complete("again")
-        assert (await daemon.question(run_id))["kind"] == "limit"
-        await daemon.answer(run_id, "more")
-        (await daemon.turn()).complete("again")
-        run = await daemon.ended(run_id)
-        assert run["exit"]["reason"] == "max-step-visits-exceeded:work"
-        assert run["exit"]["category"] == "guardrail"
-        run_id = await daemon.start(loop)
-        (await daemon.turn()).complete("again")
-        await daemon.answer(run_id, "stop")
-        assert (await daemon.ended(run_id))["exit"]["category"] == "guardrail"
-
-
 async def test_a_turn_ends_at_its_time_limit_and_questions_do_not_count(
     machine: Machine, mock_clock: MockClock
 ) -> None:

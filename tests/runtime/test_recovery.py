@@ -21,7 +21,6 @@ from tests.long import sampled
 from tests.plain import plain, reason
 from tests.runtime.fake_agent import done
 from tests.runtime.harness import Machine, fields_of, running
-from tests.tools.git_repository import commit, make_repository
 
 
 async def test_a_running_turn_is_let_go_and_taken_up_with_its_session_held_meanwhile(
@@ -161,27 +160,6 @@ async def test_a_broken_turn_without_a_report_counts_as_cut_off(machine: Machine
         assert (await daemon.turn()).prompt.startswith(INTERRUPTED)
         [ended] = await daemon.events(run_id, "turn.ended")
         assert (ended["report"]["kind"], ended["report"]["detail"]) == ("broken", "half an answer")
-
-
-@pytest.mark.long(
-    "tests/core/test_turns_cut_off.py::test_the_question_shows_the_tree_before_the_step_and_now"
-)
-async def test_an_irreversible_step_that_was_cut_off_asks_and_shows_the_tree(
-    machine: Machine,
-) -> None:
-    repository = make_repository(machine.project / "repo")
-    head = commit(repository, "first")
-    once = machine.one_step("once", step="irreversible = true")
-    async with running(machine) as daemon:
-        run_id, turn = await daemon.begun(once, working_directory=str(repository))
-    turn.breaks()
-    async with running(machine) as daemon:
-        question = await daemon.question(run_id)
-        assert question["kind"] == "recover"
-        assert head in question["detail"]
-        assert len(machine.agent.turns) == 1
-        await daemon.answer(run_id, "stop")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "user-requested"
 
 
 async def test_an_open_gate_is_announced_again_under_the_same_id(

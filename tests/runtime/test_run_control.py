@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from podiumd.core.prompts.prompts import GO_ON, STEERED
+from podiumd.core.prompts.prompts import GO_ON
 from podiumd.core.reply.report import TurnReport
 from podiumd.runtime.errors import AlreadyEnded, NotFound
 from podiumd.runtime.run import turn_task
@@ -53,23 +53,6 @@ async def test_a_pause_takes_hold_at_the_end_of_the_turn_and_resume_goes_on(
         run = await daemon.ended(run_id)
         assert run["exit"]["reason"] == "turn-complete"
         assert run["step_count"] == 2
-
-
-@pytest.mark.long(
-    "tests/core/test_kernel_stops.py::test_a_pause_that_has_not_taken_hold_is_taken_back"
-)
-async def test_a_pause_taken_back_before_the_turn_ends_changes_nothing(
-    machine: Machine, two: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(two)
-        turn = await daemon.turn()
-        await daemon.service.pause(run_id)
-        await daemon.service.resume(run_id)
-        turn.complete()
-        (await daemon.turn()).complete("fine")
-        assert (await daemon.ended(run_id))["exit"]["reason"] == "turn-complete"
-        assert "run.paused" not in await daemon.types(run_id)
 
 
 async def test_an_interrupt_stops_the_turn_and_resume_sends_a_prompt_to_go_on(
@@ -147,43 +130,6 @@ async def test_a_steer_that_the_agent_takes_up_is_delivered(machine: Machine, tw
         ]
         turn.complete()
         assert "Mind the tests." not in (await daemon.turn()).prompt
-
-
-@pytest.mark.long(
-    "tests/core/test_steers.py::test_a_steer_that_comes_too_late_goes_into_the_next_prompt"
-)
-async def test_a_steer_too_late_for_the_turn_goes_into_the_next_prompt(
-    machine: Machine, two: str
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(two)
-        turn = await daemon.turn()
-        turn.takes_steers = False
-        assert plain(await daemon.service.steer(run_id, "Mind the tests.")) == {"state": "too_late"}
-        turn.complete()
-        second = await daemon.turn()
-        assert f"{STEERED}\n\nMind the tests." in second.prompt
-        second.complete("fine")
-        [ended] = await daemon.events((await daemon.ended(run_id))["run_id"], "run.ended")
-        assert ended["undelivered"] == []
-
-
-@pytest.mark.long(
-    "tests/core/test_steers.py::test_steers_that_no_prompt_carried_are_listed_at_the_end"
-)
-async def test_steers_that_no_prompt_carried_are_listed_at_the_end(machine: Machine) -> None:
-    one = machine.one_step()
-    async with running(machine) as daemon:
-        run_id = await daemon.start(one)
-        turn = await daemon.turn()
-        await daemon.service.steer(run_id, "Mind the tests.")
-        await turn.steered()
-        turn.complete()
-        await daemon.ended(run_id)
-        [ended] = await daemon.events(run_id, "run.ended")
-        assert ended["undelivered"] == ["Mind the tests."]
-        with pytest.raises(AlreadyEnded):
-            await daemon.service.steer(run_id, "And the docs.")
 
 
 async def test_a_run_is_found_by_a_unique_beginning_of_its_id(machine: Machine, two: str) -> None:

@@ -147,20 +147,6 @@ async def test_a_cancel_waits_for_no_git_that_hangs(
         monkeypatch.undo()
 
 
-@pytest.mark.long("tests/core/test_parting.py::test_many_files_are_named_in_part_and_counted")
-async def test_many_files_are_named_in_part(
-    machine: Machine, recipe: str, repository: Path
-) -> None:
-    async with running(machine) as daemon:
-        run_id = await daemon.start(recipe, working_directory=str(repository))
-        turn = await daemon.turn()
-        for number in range(60):
-            (repository / f"{number:02}").write_text("x")
-        turn.complete("done")
-        left = (await daemon.ended(run_id))["left"]
-        assert (len(left["paths"]), left["more"]) == (50, 10)
-
-
 async def test_a_worktree_that_is_gone_leaves_its_commits_to_tell(
     machine: Machine, recipe: str, repository: Path
 ) -> None:

@@ -11,7 +11,6 @@ from podiumd.core.run.facts import Worktree
 from podiumd.runtime.worktrees import listing
 from tests.patience import HANG_SECONDS
 from tests.runtime.harness import Daemon, Machine, running
-from tests.tools.deep_tree import deep_tree
 from tests.tools.git_repository import commit, make_repository
 
 
@@ -60,19 +59,3 @@ async def test_a_few_are_looked_into_at_once(
     assert {row.run_id for row in rows} == {run_id for run_id, _ in made}
     assert [row.problem for row in rows] == [None] * 3
     assert (looks, most) == (0, 2)
-
-
-@pytest.mark.long("tests/tools/test_delete.py::test_the_depth_of_a_tree_is_no_matter")
-async def test_one_in_which_a_command_went_very_deep_is_listed_and_removed(
-    machine: Machine, one: str, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "LOOK_SECONDS", HANG_SECONDS)
-    async with running(machine) as daemon:
-        run_id, where = await worked(daemon, one, repository)
-        # Deeper than a path can be long, too.
-        with deep_tree(where / "deep", 5000):
-            [row] = await daemon.service.worktrees.list()
-            assert row.bytes
-            await daemon.service.worktrees.remove(run_id, force=True)
-            assert not where.exists()
-        assert await daemon.service.worktrees.list() == []

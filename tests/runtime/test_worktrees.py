@@ -11,7 +11,6 @@ import pytest
 
 from podiumd.core.ids import derive
 from podiumd.core.run.facts import Worktree
-from podiumd.runtime.bus import Wish
 from podiumd.runtime.errors import Busy, NotFound, PodiumError, Refused
 from podiumd.runtime.maintenance import worktree_care
 from podiumd.runtime.worktrees import listing
@@ -142,19 +141,6 @@ async def test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go(
             await daemon.service.worktrees.merge(run_id)
 
 
-@pytest.mark.long("test_its_branch_is_merged_into_what_is_checked_out_and_then_it_can_go")
-async def test_two_lines_of_work_become_one_commit_of_two_parents(
-    machine: Machine, one: str, repository: Path
-) -> None:
-    async with running(machine) as daemon:
-        run_id, _ = await worked(daemon, one, repository, b_txt="new")
-        (repository / "c.txt").write_text("meanwhile")
-        commit(repository, "meanwhile")
-        await daemon.service.worktrees.merge(run_id)
-    assert len(run_git(repository, "log", "-1", "--format=%P").split()) == 2
-    assert run_git(repository, "status", "--porcelain") == ""
-
-
 async def test_a_conflict_is_taken_back_and_its_files_are_named(
     machine: Machine, one: str, repository: Path
 ) -> None:
@@ -234,26 +220,6 @@ async def test_a_prompt_that_begins_during_the_look_at_a_worktree_keeps_it(
         assert await daemon.service.worktrees._stored() == {}
 
 
-@pytest.mark.long(
-    "tests/runtime/test_sharing.py::test_who_is_told_the_end_of_a_recipe_can_have_its_checkout_at_once"
-)
-async def test_who_is_told_the_end_of_a_run_can_merge_and_remove_its_worktree_at_once(
-    machine: Machine, one: str, repository: Path
-) -> None:
-    async with running(machine) as daemon:
-        for what in ("merge", "remove"):
-            run_id = await daemon.start(one, working_directory=str(repository), worktree=True)
-            turn = await daemon.turn()
-            where = Path(turn.request.working_directory)
-            (where / f"{what}.txt").write_text("new")
-            commit(where, "Add it")
-            with daemon.bus.follow(Wish(types=frozenset({"run.ended"}))) as follower:
-                turn.complete()
-                await follower.wait()
-            force = {} if what == "merge" else {"force": True}
-            await getattr(daemon.service.worktrees, what)(run_id, **force)
-
-
 async def test_what_would_be_lost_is_named_and_goes_only_on_the_word(
     machine: Machine, one: str, repository: Path
 ) -> None:
@@ -322,29 +288,6 @@ async def test_what_is_no_run_s_is_listed_and_left_alone(
         await daemon.forgotten(run_id)
         with pytest.raises(NotFound, match="not started with '--worktree'"):
             await daemon.service.worktrees.remove(run_id, force=True)
-
-
-PROGRAMS = ["merge.x.driver", "filter.x.smudge", "filter.x.clean", "filter.x.process"]
-
-
-@pytest.mark.long(
-    "tests/tools/test_merge_submodules.py::test_a_submodule_that_names_a_program_leaves_the_merge_to_the_person"
-)
-@pytest.mark.parametrize("setting", sampled(PROGRAMS))
-async def test_a_repository_that_names_programs_of_its_own_is_left_to_the_person(
-    machine: Machine, one: str, repository: Path, setting: str
-) -> None:
-    canary = machine.project / "canary"
-    (repository / ".gitattributes").write_text(f"* {setting.split('.', maxsplit=1)[0]}=x\n")
-    commit(repository, "attributes")
-    async with running(machine) as daemon:
-        run_id, _ = await worked(daemon, one, repository, b_txt="new")
-        run_git(repository, "config", setting, f"touch {canary}; cat")
-        said = await refused(daemon, "merge", run_id)
-        assert setting in said and "git merge podium/" in said
-        await daemon.service.worktrees.list()
-        await daemon.service.worktrees.remove(run_id, force=True)
-    assert not canary.exists()
 
 
 HOOKS = ("pre-merge-commit", "post-merge", "commit-msg", "prepare-commit-msg", "post-checkout")
