@@ -33,6 +33,14 @@ class ActionIntendedData(TypedDict):
     changes: list[FileChange]
 
 
+class ActivePrompt(TypedDict):
+    run_id: str
+    name: str
+    session_id: str
+    status: Literal["ended", "parked", "paused", "queued", "running", "waiting"]
+    started_at: str
+
+
 class ActiveRecipe(TypedDict):
     run_id: str
     recipe_id: str
@@ -137,6 +145,8 @@ class DaemonStatus(TypedDict):
     sessions: int
     runs_active: int
     prompts_active: int
+    prompts_waiting: int
+    prompts: list[ActivePrompt]
     questions_open: int
     talks_waiting: list[Talk]
     orchestration: Orchestration

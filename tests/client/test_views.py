@@ -47,7 +47,7 @@ def test_status_tells_everything_in_one_round_trip(daemon: FakeDaemon) -> None:
         "gateway": "ws://127.0.0.1:8080 (1 client)",
         "sessions": "12",
         "active runs": "1",
-        "active prompts": "3",
+        "active prompts": "3 ('podium runs')",
         "open questions": "2 ('podium questions')",
         "voice": "off",
         "recipes": "on",
@@ -144,18 +144,35 @@ def test_a_run_that_is_to_pause_says_so_in_the_list(daemon: FakeDaemon) -> None:
     assert "  running, will pause  " in podium(daemon, "runs").stdout
 
 
-@pytest.mark.parametrize(("prompts", "said"), [(1, "1 prompt is at work: "), (3, "3 prompts are")])
-def test_prompts_at_work_are_told_beside_the_runs_and_where_they_are_seen(
-    daemon: FakeDaemon, prompts: int, said: str
+def test_prompts_that_have_not_ended_are_listed_by_their_ids_beside_the_runs(
+    daemon: FakeDaemon,
 ) -> None:
+    first = {
+        "run_id": RUN_ID,
+        "name": "What is new?",
+        "session_id": "5e55" * 8,
+        "status": "running",
+        "started_at": STATUS["started_at"],
+    }
+    waits = {**first, "run_id": "2b" * 16, "name": "And then?", "status": "queued"}
     daemon.answers["runs.list"] = []
-    daemon.answers["daemon.status"] = {**STATUS, "prompts_active": prompts}
+    daemon.answers["daemon.status"] = {**STATUS, "prompts": [first, waits]}
 
-    first, second = podium(daemon, "runs").stdout.splitlines()
+    done = podium(daemon, "runs")
 
-    assert first == "No active runs ('podium runs --all' shows ended ones)."
-    assert second.startswith(said)
-    assert second.endswith("'podium locks' lists them, 'podium attach ID' follows one.")
+    none, empty, heading, one, two = done.stdout.splitlines()
+    assert (none, empty) == ("No active runs ('podium runs --all' shows ended ones).", "")
+    assert heading.split() == ["PROMPT", "WORDS", "STATUS", "STARTED", "SESSION"]
+    assert one.startswith(f"{RUN_ID[:8]}  What is new?  running  ") and one.endswith("  5e555e55")
+    assert two.startswith("2b2b2b2b  And then?     in line  ")
+    follows = "'podium attach PROMPT' follows one, 'podium cancel PROMPT' ends it.\n"
+    assert done.stderr == f"And 1 that began later. {follows}"
+
+
+def test_the_status_says_how_many_prompts_wait_in_line(daemon: FakeDaemon) -> None:
+    daemon.answers["daemon.status"] = {**STATUS, "prompts_waiting": 2}
+    told = [" ".join(line.split()) for line in podium(daemon, "status").stdout.splitlines()]
+    assert "active prompts 3 ('podium runs'), 2 in line" in told
 
 
 def test_all_runs_are_asked_for_with_a_bound(daemon: FakeDaemon) -> None:

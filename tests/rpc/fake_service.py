@@ -194,6 +194,8 @@ class FakeService:
             sessions=0,
             runs_active=len(self.runs),
             prompts_active=0,
+            prompts_waiting=0,
+            prompts=(),
             questions_open=0,
             talks_waiting=(),
             orchestration=Orchestration(enabled=True),

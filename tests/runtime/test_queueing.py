@@ -9,6 +9,7 @@ import trio
 
 from podiumd.core.decide import decision
 from podiumd.core.run import commands as c
+from podiumd.runtime import service
 from podiumd.runtime.errors import Busy, Overloaded
 from podiumd.runtime.run import effects, observe
 from podiumd.runtime.run.actor import RunActor
@@ -55,6 +56,28 @@ async def test_a_prompt_beyond_the_bound_is_refused_and_those_before_it_are_sent
         assert len(daemon.runs.queue) == 2 and len(await daemon.store.open_runs()) == stored == 3
         assert await said(daemon, turn, 2) == ["second", "third"]
         assert len(daemon.runs.queue) == 0
+
+
+async def test_the_status_tells_prompts_in_line_from_those_at_work_and_each_ones_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(machine) as daemon:
+        session, turn = await held(daemon)
+        second = await queue(daemon, "second", session)
+
+        status = await daemon.service.status()
+
+        assert (status.prompts_active, status.prompts_waiting) == (2, 1)
+        assert [(one.name, one.status) for one in status.prompts] == [
+            ("first", "running"),
+            ("second", "queued"),
+        ]
+        assert status.prompts[1].run_id == second["run_id"]
+        assert {one.session_id for one in status.prompts} == {session}
+        monkeypatch.setattr(service, "MOST_LISTED", 1)
+        status = await daemon.service.status()
+        assert [one.name for one in status.prompts] == ["first"] and status.prompts_active == 2
+        assert await said(daemon, turn, 1) == ["second"]
 
 
 async def test_a_place_that_falls_free_is_taken_by_the_next_who_asks(machine: Machine) -> None:

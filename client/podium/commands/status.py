@@ -74,7 +74,7 @@ def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
         ("gateway", reach),
         ("sessions", str(answer.get("sessions", ""))),
         ("active runs", str(answer.get("runs_active", ""))),
-        ("active prompts", str(answer.get("prompts_active", ""))),
+        ("active prompts", _prompts(answer)),
         ("open questions", _with_hint(answer.get("questions_open"), "podium questions")),
         ("voice", _voice(answer.get("voice", {}))),
         (
@@ -87,6 +87,13 @@ def _status_lines(answer: protocol.DaemonStatus) -> list[tuple[str, str]]:
             _configuration(answer.get("configuration", {})),
         ),
     ]
+
+
+def _prompts(status: Mapping[str, Any]) -> str:
+    """How many there are, how many of them wait in line, and what lists them."""
+    said = _with_hint(status.get("prompts_active"), "podium runs")
+    waiting = status.get("prompts_waiting")
+    return f"{said}, {waiting} in line" if waiting else said
 
 
 def _how(answer: protocol.DaemonStatus) -> str:
@@ -128,13 +135,35 @@ def runs(
         if listed and len(answer) == wanted:
             last = text.short(answer[-1].get("run_id"))
             text.tell(f"Those before: 'podium runs --before {last}'.")
-    if not (json or listed) and (prompts := call("daemon.status").get("prompts_active")):
-        are = "prompt is" if prompts == 1 else "prompts are"
-        said = (
-            f"{prompts} {are} at work: 'podium locks' lists them, 'podium attach ID' follows one."
-        )
-        text.say("\n".join(text.wrapped(said, text.columns(), hang=4)))
+    if not (json or listed):
+        _say_prompts(call("daemon.status"))
     return 0
+
+
+def _say_prompts(status: protocol.DaemonStatus) -> None:
+    """List the prompts that have not ended: each is a run too, and can be followed by its id."""
+    prompts = status.get("prompts") or []
+    if not prompts:
+        return
+    text.say("")
+    text.emit(text.table(PROMPT_HEADINGS, map(_prompt_row, prompts), text.columns()))
+    said = "'podium attach PROMPT' follows one, 'podium cancel PROMPT' ends it."
+    more = int(status.get("prompts_active") or 0) - len(prompts)
+    said = f"And {more} that began later. {said}" if more > 0 else said
+    text.tell("\n".join(text.wrapped(said, text.columns(), hang=4)))
+
+
+def _prompt_row(prompt: protocol.ActivePrompt) -> tuple[str, ...]:
+    from podium.render.words import run_name
+
+    queued = prompt.get("status") == "queued"
+    return (
+        text.short(prompt.get("run_id")),
+        text.fold(run_name({**prompt}), NAME_CELLS),
+        "in line" if queued else text.fold(prompt.get("status")),
+        text.ago(prompt.get("started_at")),
+        text.short(prompt.get("session_id")),
+    )
 
 
 def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
@@ -155,6 +184,7 @@ def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
     return rows[:wanted], wanted
 
 
+PROMPT_HEADINGS = ("PROMPT", "WORDS", "STATUS", "STARTED", "SESSION")
 RUN_HEADINGS = ("RUN", "NAME", "STATUS", "STEP", "STARTED", "COST", "DIRECTORY")
 
 

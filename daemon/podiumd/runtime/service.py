@@ -59,6 +59,9 @@ from podiumd.wire.sessions import Lock, MessagesPage, Session, SessionsPage, Wen
 BEGIN_SECONDS = 1.0
 """How long a start waits for the run's first fact, so that its answer says more than "queued"."""
 
+MOST_LISTED = 50
+"""Prompts that have not ended which the status lists, the oldest; all are counted."""
+
 ANSWER_BYTES = 64 * 1024
 """Of an answer and its note: both go to the agent in one line, once for each of its questions."""
 
@@ -102,10 +105,14 @@ class Service:
     async def status(self) -> Activity:
         live = [actor for actor in self._runs.live if actor.state.exit is None]
         waiting = [actor.state for actor in live if actor.state.waits_for_words]
+        prompts = [actor.state for actor in live if actor.state.start.kind == "prompt"]
+        prompts.sort(key=lambda state: (state.started_at, state.start.run_id))
         return Activity(
             sessions=await self._session_list.count(),
             runs_active=sum(actor.state.start.kind == "recipe" for actor in live),
-            prompts_active=sum(actor.state.start.kind == "prompt" for actor in live),
+            prompts_active=len(prompts),
+            prompts_waiting=sum(not state.begun for state in prompts),
+            prompts=tuple(map(views.prompt_view, prompts[:MOST_LISTED])),
             questions_open=sum(len(actor.state.open_questions) for actor in live),
             talks_waiting=tuple(views.talk_view(state) for state in waiting),
             orchestration=Orchestration(enabled=self._enabled),

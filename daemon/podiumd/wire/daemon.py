@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from podiumd.wire.fields import Done, Json, JsonObject, Nothing, Params, Result
 from podiumd.wire.gateway import GatewayStatus
 from podiumd.wire.method import Method
-from podiumd.wire.runs import Talk
+from podiumd.wire.runs import ActivePrompt, Talk
 from podiumd.wire.voice import SpeechStatus
 
 # -- parameters ------------------------------------------------------------------------------
@@ -136,12 +136,16 @@ class Configured(Result, frozen=True, kw_only=True):
 
 
 class Activity(Result, frozen=True, kw_only=True):
-    """What goes on. ``talks_waiting`` are conversations that go on when their person says
-    something; ``taken_up`` counts turns that went on while no daemon was there."""
+    """What goes on. ``prompts_active`` counts prompts that have not ended, ``prompts_waiting``
+    those of them that wait in line and have not begun, and ``prompts`` are the oldest of them.
+    ``talks_waiting`` are conversations that go on when their person says something; ``taken_up``
+    counts turns that went on while no daemon was there."""
 
     sessions: int
     runs_active: int
     prompts_active: int
+    prompts_waiting: int
+    prompts: tuple[ActivePrompt, ...]
     questions_open: int
     talks_waiting: tuple[Talk, ...]
     orchestration: Orchestration
@@ -149,7 +153,7 @@ class Activity(Result, frozen=True, kw_only=True):
 
 
 class DaemonStatus(Result, frozen=True, kw_only=True):
-    """What the daemon is and does; the last seven as in ``Activity``. ``service``: the manager that
+    """What the daemon is and does; the last nine as in ``Activity``. ``service``: the manager that
     runs it, ``systemd`` or ``launchd``."""
 
     version: str
@@ -165,6 +169,8 @@ class DaemonStatus(Result, frozen=True, kw_only=True):
     sessions: int
     runs_active: int
     prompts_active: int
+    prompts_waiting: int
+    prompts: tuple[ActivePrompt, ...]
     questions_open: int
     talks_waiting: tuple[Talk, ...]
     orchestration: Orchestration

@@ -161,6 +161,16 @@ class Talk(Result, frozen=True, kw_only=True):
     session_id: str
 
 
+class ActivePrompt(Result, frozen=True, kw_only=True):
+    """A prompt that has not ended: a run as well, which can be followed and cancelled as one."""
+
+    run_id: str
+    name: str
+    session_id: str
+    status: RunStatus
+    started_at: str
+
+
 class TurnFile(Result, frozen=True, kw_only=True):
     """A file that a turn has changed."""
 

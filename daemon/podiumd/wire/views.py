@@ -11,7 +11,7 @@ from podiumd.core.run import state as state_of
 from podiumd.core.run.state import RunState
 from podiumd.wire.events import Snapshot
 from podiumd.wire.questions import Choice, Question
-from podiumd.wire.runs import Run, RunStatus, Talk, Turn, TurnFile, Visit
+from podiumd.wire.runs import ActivePrompt, Run, RunStatus, Talk, Turn, TurnFile, Visit
 
 
 def run_view(state: RunState) -> Run:
@@ -69,6 +69,18 @@ def talk_view(state: RunState) -> Talk:
     start = state.start
     name = run_name(start.recipe, start.params, start.text)
     return Talk(run_id=start.run_id, name=name, session_id=state.session_id)
+
+
+def prompt_view(state: RunState) -> ActivePrompt:
+    """A prompt that has not ended, as the status lists it."""
+    start = state.start
+    return ActivePrompt(
+        run_id=start.run_id,
+        name=run_name(start.recipe, start.params, start.text),
+        session_id=state.session_id,
+        status=cast(RunStatus, state.status),
+        started_at=state.started_at,
+    )
 
 
 def snapshot_view(state: RunState) -> Snapshot:

@@ -55,6 +55,7 @@ async def test_a_scraper_gets_counters_gauges_and_a_histogram(station: Station) 
         "podium_sessions": "gauge",
         "podium_runs_active": "gauge",
         "podium_prompts_active": "gauge",
+        "podium_prompts_waiting": "gauge",
         "podium_questions_open": "gauge",
     }
     assert found["podium_prompts_active"][1] == {"": 1}

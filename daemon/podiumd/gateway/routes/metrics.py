@@ -14,6 +14,7 @@ _ASKED: Final = {
     "sessions": "Sessions of agents in the index.",
     "runs_active": "Recipes that have not ended.",
     "prompts_active": "Prompts that have not ended.",
+    "prompts_waiting": "Prompts of these that wait in line and have not begun.",
     "questions_open": "Questions for a person.",
 }
 
