@@ -5,6 +5,7 @@ Refusals are ``podiumd.runtime.errors.PodiumError``.
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from typing import Any
 
@@ -184,6 +185,15 @@ class Service:
         if found is None:
             raise NotFound("run", run_id)
         return found
+
+    async def standing_run(self, run_id: str) -> tuple[Run, int]:
+        """The run with all that has been told of it, and the number of the last event in that: what
+        is told up to there is older. Raises ``NotFound``."""
+        actor = self._runs.get(await self._runs.resolve(run_id))
+        if actor is None:  # it is over: nothing newer comes
+            return await self.get_run(run_id), sys.maxsize
+        state = await actor.settled()
+        return views.run_view(state), actor.last_seq
 
     async def whole_run(self, run_id: str) -> WholeRun:
         """The run with what grows with its steps, its history and its sessions. Raises

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from podiumd.runtime.service import Service
 from podiumd.wire.questions import Question
+from podiumd.wire.runs import Run
 from tests.gateway.agui.caller import asking, interrupts, resolved, stream, told
 from tests.gateway.agui.checked import custom, text_of
 from tests.gateway.routes.station import Station
@@ -244,6 +246,25 @@ async def test_words_during_a_turn_are_steered_and_that_turn_is_followed(
         turn.end(done(text="A small shop."))
         events = await one.rest()
     assert list(turn.steers.values()) == ["A small one"] and text_of(events) == "A small shop."
+
+
+async def test_the_state_that_is_shown_never_goes_back(
+    station: Station, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the run has gone on by the time that it is looked at, what was told before is old."""
+    found = await talking(station, machine)
+    look = Service.standing_run
+
+    async def late(self: Service, run_id: str) -> tuple[Run, int]:
+        (await found.turn()).end(done(text="A shop, good."))
+        await found.waits()
+        return await look(self, run_id)
+
+    monkeypatch.setattr(Service, "standing_run", late)
+    events = await told(station, asking(found.session_id, "A shop"))
+    shown = [(state["run"]["turns"], state["run"]["status"]) for state in states(events)]
+    assert shown == [(2, "waiting")]
+    assert text_of(events) == "A shop, good."
 
 
 async def test_a_message_of_before_is_told_from_there_on(

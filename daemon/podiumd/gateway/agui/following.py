@@ -36,7 +36,9 @@ class Following:
     async def run(self, entered: Entered, live: Feed) -> None:
         """Tell all, with the first and the last events."""
         run_id = entered.run_id
-        begun = None if run_id is None else await self._service.get_run(run_id)
+        begun, known = None, 0
+        if run_id is not None:
+            begun, known = await self._service.standing_run(run_id)
         await self._tell(self._translator.begin(begun, again=entered.after is not None))
         for notice in entered.notices:
             await self._tell(self._translator.notice(notice.code, notice.message))
@@ -44,29 +46,35 @@ class Following:
             await self._finish(entered, None)
         elif entered.after is not None:
             async with self._service.follow_run(run_id, entered.after) as again:
-                await self._follow(entered, again, run_id, entered.after)
+                await self._follow(entered, again, run_id, known, entered.after)
         else:
-            await self._follow(entered, live, run_id, None)
+            await self._follow(entered, live, run_id, known)
 
-    async def _follow(self, entered: Entered, feed: Feed, run_id: str, seq: int | None) -> None:
+    async def _follow(
+        self, entered: Entered, feed: Feed, run_id: str, known: int, seq: int | None = None
+    ) -> None:
         run = None if entered.spoken else await self._standing(run_id, seq)
         if run is None:
-            run = await self._to_its_stand(feed, run_id)
+            run = await self._to_its_stand(feed, run_id, known)
         if run is None:
             await self._tell(self._translator.fail(STOPPING, "stopping"))
         else:
             await self._finish(entered, run)
 
-    async def _to_its_stand(self, feed: Feed, run_id: str) -> Run | None:
-        """Tell what happens until the run stands; ``None`` if the daemon stops before that."""
+    async def _to_its_stand(self, feed: Feed, run_id: str, known: int) -> Run | None:
+        """Tell what happens until the run stands; ``None`` if the daemon stops before that.
+
+        What the client knows of the run is as after event ``known``: a snapshot has no number, and
+        one that comes before a later event shows what was before.
+        """
         seq = None
         async for event in feed:
             if event.run_id != run_id:
                 continue
             seq = event.seq or seq
             snapshot = isinstance(event.fact, Snapshot)
-            if seq is None and snapshot:
-                continue  # of before the person spoke
+            if snapshot and (seq or 0) <= known:
+                continue
             await self._tell(self._translator.event(event.fact))
             if snapshot or event.seq:
                 run = await self._standing(run_id, seq)

@@ -69,14 +69,18 @@ class DueWork(Protocol):
 class RunActor:
     """A run that has not ended, or has just ended.
 
-    ``closing``: the daemon stops, nothing new is begun. ``leaving``: and what goes on is let go,
-    its end is for the next daemon to find.
+    ``last_seq`` is the number of the last event that this daemon has stored of it, 0 if there is
+    none. ``closing``: the daemon stops, nothing new is begun. ``leaving``: and what goes on is let
+    go, its end is for the next daemon to find.
     """
 
-    def __init__(self, context: Context, session_locks: SessionLocks, state: RunState) -> None:
+    def __init__(
+        self, context: Context, session_locks: SessionLocks, state: RunState, last_seq: int = 0
+    ) -> None:
         self.context = context
         self.session_locks = session_locks
         self.state = state
+        self.last_seq = last_seq
         self.done = trio.Event()
         self.closing = False
         self.leaving = False
@@ -141,7 +145,7 @@ class RunActor:
                 command = msgspec.structs.replace(command, parting=look)
                 facts = decide(self.state, command)
             if facts:
-                self.state = await store_facts(
+                self.state, self.last_seq = await store_facts(
                     self.context, self.state, facts, command.at, mark=mark, token=token
                 )
                 self.poke()
@@ -227,8 +231,9 @@ async def store_facts(
     *,
     mark: tuple[str, bytes] | None = None,
     token: tuple[str, str, str] | None = None,
-) -> RunState:
-    """Store the facts of one decision in one transaction and fold them.
+) -> tuple[RunState, int]:
+    """Store the facts of one decision in one transaction and fold them; returns the number of the
+    last event too.
 
     Cancellation waits for the disk: what is decided is stored, or not, but never half known.
     """
@@ -244,10 +249,10 @@ async def store_facts(
     if state.exit is not None:
         failpoint("run.before-ended")
     with trio.CancelScope(shield=True):
-        await context.store.append(row_of(state), new, token=token, mark=mark)
+        stored = await context.store.append(row_of(state), new, token=token, mark=mark)
     context.names.learn(state)
     for fact in facts:
         fact_log.write(context.log, state, fact)
         if (name := _AFTER.get(f.type_of(fact))) is not None:
             failpoint(name)
-    return state
+    return state, stored[-1].seq

@@ -149,8 +149,8 @@ class Runs:
         """Store a new run and set it going. Raises ``Overloaded`` where too many wait already."""
         with self.queue.place(command.run_id):
             facts = decide(None, command)
-            state = await store_facts(self._context, None, facts, command.at, token=token)
-            return self._launch(state, "")
+            state, last_seq = await store_facts(self._context, None, facts, command.at, token=token)
+            return self._launch(state, "", last_seq)
 
     async def recover(self) -> None:
         """Take up every run that has not ended. Returns when each has its sessions again; what
@@ -248,8 +248,10 @@ class Runs:
                 await actor.wait_for_room(error)
         self._late.discard(actor.run_id)
 
-    def _launch(self, state: RunState, damaged: str, *, recovered: bool = False) -> RunActor:
-        actor = RunActor(self._context, self._session_locks, state)
+    def _launch(
+        self, state: RunState, damaged: str, last_seq: int = 0, *, recovered: bool = False
+    ) -> RunActor:
+        actor = RunActor(self._context, self._session_locks, state, last_seq)
         actor.closing = self._closing
         self._actors[actor.run_id] = actor
         self._nursery.start_soon(self._live, actor, damaged, recovered)
