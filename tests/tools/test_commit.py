@@ -111,8 +111,8 @@ async def test_what_is_the_users_is_neither_committed_nor_touched(turn: Turn) ->
     ]
 
 
-async def test_what_cannot_be_carried_over_stays_out_and_is_said(turn: Turn) -> None:
-    """One of each kind, beside a file that is committed."""
+def leave_one_of_each_kind(turn: Turn) -> None:
+    """Leave the person's own state of files that no commit of the turn may take over."""
     names = ("conflict.py", "removed.py", "elsewhere.py", "pkg/m.py", "plain")
     for name in names:
         turn.write(name, TEN)
@@ -141,6 +141,11 @@ async def test_what_cannot_be_carried_over_stays_out_and_is_said(turn: Turn) -> 
         (turn.top / name).rmdir()
     turn.write("a.py", TEN.replace("line 5\n", "the user's\n"))
     turn.write("notes.txt", "mine\n")
+
+
+async def test_what_cannot_be_carried_over_stays_out_and_is_said(turn: Turn) -> None:
+    """One of each kind, beside a file that is committed."""
+    leave_one_of_each_kind(turn)
     staged = turn.git("diff", "--cached")
 
     turn.change("conflict.py", "resolved\n")
