@@ -23,6 +23,7 @@ from podiumd.projects.errors import (
 )
 from podiumd.projects.resources import Resources, check_base64, decoded
 from tests.projects.hostile_names import HARMLESS, REFUSED
+from tests.tools.git_repository import make_repository, run_git
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -61,6 +62,18 @@ async def test_a_directory_below_the_home_that_is_not_there_is_made(
     assert Path(stored.path).parents[2].stat().st_mode & 0o777 == 0o700
     assert {each.filename for each in await files.list(named)} == {"note.txt", again.filename}
     assert (await files.delete(named, "note.txt")).filename == "note.txt"
+
+
+async def test_git_tells_nothing_of_what_is_sent_unless_a_person_wants_it_to(
+    files: Resources, tmp_path: Path
+) -> None:
+    repository = make_repository(tmp_path / "repository")
+    await files.put(f"{repository}", "note.txt", b"hello")
+    assert run_git(repository, "status", "--porcelain") == ""
+
+    (repository / ".untethered/.gitignore").unlink()
+    await files.put(f"{repository}", "more.txt", b"hello")
+    assert run_git(repository, "status", "--porcelain") == "?? .untethered/"
 
 
 @pytest.mark.parametrize(
@@ -175,10 +188,10 @@ async def test_no_hostile_name_leaves_a_trace_or_deletes_anything(
 async def test_an_odd_name_is_stored_in_the_folder_and_can_be_deleted(
     files: Resources, place: Path, tmp_path: Path
 ) -> None:
+    folders = {".untethered", ".untethered/.gitignore", ".untethered/resources"}
     for name in HARMLESS:
         stored = await files.put(str(place), name, b"x")
-        kept = f".untethered/resources/{stored.filename}"
-        assert everything(place) == {".untethered", ".untethered/resources", kept}
+        assert everything(place) == {*folders, f".untethered/resources/{stored.filename}"}
         assert {path.name for path in tmp_path.iterdir()} == {"place"}
         assert (await files.delete(str(place), name)).filename == stored.filename
         assert await files.list(str(place)) == []
@@ -230,10 +243,12 @@ async def test_a_folder_exchanged_for_a_link_in_mid_upload_takes_nothing_outside
     write = resources._write
 
     def exchange(descriptor: int, name: str, content: Iterable[bytes]) -> None:
+        if name == ".gitignore":
+            return write(descriptor, name, content)
         (place / ".untethered").rename(place / "moved")
         (place / ".untethered").mkdir()
         folder(place).symlink_to(outside)
-        write(descriptor, name, content)
+        return write(descriptor, name, content)
 
     monkeypatch.setattr(resources, "_write", exchange)
     await files.put(str(place), "a", b"x")

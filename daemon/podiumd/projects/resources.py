@@ -45,6 +45,9 @@ from podiumd.projects.places import (
 MOST_BYTES = 100 * 1024 * 1024
 MOST_LISTED = 1000
 FOLDER = (".untethered", "resources")
+_IGNORED = (".gitignore", b"*\n")
+"""Stands beside the folder where it was made in a repository: what was sent from a phone is not the
+repository's, and nobody wants to be told of it by each ``git status``. A person may remove it."""
 _PIECE = 1024 * 1024  # of base64, a multiple of four characters
 _DRAFT = ".upload-"
 _DRAFT_SECONDS = 60 * 60.0
@@ -223,8 +226,8 @@ def _folder(place: Path, *, make: bool, names: tuple[str, ...] | None = None) ->
         opened.append(os.open(above, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
         for name in last:
             opened.append(_enter(name, opened[-1], make=names is not None))
-        for name in FOLDER:
-            opened.append(_enter(name, opened[-1], make=make))
+        opened.append(_enter(FOLDER[0], opened[-1], make=make))
+        opened.append(_enter(FOLDER[1], opened[-1], make=make, first=_IGNORED))
         yield opened[-1]
     except OSError as error:
         raise StorageFailed(f"The files of '{place}': {error.strerror}.") from error
@@ -233,9 +236,14 @@ def _folder(place: Path, *, make: bool, names: tuple[str, ...] | None = None) ->
             os.close(descriptor)
 
 
-def _enter(name: str, above: int, *, make: bool) -> int:
+def _enter(name: str, above: int, *, make: bool, first: tuple[str, bytes] | None = None) -> int:
+    """Open a directory; with ``make`` it is made where it is not there, with a file ``first``
+    beside it."""
     if make:
         with suppress(FileExistsError):
+            if first is not None and not _is_there(name, above):
+                with suppress(FileExistsError):
+                    _write(above, first[0], [first[1]])
             os.mkdir(name, 0o700, dir_fd=above)
             os.fsync(above)
     try:
@@ -250,6 +258,14 @@ def _enter(name: str, above: int, *, make: bool) -> int:
         if not stat.S_ISDIR(status.st_mode):
             raise BadPlace(f"'{name}' is no directory.") from error
         raise
+
+
+def _is_there(name: str, above: int) -> bool:
+    try:
+        os.stat(name, dir_fd=above, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _write(folder: int, name: str, content: Iterable[bytes]) -> None:
