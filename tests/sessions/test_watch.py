@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -75,6 +77,34 @@ async def test_a_file_in_a_directory_made_meanwhile_is_watched(root: Path) -> No
                 pass
         transcript.write_bytes(b"{}\n")
         await until(watch, file=transcript)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="of inotify alone")
+async def test_a_directory_that_is_watched_twice_is_watched_as_well(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made just as its parent's watch began, and watchdog finds it by both ways."""
+    from watchdog.observers.inotify import InotifyWatchGroup
+
+    once, added = InotifyWatchGroup._add_callback, list[bytes]()
+
+    def twice(self: InotifyWatchGroup, path: bytes) -> None:
+        once(self, path)
+        once(self, path)
+        added.append(path)
+
+    monkeypatch.setattr(InotifyWatchGroup, "_add_callback", twice)
+    async with armed(root) as watch:
+        transcript = root / "new" / "a.jsonl"
+        transcript.parent.mkdir()
+        with trio.fail_after(HANG_SECONDS):
+            while str(transcript.parent) not in (await watch.wait()).directories:
+                pass
+        transcript.write_bytes(b"{}\n")
+        changes = await until(watch, file=transcript)
+        assert os.fsencode(transcript.parent) in added
+        assert watch.complete([root.stat().st_ino, transcript.parent.stat().st_ino])
+        assert not changes.sweep
 
 
 async def test_a_renamed_directory_asks_for_a_sweep(root: Path) -> None:

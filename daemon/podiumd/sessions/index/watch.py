@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,6 +55,10 @@ _APPEARANCES: list[type[FileSystemEvent]] = [DirCreatedEvent, DirMovedEvent]
 _OVERFLOW_LOGGER = "watchdog.observers.inotify_c"
 # An observer that is stopped while it reads events complains of it; nothing is wrong then.
 _EMITTER_LOGGER = "watchdog.observers.inotify"
+# A directory that is made just as the watch over its parent begins is found twice: by watchdog's
+# walk and by the event. It puts the same callback in its own place then, and warns that it does:
+# on its own thread, which ends where warnings are errors.
+_TWICE = r"Callback with id '.*' already exists for watch "
 _STOP_SECONDS = 2.0
 _WATCHED_INODE = re.compile(r"^inotify wd:\S+ ino:([0-9a-f]+)", re.MULTILINE)
 
@@ -215,6 +220,7 @@ class TreeWatch:
 async def watch_trees(roots: Sequence[Path]) -> AsyncIterator[TreeWatch]:
     """A watch over the roots for one event loop, once it is armed. They need not exist yet."""
     watch = TreeWatch(roots, trio.lowlevel.current_trio_token())
+    warnings.filterwarnings("ignore", _TWICE, RuntimeWarning)
     overflow = _OverflowListener(watch)
     logging.getLogger(_OVERFLOW_LOGGER).addHandler(overflow)
     logging.getLogger(_EMITTER_LOGGER).addFilter(_is_no_stopping)
