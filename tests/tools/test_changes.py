@@ -18,8 +18,7 @@ from podiumd.tools.commit.earlier_turns import Earlier, with_earlier
 from podiumd.tools.commit.originals import Originals
 from podiumd.tools.git import honest_index, pinned_settings, process
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.passed_over import passed_over
-from podiumd.tools.git.queries import GitError
+from podiumd.tools.git.queries import GitError, look
 from tests.in_threads import in_threads
 from tests.tools.git_repository import commit, make_repository, run_git
 from tests.tools.turn_repository import TEN, Turn
@@ -502,7 +501,9 @@ async def test_what_git_ignored_when_the_run_began_stays_a_person_s(turn: Turn) 
     turn.write("logs/a.txt", "private\n")
     (turn.top / ".git/info").mkdir(exist_ok=True)
     turn.write(".git/info/exclude", "logs/\n")
-    there = await passed_over(str(turn.top))
+    found = await look(str(turn.top), passed_over=True)
+    assert found is not None
+    there = list(found.passed_over)
     assert there == [".env", "kept/notes.txt", "logs/"]
 
     turn.write(".gitignore", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,31 @@ async def test_no_more_are_kept_than_have_room(
         await git.dirty(repository)
 
     assert len(list(place.iterdir())) == 2
+
+
+def test_what_is_linked_is_read_anew_only_where_a_directory_has_changed(
+    repository: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pinned_settings, "_SETTLED_NS", 0)
+    read, usual = list[str](), pinned_settings._entries
+
+    def entries(directory: str) -> frozenset[str]:
+        read.append(directory)
+        return usual(directory)
+
+    found = repository_at(f"{repository}")
+    assert found is not None
+    one = PINS.make(found, b"")
+    assert PINS.let_go(one, wrote=False) == []
+    monkeypatch.setattr(pinned_settings, "_entries", entries)
+    for _ in range(2):
+        assert PINS.shared(found, b"") is one and PINS.let_go(one, wrote=False) == []
+    assert read == []
+    other = shutil.copytree(repository / ".git", repository / "other", symlinks=True)
+    (repository / ".git").rename(repository / "before")
+    other.rename(repository / ".git")  # its time may be that of before, within one tick
+    (repository / ".git/new").touch()
+    assert PINS.shared(found, b"") is None and read == [f"{repository}/.git"]
 
 
 def test_one_that_is_in_use_twice_is_let_go_once(repository: Path, place: Path) -> None:

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from podiumd.tools.files.walk import walk
+from podiumd.tools.files.walk import upwards, walk
 from tests.tools.deep_tree import deep_tree
+
+
+@pytest.mark.parametrize("path", ["/", "/a", "/a/b/", "/a//b", "a/b", "a", "/a/../b"])
+def test_upwards_are_the_parents_that_a_path_has(path: str) -> None:
+    above = [f"{one}" for one in (Path(path), *Path(path).parents)]
+    assert [f"{Path(one)}" for one in upwards(path)] == above
 
 
 def test_it_finds_what_the_standard_library_finds(tmp_path: Path) -> None:

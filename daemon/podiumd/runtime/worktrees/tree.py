@@ -10,7 +10,6 @@ from podiumd.core.run.facts import TreeLook
 from podiumd.core.run.state import RunState
 from podiumd.runtime.recipes.catalogue import shown
 from podiumd.tools.git import queries as git
-from podiumd.tools.git.passed_over import passed_over
 
 LOOK_SECONDS: Final = 10.0
 """How long a look that nothing depends on may hold up the beginning or the end of a run."""
@@ -22,7 +21,8 @@ AWAITED_SECONDS: Final = 2.0
 async def tree_look(state: RunState) -> TreeLook:
     """Look at the working tree. Raises ``GitError``."""
     where = state.start.working_directory
-    found = await git.look(where)
+    begins = state.recipe is not None and not state.step_count  # anew where that is redone
+    found = await git.look(where, passed_over=begins)
     if found is None:
         return TreeLook(repository=False)
     head = found.head
@@ -32,9 +32,7 @@ async def tree_look(state: RunState) -> TreeLook:
     elif head is not None:
         commits = await git.commits_since(where, head, state.base.head, state.base.tips)
     uncommitted = {shown(path): digest for path, digest in found.uncommitted.items()}
-    ignored = None
-    if state.recipe is not None and not state.step_count:  # anew where the first step is redone
-        ignored = [shown(path) for path in await passed_over(found.top)]
+    ignored = [shown(path) for path in found.passed_over] if begins else None
     return TreeLook(
         head=head,
         commits=commits,

@@ -14,12 +14,11 @@ def is_laid_out(directory: str | Path) -> bool:
 
     Objects and refs may lie where ``commondir`` says.
     """
-    there = Path(directory)
-    if not os.path.lexists(there / "HEAD"):
+    if not os.path.lexists(f"{directory}/HEAD"):
         return False
-    if os.path.lexists(there / "commondir"):
+    if os.path.lexists(f"{directory}/commondir"):
         return True
-    return os.path.lexists(there / "objects") and os.path.lexists(there / "refs")
+    return os.path.lexists(f"{directory}/objects") and os.path.lexists(f"{directory}/refs")
 
 
 def laid_out_by(root: Path, path: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import Final
 MOST_LINK_BYTES: Final = 8192
 """Of what names a place and no more, as a ``.git`` file does: twice the longest path."""
 
+_PIECE: Final = 1024 * 1024
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -43,10 +44,13 @@ def read_plain(path: str | Path, most: int, *, links: bool = False) -> bytes:
     """
     descriptor = os.open(path, _READ if links else _READ | os.O_NOFOLLOW)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "this is no plain file", f"{path}")
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+        # Not by open(): small ones are read all the time.
+        data = os.read(descriptor, min(status.st_size, most) + 1)
+        while len(data) <= most and (more := os.read(descriptor, _PIECE)):
+            data += more
     finally:
         os.close(descriptor)
     if len(data) > most:

@@ -6,6 +6,15 @@ import os
 from collections.abc import Iterator
 
 
+def upwards(path: str) -> Iterator[str]:
+    """A path and those above it, as texts: they are asked for before each git."""
+    directory = path.rstrip("/")
+    while directory:
+        yield directory
+        directory = directory.rpartition("/")[0].rstrip("/")
+    yield "/" if path.startswith("/") else "."
+
+
 def walk(top: str | os.PathLike[str]) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield each directory with the names of those below it and of all else in it, from the top.
 

@@ -248,8 +248,10 @@ def seen_at(git: GitCall) -> Seen:
 def _place(git: GitCall, repository: Repository | None) -> _Place:
     if repository is None:
         return _Place(git.top, b"", "", None, settled=False)
-    inside = Path(git.top).absolute().relative_to(repository.top)
-    below = os.fsencode(f"{inside}/") if inside.parts else b""
+    below = b""
+    if git.top != repository.top:
+        inside = Path(git.top).absolute().relative_to(repository.top)
+        below = os.fsencode(f"{inside}/") if inside.parts else b""
     if not git.own_index:
         return _Place(repository.top, below, "", None, settled=False)
     index = f"{repository.directory}/index"

@@ -7,25 +7,14 @@ has a ``/`` at its end; a lone ``/`` is the whole tree. Paths are from the tree'
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable
 from typing import Final
-
-from podiumd.tools.git.plumbing import GitCall
 
 LISTED: Final = "--ignored=matching"
 """Has ``git status`` list what is ignored, without a walk of directories that are so as a whole."""
 IGNORED: Final = b"! "
 MOST_KEPT: Final = 1000
 """Paths that a run remembers one by one as passed over when it began."""
-_LISTING = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
-            "--ignore-submodules=all", LISTED)  # fmt: skip
-
-
-async def passed_over(top: str) -> list[str]:
-    """What git passes over in the tree now, ``bounded``. Raises ``GitError``."""
-    listing = (await GitCall(top, {"GIT_OPTIONAL_LOCKS": "0"}).out(*_LISTING)).split(b"\0")
-    return bounded(os.fsdecode(path) for path in map(path_passed_over, listing) if path)
 
 
 def path_passed_over(entry: bytes) -> bytes:

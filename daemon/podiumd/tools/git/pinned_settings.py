@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from podiumd.tools.files.plain_file import MOST_LINK_BYTES, is_directory, read_plain
+from podiumd.tools.files.walk import upwards
 from podiumd.tools.git.settings import names_program
 
 MOST_ENTRIES: Final = 1000
@@ -59,37 +60,39 @@ class Repository(NamedTuple):
 def repository_at(path: str) -> Repository | None:
     """The repository that ``path`` lies in, found as git does; ``None`` outside of any. Blocks for
     some names."""
-    start = Path(path).absolute()
-    for top in (start, *start.parents):
-        link = top / ".git"
+    for top in upwards(f"{Path(path).absolute()}"):
+        link = os.path.join(top, ".git")  # noqa: PTH118 - often
         if not os.path.lexists(link):
             continue
-        directory = link if is_directory(link) else _named_by(link)
+        inside = is_directory(link)
+        directory = link if inside else _named_by(top, link)
         if directory is None:
             return None
         common = _common(directory)
-        if all(os.path.lexists(one) for one in (directory / "HEAD", common / "objects")):
-            return Repository(f"{directory}", f"{common}", f"{top}")
-        if not is_directory(link):
+        if all(map(os.path.lexists, (f"{directory}/HEAD", f"{common}/objects"))):
+            return Repository(directory, common, top)
+        if not inside:
             return None
     return None
 
 
-def _named_by(link: Path) -> Path | None:
+def _named_by(top: str, link: str) -> str | None:
     try:
         text = read_plain(link, MOST_LINK_BYTES, links=True)
     except OSError:
         return None
     named = text.removeprefix(b"gitdir: ").rstrip(b"\n")
-    return link.parent / os.fsdecode(named) if b"\0" not in named else None
+    return f"{Path(top, os.fsdecode(named))}" if b"\0" not in named else None
 
 
-def _common(directory: Path) -> Path:
+def _common(directory: str) -> str:
     try:
-        text = read_plain(directory / "commondir", MOST_LINK_BYTES, links=True).rstrip(b"\n")
+        text = read_plain(f"{directory}/commondir", MOST_LINK_BYTES, links=True).rstrip(b"\n")
     except OSError:
         return directory
-    return directory if b"\0" in text else Path(os.path.realpath(directory / os.fsdecode(text)))
+    if b"\0" in text:
+        return directory
+    return os.path.realpath(os.path.join(directory, os.fsdecode(text)))  # noqa: PTH118 - often
 
 
 def settings_text(listing: bytes) -> bytes:
@@ -242,6 +245,8 @@ class Pinned:
         self._repository = repository
         self._directory = directory
         self._names = names
+        self._whole: Stamp = ()
+        """What both directories were like when they were last read and all was there."""
         self.variables = {
             "GIT_DIR": repository.directory,
             "GIT_COMMON_DIR": f"{directory}",
@@ -250,11 +255,16 @@ class Pinned:
 
     def is_as_made(self) -> bool:
         """Whether all is linked to that worktrees share now, and nothing else is there."""
+        places = self._repository.common, f"{self._directory}"
+        stamps = tuple(map(stamp_of, places))
+        if stamps == self._whole:
+            return True
         try:
-            now = _entries(self._repository.common), _entries(f"{self._directory}")
+            as_made = all(_entries(place) == self._names for place in places)
         except OSError:
             return False
-        return now == (self._names, self._names)
+        self._whole = stamps if as_made and is_settled(stamps) else ()
+        return as_made
 
     def remove(self, *, wrote: bool) -> None:
         """Remove it. What a git that ``wrote`` has newly made there goes where it belongs. Blocks.
@@ -299,4 +309,6 @@ def tree_apart(repository: Repository, listing: bytes) -> str | None:
     """The working tree of a listing, where that is not the one which the repository lies in. Blocks
     for two names."""
     said = working_tree(repository, listing)
+    if said == repository.top:
+        return None
     return None if os.path.realpath(said) == os.path.realpath(repository.top) else said

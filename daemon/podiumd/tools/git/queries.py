@@ -28,6 +28,7 @@ from podiumd.tools.git import content_digest
 from podiumd.tools.git.honest_index import ELSEWHERE, Seen, honest_look, seen_at
 from podiumd.tools.git.honest_index import links as links_of
 from podiumd.tools.git.known_tops import Kept, Tops, kept_at
+from podiumd.tools.git.passed_over import IGNORED, LISTED, bounded, path_passed_over
 from podiumd.tools.git.plumbing import GitCall
 from podiumd.tools.git.process import GitError, Result, asked_of, run_beginning, run_git
 from podiumd.tools.git.refused import BARE, bare_above
@@ -67,27 +68,31 @@ async def top_level(path: str | os.PathLike[str]) -> str | None:
 
 
 class _Recalled(NamedTuple):
-    """What is known of a place: whether it is ``bare``, and else what was ``kept`` of it and that
-    git has said of that that it is a ``top``. With that comes what a look at the tree goes by."""
+    """What is known of the place ``real``: whether it is ``bare``, and else what was ``kept`` of it
+    and that git has said of that that it is a ``top``. With that comes what a look at the tree goes
+    by."""
 
+    real: str
     bare: bool
     kept: Kept | None = None
     is_top: bool = False
     seen: Seen | None = None
 
 
-def _recalled(path: str) -> _Recalled:
-    if bare_above(path) is not None:
-        return _Recalled(bare=True)
-    kept = kept_at(path)
-    is_top = _TOPS.is_top(path, kept)
-    return _Recalled(False, kept, is_top, seen_at(GitCall(path, _NO_LOCKS)) if is_top else None)
+def _recalled(path: str | os.PathLike[str]) -> _Recalled:
+    real = _real(path)
+    if bare_above(real) is not None:
+        return _Recalled(real, bare=True)
+    kept = kept_at(real)
+    is_top = _TOPS.is_top(real, kept)
+    seen = seen_at(GitCall(real, _NO_LOCKS)) if is_top else None
+    return _Recalled(real, False, kept, is_top, seen)
 
 
 async def _top_and_seen(path: str | os.PathLike[str]) -> tuple[str | None, Seen | None]:
     """What ``top_level`` tells, and what a look at that tree goes by where that is known too."""
-    real = _real(path)
-    recalled = await _in_thread(_recalled, real)
+    recalled = await _in_thread(_recalled, path)
+    real = recalled.real
     if recalled.bare or recalled.is_top:
         return None if recalled.bare else real, recalled.seen
     top = await _asked_top(real)
@@ -141,21 +146,25 @@ async def uncommitted(path: str | os.PathLike[str]) -> tuple[dict[str, str], int
 
 class Look(NamedTuple):
     """A working tree: its ``top``, the commit that is checked out, and what ``uncommitted``
-    tells."""
+    tells. ``passed_over`` is what git passes over there (see the module of that name), where that
+    was asked for."""
 
     top: str
     head: str | None
     uncommitted: dict[str, str]
     more: int
+    passed_over: tuple[str, ...] = ()
 
 
-async def look(path: str | os.PathLike[str]) -> Look | None:
+async def look(path: str | os.PathLike[str], *, passed_over: bool = False) -> Look | None:
     """Look at the working tree that ``path`` lies in; ``None`` outside of any."""
     top, seen = await _top_and_seen(path)
     if top is None:
         return None
-    commit, listing, links = await _head_and_status(top, seen)
-    found = {*map(_path_in_v2, entries(listing))}
+    commit, listing, links = await _head_and_status(top, seen, *[LISTED] * passed_over)
+    told = entries(listing)
+    over = bounded(os.fsdecode(one) for one in map(path_passed_over, told) if one and passed_over)
+    found = {_path_in_v2(one) for one in told if not one.startswith(IGNORED)}
     names = sorted(found.union(await _dirty_submodules(top, links, _MAX_NESTING)))
     kept = names[:MOST_UNCOMMITTED]
     digests = {}
@@ -163,8 +172,8 @@ async def look(path: str | os.PathLike[str]) -> Look | None:
         digests = await _in_thread(
             content_digest.digests, top, kept, trio.from_thread.check_cancelled
         )
-    told = {os.fsdecode(name): digests[name] for name in kept}
-    return Look(top, commit, told, len(names) - len(kept))
+    uncommitted = {os.fsdecode(name): digests[name] for name in kept}
+    return Look(top, commit, uncommitted, len(names) - len(kept), tuple(over))
 
 
 async def commits_since(
@@ -396,7 +405,7 @@ async def _status(
 ) -> tuple[bytes, list[bytes]]:
     """What ``status`` says of a tree, from what was ``seen`` there just now, and the names of the
     submodules in its index."""
-    call = GitCall(_real(top), _NO_LOCKS)
+    call = GitCall(_real(top) if seen is None else os.fspath(top), _NO_LOCKS)
     if seen is None:
         seen = await _in_thread(seen_at, call)
     async with honest_look(call, seen) as (git, found):
@@ -404,11 +413,11 @@ async def _status(
 
 
 async def _head_and_status(
-    top: str, seen: Seen | None = None
+    top: str, seen: Seen | None, *more: str
 ) -> tuple[str | None, bytes, list[bytes]]:
     """The commit that is checked out, the entries of ``status --porcelain=v2``, and the submodules
     in the index."""
-    told = ("--porcelain=v2", "--untracked-files=all", "--branch", "--no-ahead-behind")
+    told = ("--porcelain=v2", "--untracked-files=all", "--branch", "--no-ahead-behind", *more)
     output, links = await _status(top, *told, seen=seen)
     commit, begin = None, 0
     while output.startswith(b"# ", begin):  # what is said of all: its entries follow

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Final
 
 from podiumd.tools.files.bare_layout import is_laid_out
+from podiumd.tools.files.walk import upwards
 from podiumd.tools.git.included_files import waiting_settings
 from podiumd.tools.git.pinned_settings import Repository, repository_at
 from podiumd.tools.git.waits import (
@@ -46,9 +46,9 @@ def bare_above(path: str) -> str | None:
 
     Git from 2.38 on refuses it by ``safe.bareRepository``; older ones do not know that.
     """
-    for directory in (Path(path), *Path(path).parents):
-        if os.path.lexists(directory / ".git"):
+    for directory in upwards(path):
+        if os.path.lexists(f"{directory}/.git"):
             return None
         if is_laid_out(directory):
-            return None if directory.name == ".git" else f"{directory}"
+            return None if directory.endswith("/.git") else directory
     return None

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from podiumd.tools.files.plain_file import read_plain
-from podiumd.tools.files.walk import walk
+from podiumd.tools.files.walk import upwards, walk
 
 READ_BY_GIT: Final = frozenset((".gitattributes", ".gitignore", ".gitmodules", ".mailmap"))
+_READ_ORDERED: Final = sorted(READ_BY_GIT)
 MOST_DIRECTORIES: Final = 100_000
 """Directories that are looked into for what a git waits at that does not end."""
 MOST_PLACES: Final = 100
@@ -54,10 +55,10 @@ def would_wait(path: str | os.PathLike[str]) -> bool:
     """Whether reading this does not end, or need not: a pipe, a device, a link to one. The null
     device ends at once: a link to it is how one is kept empty."""
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116 - often
         mode = status.st_mode
         if stat.S_ISCHR(mode):
-            return status.st_rdev != Path(os.devnull).stat().st_rdev
+            return status.st_rdev != os.stat(os.devnull).st_rdev  # noqa: PTH116
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -66,10 +67,10 @@ def would_wait(path: str | os.PathLike[str]) -> bool:
 def waiting_above(path: str) -> str | None:
     """What git would wait at from ``path`` up to the top of its working tree; what a command leaves
     deeper is found after it, all else where a git does not end: see ``waiting_below``."""
-    for directory in (Path(path), *Path(path).parents):
-        for name in sorted(READ_BY_GIT):
-            if would_wait(directory / name):
-                return f"{directory / name}"
+    for directory in upwards(path):
+        for name in _READ_ORDERED:
+            if would_wait(f"{directory}/{name}"):
+                return f"{Path(directory, name)}"
         if _has_git(directory):
             return None
     return None
@@ -166,5 +167,5 @@ def _meant(escaped: re.Match[bytes]) -> bytes:
     return bytes([int(said, 8)]) if len(said) > 1 else _LETTERS.get(said, said)
 
 
-def _has_git(directory: Path) -> bool:
-    return os.path.lexists(directory / ".git")
+def _has_git(directory: str | Path) -> bool:
+    return os.path.lexists(f"{directory}/.git")
