@@ -370,6 +370,10 @@ async def test_a_turn_reads_the_journals_of_others_once_a_run(
     assert (texts, len(read)) == (["One."] * 3 + ["Two."], 1)
     texts = [(await play(driver(*turns), bench.request()))[0].report.result_text for _ in range(3)]
     assert texts == ["Two.", "Two.", "Three."]
+    read.clear()
+    for first in (True, False):  # of a run whose first turn that is there are none
+        await play(scripted, bench.request(run_id="another", first=first))
+    assert read == []
 
 
 async def test_of_a_run_that_was_left_out_the_turns_are_counted_anew(

@@ -78,6 +78,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     of the session's lock file which the agent process inherits, ``tree_fd`` that of the working
     tree's; ``environment`` is the child's whole environment, the marker ``PODIUM_TURN`` included.
     ``ledger`` is for a turn that goes on inside the daemon: how far it has come, and its record.
+    ``first``: no turn of the run was begun before.
     ``commits``: an agent that makes commits itself may commit what this turn has changed, and with
     ``foreign`` what earlier turns of its run have left: all but those paths, from the tree's top,
     which were uncommitted or ignored when the run began.
@@ -99,6 +100,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: dict[str, str]
     directory: str
+    first: bool = False
     lease_fd: int | None = None
     tree_fd: int | None = None
     schema: dict[str, Any] | None = None

@@ -180,6 +180,15 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
             self._formatted = record, super().format(record)
         return self._formatted[1]
 
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - its name there
+        """Whether the line would make the file too long. The base class looks first at what is
+        there by its name, at each line; here only where it would."""
+        if self.stream is not None:
+            size = os.fstat(self.stream.fileno()).st_size
+            if size + len(self.format(record)) + 1 < self.maxBytes:
+                return False
+        return super().shouldRollover(record)
+
     def _open(self) -> Any:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(self.baseFilename, flags, 0o600)

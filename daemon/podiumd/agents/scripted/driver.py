@@ -62,6 +62,8 @@ class ScriptedDriver:
             file = request.script_file or "the turn's script"
             script = parse_script(request.script, file)
         directory = Path(request.directory)
+        if request.first and not request.goes_on:
+            self._plays.none_yet(request.run_id)
         plays = self._plays.of(directory.parent, request.run_id)
         index = script.choose(request.prompt, plays.used)
         if request.goes_on and plays.cut is not None and plays.cut < len(script.turns):

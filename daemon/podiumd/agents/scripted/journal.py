@@ -136,10 +136,18 @@ class Plays:
         plays = self._runs.pop(run_id, None)
         if plays is None:
             plays = _turns_played(parent, run_id)
+        self._keep(run_id, plays)
+        return plays
+
+    def none_yet(self, run_id: str) -> None:
+        """Begin the count of a run that has played no turn; no journal is looked for."""
+        self._runs.pop(run_id, None)
+        self._keep(run_id, RunPlays())
+
+    def _keep(self, run_id: str, plays: RunPlays) -> None:
         self._runs[run_id] = plays  # the newest; the first is of the run that rests longest
         if len(self._runs) > MOST_RUNS:
             del self._runs[next(iter(self._runs))]
-        return plays
 
 
 def _turns_played(parent: Path, run_id: str) -> RunPlays:

@@ -161,7 +161,11 @@ def make_private(directory: Path) -> None:
 
     Raises ``OSError``.
     """
-    missing = [path for path in (directory, *directory.parents) if not os.path.lexists(path)]
+    missing = list[Path]()
+    for path in (directory, *directory.parents):
+        if os.path.lexists(path):
+            break  # so are those above it
+        missing.append(path)
     for path in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another daemon was quicker
             path.mkdir(0o700)

@@ -71,6 +71,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
         command=agent.command,
         environment=environment,
         directory=str(directory),
+        first=state.turns == 1,
         lease_fd=lease_fd,
         tree_fd=tree.fd if tree is not None and tree.held else None,
         schema=_schema(state),
