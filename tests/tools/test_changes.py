@@ -399,11 +399,6 @@ async def test_no_more_indexes_are_remembered_than_have_room(
 # -- what earlier turns of a run have left is committed before what a turn has changed itself
 
 
-@pytest.fixture
-def turn(tmp_path: Path) -> Turn:
-    return Turn(tmp_path)
-
-
 async def commit_all(turn: Turn, *foreign: str) -> str:
     """Commit with what was left; what is in the commit."""
     watch = TreeWatch(turn.root, turn.originals)

@@ -29,11 +29,6 @@ from tests.tools.git_repository import commit, make_repository, set_for_person
 from tests.tools.turn_repository import TEN, Turn
 
 
-@pytest.fixture
-def turn(tmp_path: Path) -> Turn:
-    return Turn(tmp_path)
-
-
 async def test_a_commit_names_every_file_and_the_turn(turn: Turn) -> None:
     turn.change("a.py", TEN + "more\n")
     turn.change("new/c.py", "c\n")
@@ -424,16 +419,6 @@ async def test_a_message_that_a_hook_empties_is_a_refusal(turn: Turn) -> None:
         "refused",
         "a hook emptied the message, which refuses the commit",
     )
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The person's, with their own settings."""
-    path = tmp_path / "home"
-    path.mkdir()
-    monkeypatch.setenv("HOME", f"{path}")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return path
 
 
 async def test_a_person_who_signs_gets_signed_commits_or_is_told(turn: Turn, home: Path) -> None:

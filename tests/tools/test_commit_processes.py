@@ -12,11 +12,6 @@ from podiumd.tools.commit import index as commit_index
 from tests.tools.turn_repository import TEN, Turn
 
 
-@pytest.fixture
-def turn(tmp_path: Path) -> Turn:
-    return Turn(tmp_path)
-
-
 class Counted:
     """Every git that is started: what it was asked, and whether the index was locked then."""
 

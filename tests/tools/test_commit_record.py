@@ -18,11 +18,6 @@ from tests.tools.git_repository import run_git
 from tests.tools.turn_repository import Turn
 
 
-@pytest.fixture
-def turn(tmp_path: Path) -> Turn:
-    return Turn(tmp_path)
-
-
 def forge(turn: Turn) -> str:
     message = f"x\n\nPodium-Run: r1\nPodium-Turn: {turn.turn}"
     turn.git("commit", "-q", "--allow-empty", "-m", message)

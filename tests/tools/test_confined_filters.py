@@ -28,19 +28,12 @@ from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import commit, run_git, set_for_person
 from tests.tools.turn_repository import Turn
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's"),
+    pytest.mark.usefixtures("home"),
+]
 
 UPPER = "tr a-z A-Z"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The person's, with their own settings."""
-    path = tmp_path / "person"
-    path.mkdir()
-    monkeypatch.setenv("HOME", f"{path}")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return path
 
 
 @pytest.fixture

@@ -20,19 +20,7 @@ from podiumd.tools.git.queries import GitError
 from tests.patience import HANG_SECONDS
 from tests.tools.git_repository import HOSTILE, commit, make_repository, run_git
 
-
-@pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    path = make_repository(tmp_path / "repository")
-    (path / "a.txt").write_text("one\n")
-    commit(path, "first")
-    return path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 async def test_the_top_level_is_a_real_path_and_none_outside_of_any_tree(
@@ -62,16 +50,9 @@ async def test_without_git_the_error_says_what_to_do(
     repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
-        await git.head(repository)
-
-
-async def test_nor_is_there_another_error_where_only_its_beginning_is_wanted(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
-        await GitCall(f"{repository}").beginning(10, "rev-parse", "HEAD")
+    for look in (git.head(repository), GitCall(f"{repository}").beginning(10, "rev-parse", "HEAD")):
+        with pytest.raises(GitError, match=r"git cannot be run .*: install it, on PATH"):
+            await look
 
 
 async def test_variables_of_a_surrounding_git_do_not_leak_in(

@@ -13,14 +13,7 @@ from podiumd.tools.git.settings import cut_short, kept_from, named_programs, run
 from tests.long import sampled
 from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "home"
-    path.mkdir()
-    monkeypatch.setenv("HOME", str(path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture

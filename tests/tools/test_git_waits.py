@@ -78,52 +78,34 @@ async def test_one_that_is_a_link_to_the_null_device_is_an_empty_one(
 
 
 @pytest.mark.parametrize("beginning", [False, True])
-async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended_and_told_what_at(
-    repository: Path, mock_clock: MockClock, beginning: bool
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_git_that_waits_at_one_deep_in_the_tree_is_ended_in_words_though_the_look_fails(
+    repository: Path,
+    mock_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    beginning: bool,
+    fails: bool,
 ) -> None:
     pipe = repository / "sub/.gitattributes"
     os.mkfifo(pipe)
     call = GitCall(f"{repository}")
     writers = []
-
-    async def let_time_pass() -> None:
-        writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
-        mock_clock.jump(process.LOOK_SECONDS)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(let_time_pass)
-        with pytest.raises(GitError, match=f"would wait for ever at '{pipe}'"):
-            await (
-                call.beginning(10, "status", "--short")
-                if beginning
-                else call.out("status", "--short")
-            )
-
-    with pytest.raises(BrokenPipeError):  # nobody reads any more
-        os.write(writers[0], b"x")
-    os.close(writers[0])
-
-
-@pytest.mark.parametrize("beginning", [False, True])
-async def test_a_look_that_fails_ends_the_git_in_words(
-    repository: Path, mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch, beginning: bool
-) -> None:
-    pipe = repository / "sub/.gitattributes"
-    os.mkfifo(pipe)
-    call = GitCall(f"{repository}")
-    writers = []
+    words = f"would wait for ever at '{pipe}'"
 
     def fail(path: str, command: str) -> str | None:
         raise ValueError("of whatever kind")
 
+    if fails:
+        monkeypatch.setattr(process, "waits_at", fail)
+        words = r"status.* was ended: .*: of whatever kind"
+
     async def let_time_pass() -> None:
         writers.append(await trio.to_thread.run_sync(os.open, pipe, os.O_WRONLY))  # git reads
         mock_clock.jump(process.LOOK_SECONDS)
 
-    monkeypatch.setattr(process, "waits_at", fail)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(let_time_pass)
-        with pytest.raises(GitError, match=r"status.* was ended: .*: of whatever kind"):
+        with pytest.raises(GitError, match=words):
             await (
                 call.beginning(10, "status", "--short")
                 if beginning

@@ -25,11 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def turn(tmp_path: Path) -> Turn:
-    return Turn(tmp_path)
-
-
-@pytest.fixture
 def lock(turn: Turn) -> Path:
     return turn.top / ".git/index.lock"
 

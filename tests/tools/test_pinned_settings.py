@@ -17,24 +17,9 @@ from podiumd.tools.git.pinned_settings import Listings, Pins, repository_at, set
 from podiumd.tools.git.plumbing import GitCall
 from podiumd.tools.git.process import PINS
 from tests.patience import HANG_SECONDS
-from tests.tools.git_repository import commit, make_repository, run_git, set_for_person
+from tests.tools.git_repository import run_git, set_for_person
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "home"
-    path.mkdir()
-    monkeypatch.setenv("HOME", str(path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return path
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    path = make_repository(tmp_path / "repository")
-    (path / "a.txt").write_text("one\n")
-    commit(path, "first")
-    return path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 @pytest.fixture

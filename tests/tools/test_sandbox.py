@@ -20,11 +20,6 @@ from tests.tools.fresh_turn import fresh_turn
 pytestmark = pytest.mark.needs("bwrap")
 
 
-@pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
-
-
 async def test_the_tree_is_read_and_written(inside: Inside) -> None:
     done = await inside.run("cat a.txt; echo new > b.txt; mkdir d; pwd")
 

@@ -22,11 +22,6 @@ CONNECT = (
 )
 
 
-@pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
-
-
 def closing(inside: Inside, *closed: Path) -> None:
     inside.sandbox = Sandbox(
         "required",

@@ -1,7 +1,6 @@
 """In the sandbox git works, and nothing that it runs outside can be put into it."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -10,11 +9,6 @@ from tests.tools.boxed_project import Inside
 from tests.tools.git_repository import make_repository, run_git
 
 pytestmark = pytest.mark.needs("bwrap")
-
-
-@pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
 
 
 async def test_git_can_commit_but_its_hooks_and_settings_stay(inside: Inside) -> None:

@@ -31,11 +31,6 @@ from tests.tools.git_repository import commit, make_repository, run_git
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
 
-@pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
-
-
 @asynccontextmanager
 async def at_work(inside: Inside, command: str) -> AsyncIterator[list[ShellResult]]:
     """A command that has come to its end but for a word from us."""

@@ -33,11 +33,6 @@ from tests.tools.git_repository import make_repository, run_git
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 
 
-@pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
-
-
 def exchanged(inside: Inside, path: Path, target: Path, enclosure: Enclosed) -> Enclosed:
     """The same sandbox, whose bubblewrap finds a link to ``target`` in the place of ``path`` when
     it asks what it is to mount, and the directory itself again at once after that."""

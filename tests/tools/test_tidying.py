@@ -39,11 +39,6 @@ BARE = (
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Inside:
-    return Inside(tmp_path)
-
-
-@pytest.fixture
 def folder() -> Iterator[Path]:
     """A directory that a user without root's rights has, and reaches."""
     with tempfile.TemporaryDirectory(prefix="rights-") as name:
