@@ -96,9 +96,32 @@ def test_what_the_file_says_anew_holds_at_once_or_waits_for_a_restart(
     assert restarts == pending.keys()
 
 
-def test_a_scraper_sees_what_was_done_by_a_daemon_that_a_client_ends(
+def test_the_doctor_and_a_scraper_see_how_it_is_until_a_client_ends_it(
     daemon: RealDaemon, project: Path
 ) -> None:
+    home = daemon.home
+    environ = {"HOME": str(home), "PODIUM_HOME": str(home), "PATH": os.environ["PATH"]}
+
+    def states() -> dict[str, tuple[str, str]]:
+        return {one.check: (one.state, one.message) for one in examine(environ, home)}
+
+    well = states()
+    pid = daemon.process.pid
+    assert well["lock"] == ("ok", f"held by the daemon, pid {pid}")
+    assert well["socket"] == ("ok", f"answers at {home / 'podium.sock'}")
+    assert well["version"][0] == well["facts.db"][0] == well["configuration"][0] == "ok"
+    assert well["port"] == (
+        "ok",
+        f"the daemon listens: phones connect to ws://127.0.0.1:{daemon.port}",
+    )
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        silent = states()
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    assert silent["socket"][0] == "broken" and "timed out" in silent["socket"][1]
+    assert silent["port"][0] == "warn"
+
     run_id = prompt(daemon, project)
     open_gate(project)
     until(daemon, run_id, "ended")
@@ -147,31 +170,6 @@ def test_a_mistyped_variable_and_a_daemon_that_was_killed_are_told_at_the_start_
     assert [line["reason"] for line in second.logged("Daemon stopping")] == [number.name]
     assert [line["reason"] for line in second.logged("Daemon stopped")] == [number.name]
     assert len(second.logged("The daemon before ended without a word")) == 1
-
-
-def test_the_doctor_finds_a_running_daemon_well_and_a_silent_one_not(daemon: RealDaemon) -> None:
-    home = daemon.home
-    environ = {"HOME": str(home), "PODIUM_HOME": str(home), "PATH": os.environ["PATH"]}
-
-    def states() -> dict[str, tuple[str, str]]:
-        return {one.check: (one.state, one.message) for one in examine(environ, home)}
-
-    well = states()
-    pid = daemon.process.pid
-    assert well["lock"] == ("ok", f"held by the daemon, pid {pid}")
-    assert well["socket"] == ("ok", f"answers at {home / 'podium.sock'}")
-    assert well["version"][0] == well["facts.db"][0] == well["configuration"][0] == "ok"
-    assert well["port"] == (
-        "ok",
-        f"the daemon listens: phones connect to ws://127.0.0.1:{daemon.port}",
-    )
-    daemon.process.send_signal(signal.SIGSTOP)
-    try:
-        silent = states()
-    finally:
-        daemon.process.send_signal(signal.SIGCONT)
-    assert silent["socket"][0] == "broken" and "timed out" in silent["socket"][1]
-    assert silent["port"][0] == "warn"
 
 
 ON_TERMINAL = """

@@ -68,7 +68,7 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-@pytest.mark.parametrize("workers", sampled([1, 2, 0]))
+@pytest.mark.parametrize("workers", sampled([0, 1, 2]))
 def test_what_was_not_run_is_told_once_with_program_package_and_number(
     suite: pytest.Pytester, workers: int
 ) -> None:

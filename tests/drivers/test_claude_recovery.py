@@ -32,24 +32,32 @@ from tests.patience import HANG_SECONDS
 pytestmark = [pytest.mark.claude, pytest.mark.slow]
 
 
-async def test_a_turn_that_was_let_go_runs_on_and_is_taken_up(
+async def test_a_turn_that_was_let_go_runs_on_with_its_lease_and_is_taken_up(
     claude: ClaudeDriver, rig: Rig, server: ModelServer
 ) -> None:
     target = rig.work / "a.txt"
     server.load({"turns": [{"text": "first", **write(target, "a")}, {"text": "last"}]})
-    request = rig.request()
+    mine = os.open(rig.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    request = rig.request(lease_fd=mine)
     seen: list[TurnEvent] = []
     async with claude.turn(request) as turn:
         async for event in turn:
             seen.append(event)
             if approvals([event]):
                 await turn.leave()
+    os.close(mine)
+    other = os.open(rig.root / "lock", os.O_RDWR | os.O_CLOEXEC)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     pending = rig.pending(request, started(seen))
     settled = await claude.inspect(pending)
     assert (settled.state, settled.pid) == ("running", started(seen).pid)
     with trio.fail_after(HANG_SECONDS):
         async with claude.reattach(pending) as again:
             events = await follow(again, answering(ALLOW))
+    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(other)
     assert approvals(events) == ["Write"] and target.read_text() == "a"
     assert again.report.kind == "done" and again.report.texts == ("first", "last")
     assert len(server.requests) == 2
@@ -115,29 +123,3 @@ async def test_an_agent_killed_in_a_tool_leaves_no_child_and_is_broken(
                 events += [event]
     assert turn.report.kind == "broken" and turn.report.tool_begun
     assert any("sleep 1000" in line for line in turn.report.background_stopped)
-
-
-async def test_the_lease_is_held_while_the_agent_lives_and_free_after_it(
-    claude: ClaudeDriver, rig: Rig, server: ModelServer
-) -> None:
-    lock = rig.root / "lock"
-    mine = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    server.load({"turns": [{"text": "the answer", "hold": "half"}]})
-    request = rig.request(lease_fd=mine)
-    async with claude.turn(request) as turn:
-        first = started([await anext(turn)])
-        await in_thread(server.wait_holding, "half")
-        await turn.leave()
-    os.close(mine)
-    other = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        with pytest.raises(BlockingIOError):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        server.release("half")
-        pending = rig.pending(request, first)
-        async with claude.reattach(pending) as again:
-            await follow(again)
-        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(other)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podiumd.config.settings import VoiceSettings
-from podiumd.speech.api import UtteranceRequest
+from podiumd.speech.api import Transcript, UtteranceRequest
 from podiumd.speech.engines.local import WorkerEngine, open_worker_engine
 from podiumd.speech.engines.scripted import ScriptedEngine
 from podiumd.speech.models import Models
@@ -31,6 +31,14 @@ def model_in(directory: Path) -> Path:
 
 def request(id: str = "u1", **fields: Any) -> UtteranceRequest:
     return UtteranceRequest(id=id, **fields)
+
+
+async def say(speech: Speech, id: str = "u1", seconds: int = 1, **fields: Any) -> Transcript:
+    """Say as much as one utterance; what is heard."""
+    utterance = await speech.open(request(id, **fields))
+    for _ in range(seconds):
+        await utterance.feed(SECOND)
+    return await utterance.end()
 
 
 @asynccontextmanager

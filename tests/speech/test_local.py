@@ -23,14 +23,12 @@ from podiumd.speech.service import Speech, open_speech
 from podiumd.tools.process.processes import Identity, alive, start_of, wait_gone
 from tests.house.source import ROOT
 from tests.long import sampled
+from tests.speech import speeches
 from tests.speech.speeches import SECOND, fake_worker, request
 
 
 async def say(speech: Speech, id: str = "u1", seconds: int = 1) -> str:
-    utterance = await speech.open(request(id))
-    for _ in range(seconds):
-        await utterance.feed(SECOND)
-    return (await utterance.end()).text
+    return (await speeches.say(speech, id, seconds)).text
 
 
 def identity(worker: WorkerProcess | None) -> Identity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ import trio.testing
 
 from podiumd.speech import service
 from podiumd.speech.api import AudioError, SpeechUnavailable
-from tests.speech.speeches import SECOND, request, scripted
+from tests.speech.speeches import SECOND, request, say, scripted
+
+
+async def refusal(asked: Awaitable[object]) -> str:
+    """The code of the error that something ends with."""
+    with pytest.raises(AudioError) as caught:
+        await asked
+    return caught.value.code
 
 
 def audio_files(tmp_path: Path) -> list[Path]:
@@ -22,9 +30,7 @@ def audio_files(tmp_path: Path) -> list[Path]:
 
 async def test_what_is_said_is_told_with_what_is_known_of_it(tmp_path: Path) -> None:
     async with scripted(tmp_path, "hello world") as speech:
-        utterance = await speech.open(request(language="de", hotwords=("podium",)))
-        await utterance.feed(SECOND)
-        found = await utterance.end()
+        found = await say(speech, language="de", hotwords=("podium",))
     assert (found.text, found.language, found.duration_ms) == ("hello world", "de", 1000)
     assert (found.terms_used, found.no_speech, found.engine) == (("podium",), False, "scripted")
     assert found.latency_ms >= 0
@@ -44,9 +50,7 @@ async def test_a_language_is_taken_by_its_code(tmp_path: Path, asked: str, langu
 
 async def test_silence_is_no_text(tmp_path: Path) -> None:
     async with scripted(tmp_path, "") as speech:
-        utterance = await speech.open(request())
-        await utterance.feed(SECOND)
-        found = await utterance.end()
+        found = await say(speech)
     assert (found.text, found.no_speech) == ("", True)
 
 
@@ -148,9 +152,7 @@ async def test_a_cancelled_utterance_is_gone_at_once(tmp_path: Path) -> None:
         utterance = await speech.open(request())
         await utterance.feed(SECOND)
         utterance.cancel()
-        with pytest.raises(AudioError) as caught:
-            await utterance.end()
-        assert caught.value.code == "cancelled"
+        assert await refusal(utterance.end()) == "cancelled"
         await trio.testing.wait_all_tasks_blocked()
         assert speech.find("local", "u1") is None and audio_files(tmp_path) == []
 
@@ -159,9 +161,7 @@ async def test_nothing_can_be_added_after_the_end(tmp_path: Path) -> None:
     async with scripted(tmp_path, "x") as speech:
         utterance = await speech.open(request())
         await utterance.end()
-        with pytest.raises(AudioError) as caught:
-            await utterance.feed(SECOND)
-        assert caught.value.code == "not_open"
+        assert await refusal(utterance.feed(SECOND)) == "not_open"
 
 
 async def test_a_silent_microphone_is_given_up(
@@ -205,9 +205,7 @@ async def test_a_text_that_was_delivered_is_forgotten(tmp_path: Path) -> None:
 
 async def test_an_engine_that_fails_is_asked_once_more(tmp_path: Path) -> None:
     async with scripted(tmp_path, "!engine", "now I hear") as speech:
-        utterance = await speech.open(request())
-        await utterance.feed(SECOND)
-        assert (await utterance.end()).text == "now I hear"
+        assert (await say(speech)).text == "now I hear"
 
 
 async def test_audio_that_no_engine_could_read_is_kept_and_told(tmp_path: Path) -> None:
@@ -248,11 +246,7 @@ async def test_what_an_earlier_daemon_could_not_answer_is_kept(tmp_path: Path) -
 @pytest.mark.parametrize("code", ["not_audio", "too_long", "truncated"])
 async def test_audio_at_fault_is_told_and_not_tried_again(tmp_path: Path, code: str) -> None:
     async with scripted(tmp_path, f"!{code}", "no") as speech:
-        utterance = await speech.open(request())
-        await utterance.feed(SECOND)
-        with pytest.raises(AudioError) as caught:
-            await utterance.end()
-        assert caught.value.code == code
+        assert await refusal(say(speech)) == code
         assert [path.parent.name for path in audio_files(tmp_path)] == ["kept"]
 
 
@@ -273,9 +267,7 @@ async def test_audio_has_a_largest_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fields", [{"format": "midi"}, {"sample_rate": 1}, {"format": "../x"}])
 async def test_audio_of_no_known_kind_is_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
     async with scripted(tmp_path, "x") as speech:
-        with pytest.raises(AudioError) as caught:
-            await speech.open(request(**fields))
-        assert caught.value.code == "unknown_format"
+        assert await refusal(speech.open(request(**fields))) == "unknown_format"
         assert list(tmp_path.iterdir()) == []
 
 
@@ -379,16 +371,12 @@ async def test_a_file_is_read_and_left_alone(tmp_path: Path) -> None:
 async def test_a_file_is_tried_once_more_too(tmp_path: Path) -> None:
     async with scripted(tmp_path, "!engine", "heard", "!engine", "!engine") as speech:
         assert (await speech.transcribe(SECOND, format="pcm16")).text == "heard"
-        with pytest.raises(AudioError) as caught:
-            await speech.transcribe(SECOND, format="pcm16")
-        assert caught.value.code == "engine_failed"
+        assert await refusal(speech.transcribe(SECOND, format="pcm16")) == "engine_failed"
 
 
 async def test_a_daemon_that_stops_leaves_the_audio_for_the_next(tmp_path: Path) -> None:
     async with scripted(tmp_path, "x") as speech:
         utterance = await speech.open(request())
         await utterance.feed(SECOND)
-    with pytest.raises(AudioError) as caught:
-        await utterance.end()
-    assert caught.value.code == "expired"
+    assert await refusal(utterance.end()) == "expired"
     assert [path.suffix for path in audio_files(tmp_path)] == [".wav"]

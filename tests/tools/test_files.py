@@ -415,13 +415,14 @@ async def test_a_link_to_a_name_that_none_can_have_is_no_repository(tmp_path: Pa
 # -- files for the user's own eyes -----------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def careless() -> object:
     before = os.umask(0)
     yield
     os.umask(before)
 
 
+@pytest.mark.usefixtures("careless")
 @pytest.mark.parametrize("before", [None, "open", "link"])
 def test_a_private_file_is_closed_to_others_whatever_stood_there(
     tmp_path: Path, before: str | None
@@ -473,7 +474,7 @@ OWN_GROUP, STAFF, WHEEL = 1000, 50, 10
 FILE, DIRECTORY, DEVICE, PIPE = stat.S_IFREG, stat.S_IFDIR, stat.S_IFCHR, stat.S_IFIFO
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def accounts(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {ADA: "ada", EVE: "eve", ROOT: "root"}
     groups = {OWN_GROUP: ("ada", ["ada"]), STAFF: ("staff", []), WHEEL: ("ada", ["ada", "eve"])}
@@ -489,6 +490,7 @@ def found(kind: int, mode: int, uid: int = ADA, gid: int = STAFF) -> os.stat_res
     return os.stat_result((kind | mode, 0, 0, 1, uid, gid, 0, 0, 0, 0))
 
 
+@pytest.mark.usefixtures("accounts")
 @pytest.mark.parametrize(
     "status",
     [
@@ -507,6 +509,7 @@ def test_what_only_the_user_or_root_can_write_is_believed(status: os.stat_result
     assert fault_of(status, ADA) is None
 
 
+@pytest.mark.usefixtures("accounts")
 @pytest.mark.parametrize(
     ("status", "why"),
     [
@@ -528,5 +531,6 @@ def test_what_others_can_write_is_refused_with_a_reason(status: os.stat_result, 
     assert fault is not None and why in fault
 
 
+@pytest.mark.usefixtures("accounts")
 def test_a_user_without_an_account_has_no_group_of_its_own() -> None:
     assert fault_of(found(FILE, 0o664, 4242, OWN_GROUP), 4242) is not None

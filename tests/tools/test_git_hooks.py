@@ -133,8 +133,8 @@ os.execv({git!r}, [{git!r}, *words])
 """
 
 
-@pytest.fixture(autouse=True)
-def _newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def newer_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     programs = tmp_path / "programs"
@@ -209,12 +209,14 @@ WRITERS = (
 )  # fmt: skip
 
 
+@pytest.mark.usefixtures("newer_git")
 def test_anybodys_git_of_that_release_runs_them(repository: Path, trace: Path) -> None:
     run_git(repository, "update-ref", "refs/heads/new", "HEAD")
 
     assert trace.exists()
 
 
+@pytest.mark.usefixtures("newer_git")
 @pytest.mark.parametrize("write", sampled(WRITERS))
 async def test_a_git_of_ours_runs_none_of_them(
     repository: Path, trace: Path, write: Callable[[Path], Awaitable[None]]

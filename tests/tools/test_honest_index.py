@@ -253,8 +253,7 @@ FORMS = sampled(
         ["update-index", "--refresh"],
         ["update-index", "--index-version", "4"],
         ["config", "index.recordEndOfIndexEntries", "true"],
-    ],
-    2,
+    ]
 )
 
 

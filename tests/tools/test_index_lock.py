@@ -240,6 +240,7 @@ async def test_an_index_that_a_kill_left_behind_its_branch_is_brought_up(
     assert (again.state, turn.git("rev-list", "--count", "HEAD")) == ("committed", "2")
 
 
+@pytest.mark.long("test_an_index_that_a_kill_left_behind_its_branch_is_brought_up")
 async def test_a_commit_that_a_kill_kept_from_its_branch_leaves_the_index_as_it_was(
     turn: Turn, tmp_path: Path
 ) -> None:
