@@ -88,7 +88,14 @@ def commit(path: Path, message: str) -> str:
     # What git does now and then to keep a repository small is a process more each time.
     given = ("--quiet", "--allow-empty", "--message", message)
     run_git(path, "-c", "maintenance.auto=false", "commit", *given)
-    return run_git(path, "rev-parse", "HEAD")
+    return _tip(path / ".git") or run_git(path, "rev-parse", "HEAD")
+
+
+def _tip(git: Path) -> str:
+    """The commit of the branch that was committed to just now, where its file says so."""
+    head = git / "HEAD"
+    branch = git / head.read_text().removeprefix("ref: ").strip() if head.is_file() else head
+    return branch.read_text().strip() if branch.is_file() and branch != head else ""
 
 
 def set_for_person(home: Path, key: str, value: str) -> None:
