@@ -122,30 +122,20 @@ def test_a_new_file_has_the_mode_that_the_user_wants(root: Path, workspace: Work
     assert (root / "n").stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("before", [None, digest(b"other")])
-def test_a_file_that_is_another_by_now_is_not_written(
-    root: Path, workspace: Workspace, before: str | None
+def test_a_file_that_is_another_by_now_or_protected_is_not_written(
+    root: Path, workspace: Workspace
 ) -> None:
-    with pytest.raises(Changed, match="was changed since it was read"):
-        workspace.write("a.txt", b"new", before=before)
-
-    assert (root / "a.txt").read_bytes() == b"old\n"
-
-
-def test_a_file_that_vanished_is_not_written(root: Path, workspace: Workspace) -> None:
-    (root / "a.txt").unlink()
-
-    with pytest.raises(Changed):
-        workspace.write("a.txt", b"new", before=digest(b"old\n"))
-
-    assert list(root.iterdir()) == []
-
-
-def test_a_write_protected_file_is_not_written(root: Path, workspace: Workspace) -> None:
+    for before in (None, digest(b"other")):
+        with pytest.raises(Changed, match="was changed since it was read"):
+            workspace.write("a.txt", b"new", before=before)
     (root / "a.txt").chmod(0o444)
-
     with pytest.raises(Refused, match=r"'a\.txt' is write-protected"):
         workspace.write("a.txt", b"new", before=digest(b"old\n"))
+    assert (root / "a.txt").read_bytes() == b"old\n"
+    (root / "a.txt").unlink()
+    with pytest.raises(Changed):
+        workspace.write("a.txt", b"new", before=digest(b"old\n"))
+    assert list(root.iterdir()) == []
 
 
 def test_other_names_of_a_file_keep_the_old_content(root: Path, workspace: Workspace) -> None:
@@ -241,59 +231,44 @@ def test_a_failing_disk_leaves_the_file_and_says_why(
     assert [(path.name, path.read_bytes()) for path in root.iterdir()] == [("a.txt", b"old\n")]
 
 
-def test_a_file_that_appears_while_it_is_made_is_not_overwritten(
-    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("links", [True, False])
+def test_files_are_made_where_there_are_no_hard_links_too(
+    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, links: bool
 ) -> None:
-    real = os.fsync
-
-    def somebody_writes(descriptor: int) -> None:
-        (root / "new.txt").write_bytes(b"theirs")
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fsync", somebody_writes)
-
-    with pytest.raises(Changed, match="while it was written"):
-        workspace.write("new.txt", b"ours", before=None)
-    assert (root / "new.txt").read_bytes() == b"theirs"
-    assert sorted(path.name for path in root.iterdir()) == ["a.txt", "new.txt"]
-
-
-def test_files_are_made_where_there_are_no_hard_links(
-    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
+    if not links:
+        monkeypatch.setattr(os, "link", not_permitted)
     workspace.write("new.txt", b"ours", before=None)
     assert sorted(path.name for path in root.iterdir()) == ["a.txt", "new.txt"]
 
-    real = os.fsync
 
-    def somebody_writes(descriptor: int) -> None:
-        (root / "other.txt").write_bytes(b"theirs")
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fsync", somebody_writes)
-    with pytest.raises(Changed, match="while it was written"):
-        workspace.write("other.txt", b"ours", before=None)
-    assert (root / "other.txt").read_bytes() == b"theirs"
+def not_permitted(*_: object, **__: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
 
 
-def test_a_file_that_changes_while_it_is_written_is_not_overwritten(
-    root: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize(("name", "before"), [("new.txt", None), ("a.txt", digest(b"old\n"))])
+def test_what_somebody_writes_meanwhile_is_not_overwritten(
+    root: Path,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    before: str | None,
+    links: bool,
 ) -> None:
     real = os.fsync
 
     def somebody_writes(descriptor: int) -> None:
-        (root / "a.txt").write_bytes(b"their longer text")
+        (root / name).write_bytes(b"their longer text")
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", somebody_writes)
+    if not links:
+        monkeypatch.setattr(os, "link", not_permitted)
 
     with pytest.raises(Changed, match="while it was written"):
-        workspace.write("a.txt", b"ours", before=digest(b"old\n"))
-    assert (root / "a.txt").read_bytes() == b"their longer text"
+        workspace.write(name, b"ours", before=before)
+    assert (root / name).read_bytes() == b"their longer text"
+    assert {path.name for path in root.iterdir()} == {"a.txt", name}
 
 
 def test_after_a_crash_a_look_tells_what_became_of_a_write(
