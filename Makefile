@@ -218,6 +218,9 @@ $(VENV)/.runtime: pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.runtime
 	@echo "Installing what tests and checks need into $(VENV): about a minute, once."
 	@$(PIP) install --quiet --constraint constraints.txt --group dev
+	@# hypothesis keeps the table of all characters in .hypothesis: each worker of the tests would
+	@# make its own, at the same time, and under coverage that takes seconds.
+	@$(PY) -c "from hypothesis import strategies; strategies.text().validate()"
 	@touch $@
 
 # The extra podium[voice]: some 400 MB.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,7 @@ def _text(name: str) -> str:
     return (RECIPES / name).read_text(encoding="utf-8")
 
 
+@functools.cache
 def _load(id_: str) -> Recipe:
     result = check_text(_text(f"{id_}.toml"), file=id_, read_prompt=_text)
     assert result.recipe is not None
@@ -140,11 +142,7 @@ def _paths() -> Iterator[tuple[str, SimplePath]]:
             yield id_, path
 
 
-STEPS: Final = [pytest.param(step, id=f"{id_}:{name}") for id_, name, step in _steps()]
-PATHS: Final = [
-    pytest.param(id_, path, id=f"{id_}:{','.join(hop.outcome for hop in path.trace)}")
-    for id_, path in _paths()
-]
+PATHS: Final = list(_paths())
 each = pytest.mark.parametrize("id_", EXITS)
 
 
@@ -191,28 +189,25 @@ def test_it_ends_with_the_promised_reasons_and_says_the_class_of_each(id_: str) 
     assert all(len(message) <= 80 and message[-1].isalnum() for message in said)
 
 
-@pytest.mark.parametrize(("id_", "path"), PATHS)
-def test_each_simple_path_ends_as_promised_when_it_is_played(id_: str, path: SimplePath) -> None:
-    recipe = _load(id_)
-    play = _play(recipe)
-    for hop in path.trace:
-        assert play.go().state.step == hop.step
-        answer(play, hop.outcome)
-    end = play.state.exit
-    if end is None:
-        assert path.exit is None and path.trace[-1].to == RESTART
-        play.begin()
-        assert (play.state.step, play.state.restart) == (recipe.initial, 1)
-        return
-    assert replace(end, detail=None) == path.exit
-    assert EXITS[id_][end.reason] == end.class_
-    assert end.category == "completed", "no path of a built-in recipe is an error"
-    assert not end.message.startswith("Completed: "), "a sentence, not only the reason"
-
-
 @each
-def test_the_simple_paths_reach_every_exit(id_: str) -> None:
-    reached = {path.exit.reason for of, path in _paths() if of == id_ and path.exit is not None}
+def test_each_simple_path_ends_as_promised_and_they_reach_every_exit(id_: str) -> None:
+    recipe, reached = _load(id_), set()
+    for path in (path for of, path in PATHS if of == id_):
+        play = _play(recipe)
+        for hop in path.trace:
+            assert play.go().state.step == hop.step, path.trace
+            answer(play, hop.outcome)
+        end = play.state.exit
+        if end is None:
+            assert path.exit is None and path.trace[-1].to == RESTART
+            play.begin()
+            assert (play.state.step, play.state.restart) == (recipe.initial, 1)
+            continue
+        assert replace(end, detail=None) == path.exit
+        assert EXITS[id_][end.reason] == end.class_
+        assert end.category == "completed", "no path of a built-in recipe is an error"
+        assert not end.message.startswith("Completed: "), "a sentence, not only the reason"
+        reached.add(end.reason)
     assert reached == EXITS[id_].keys()
 
 
@@ -262,11 +257,12 @@ def test_a_review_that_is_never_content_is_stopped_by_a_limit(id_: str) -> None:
     assert play.state.exit.class_ == ("guardrail" if looped else "completed")
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_prompt_explains_its_outcomes_and_leaves_their_format_to_the_core(step: Step) -> None:
-    assert "Your possible outcomes" not in step.prompt and '"outcome"' not in step.prompt
-    answers = step.prompt.rpartition("\nAnswer\n- `")[2].split("\n- `")
-    assert tuple(answer.partition("` ")[0] for answer in answers) == step.allowed_outcomes
+@each
+def test_a_prompt_explains_its_outcomes_and_leaves_their_format_to_the_core(id_: str) -> None:
+    for name, step in _load(id_).steps.items():
+        assert "Your possible outcomes" not in step.prompt and '"outcome"' not in step.prompt, name
+        answers = step.prompt.rpartition("\nAnswer\n- `")[2].split("\n- `")
+        assert tuple(one.partition("` ")[0] for one in answers) == step.allowed_outcomes, name
 
 
 @each
@@ -280,17 +276,15 @@ def test_each_prompt_that_is_sent_ends_with_the_outcome_block(id_: str) -> None:
         assert sent.partition("\n")[0][-1] in ".:?", "the first line is what a phone shows"
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_prompt_names_no_product_and_says_what_must_not_be_touched(step: Step) -> None:
-    assert NAMES_OF_OTHERS.findall(step.prompt) == []
-    assert HARMLESS.search(step.prompt) or step.tools == "read-only"
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_an_agent_that_may_only_read_is_told_to_fetch_nothing(step: Step) -> None:
+@each
+def test_a_prompt_names_no_product_and_says_what_must_not_be_touched(id_: str) -> None:
     """Reading the network is a question to a person, who may not be there."""
-    if step.tools == "read-only":
-        assert "fetch nothing" in step.prompt
+    for name, step in _load(id_).steps.items():
+        assert NAMES_OF_OTHERS.findall(step.prompt) == [], name
+        if step.tools == "read-only":
+            assert "fetch nothing" in step.prompt, name
+        else:
+            assert HARMLESS.search(step.prompt), name
 
 
 @each

@@ -21,6 +21,7 @@ from podiumd.core.reply.outcome import (
     retry_prompt,
 )
 from podiumd.core.reply.report import TurnReport
+from tests.long import spread
 from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")
@@ -337,7 +338,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", spread(HOSTILE, 5))
 def test_a_hostile_text_costs_some_lines_for_each_of_its_characters(name: str) -> None:
     with at_most_lines(100 * _N):
         counted = from_text(HOSTILE[name], ALLOWED)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from podiumd.core.reply.outcome import Outcome, OutcomeError, extract, from_text
 from podiumd.core.reply.quoted import MOST_CHARACTERS
 from podiumd.core.reply.report import TurnReport
+from tests.long import spread
 from tests.work import at_most_lines
 
 ALLOWED = ("no-issues", "issues-found")
@@ -225,27 +226,30 @@ def test_what_was_wrong_is_said_of_the_last_message_with_anything_in_it() -> Non
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "`",
-        "``` ",
-        "<a",
-        "<a>",
-        "</a>",
-        "<!--",
-        '"',
-        "“",
-        "「",
-        "&quot;",
-        "<?",
-        "](",
-        "\\`",
-        "|-\n",
-        "- ",
-        "> ",
-        "[",
-        "\n- a",
-        "1) ",
-    ],
+    spread(
+        [
+            "`",
+            "``` ",
+            "<a",
+            "<a>",
+            "</a>",
+            "<!--",
+            '"',
+            "“",
+            "「",
+            "&quot;",
+            "<?",
+            "](",
+            "\\`",
+            "|-\n",
+            "- ",
+            "> ",
+            "[",
+            "\n- a",
+            "1) ",
+        ],
+        6,
+    ),
 )
 def test_marks_without_end_cost_some_lines_for_each_character(piece: str) -> None:
     marks = piece * (8_000 // len(piece))  # enough: what is quadratic takes hundreds for each

@@ -104,13 +104,14 @@ def test_no_phrase_gives_leave_in_one_language_and_withholds_it_in_another() -> 
         assert giving & other.keys() == set(), language
 
 
+@pytest.mark.parametrize("letters", sampled(["aens", "iort"]))
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_word_with_a_wrong_letter_gives_no_leave(language: str) -> None:
+def test_a_word_with_a_wrong_letter_gives_no_leave(language: str, letters: str) -> None:
     phrases = [tuple(phrase.split()) for phrase in approving(language)]
     known = {word for phrase in [*phrases, *LANGUAGES[language].fillers] for word in phrase}
     for phrase in approving(language):
         for at in range(len(phrase)):
-            for letter in ("", *"aeionrst"):
+            for letter in ("", *letters):
                 changed = phrase[:at] + letter + phrase[at + 1 :]
                 if not set(changed.split()) <= known:
                     result = heard(changed, language, question())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from podiumd.core.reply.actions import parse_reply
-from tests.long import sampled
+from tests.long import sampled, spread
 from tests.work import at_most_lines
 
 WRITE = '{"action": "write_file", "path": "a", "content": "1"}'
@@ -159,16 +159,19 @@ def test_an_action_in_the_right_form_makes_the_others_examples() -> None:
 @pytest.mark.parametrize("length", sampled([40_000, 200_000]))
 @pytest.mark.parametrize(
     "piece",
-    [
-        "<tool_call>\n",
-        "action: patch\n",
-        '{"action": "x",\n',
-        "``` ",
-        "[{",
-        "<|tool",
-        "1. ",
-        "{'action': '",
-    ],
+    spread(
+        [
+            "<tool_call>\n",
+            "action: patch\n",
+            '{"action": "x",\n',
+            "``` ",
+            "[{",
+            "<|tool",
+            "1. ",
+            "{'action': '",
+        ],
+        3,
+    ),
 )
 def test_a_reply_of_many_beginnings_is_read_in_steps_that_its_length_bounds(
     piece: str, length: int
