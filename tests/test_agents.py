@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from podiumd.agents.scripted.script import ScriptError
-from podiumd.config.load import Loaded, load
+from podiumd.config.load import Loaded, load, with_values
 from podiumd.config.paths import resolve
 from podiumd.config.reload import Settings
-from podiumd.config.settings import AgentSettings, ClaudeSettings, Config, NativeSettings
-from podiumd.daemon.agents import Agents
+from podiumd.config.settings import Config
+from podiumd.daemon.agents import Agents, CannotMake
 from podiumd.drivers.spool import watch_spools
 
 
@@ -38,11 +36,8 @@ async def test_every_agent_is_made_and_says_what_to_do_where_it_cannot_be_used(
         " (export it, then 'podium down' and 'podium up')"
     )
     assert native.fix == "docs/native.md tells of other providers, and of models on this machine."
-    config = replace(
-        Config(),
-        agents=AgentSettings(
-            claude=ClaudeSettings(permission_mode="plan"), native=NativeSettings(mode="allow-all")
-        ),
+    config = with_values(
+        Config(), {"agents.claude.permission_mode": "plan", "agents.native.mode": "allow-all"}
     )
     maker.renew(agents, config)
     assert (agents["native"].permission_mode, agents["claude"].permission_mode) == (
@@ -86,7 +81,7 @@ async def test_a_script_that_cannot_be_used_is_named_with_its_setting(
     loaded = load(environ, "linux", tmp_path)
     maker = Agents(Settings(loaded, lambda: loaded), environ, loaded.places)
     async with watch_spools() as watch:
-        with pytest.raises(ScriptError) as raised:
+        with pytest.raises(CannotMake) as raised:
             maker.make(watch)
     place = "environment PODIUM_AGENTS_SCRIPTED_SCRIPT"
     assert str(raised.value).startswith(f"{place}: agents.scripted.script: {script}: {reason}")

@@ -131,7 +131,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert loaded.config.gateway.port == 99
     assert loaded.config.voice.enabled is False
     assert loaded.config.voice.idle_unload_seconds == 2.5
-    assert loaded.config.agents.claude.command == "/x/claude"
+    assert loaded.config.agents["claude"].plan.command == ("/x/claude",)
     assert loaded.config.notify.command == ()
     assert loaded.sources["gateway.port"] == "environment PODIUM_GATEWAY_PORT"
 

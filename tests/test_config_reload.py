@@ -29,7 +29,7 @@ class Running:
         sources = ({"PODIUM_HOME": str(home)} | environ, "linux", home)
         self.file.write_text(text)
         self.settings = Settings(load(*sources), lambda: load(*sources))
-        self.settings.on_change(self._apply, lambda config: config.agents.claude.env.get("FIXED"))
+        self.settings.on_change(self._apply, lambda agent: agent.plan.env.get("FIXED"))
 
     async def _apply(self, config: Config, changed: frozenset[str]) -> None:
         self.applied.append((config, changed))
@@ -55,7 +55,7 @@ async def test_what_can_change_is_put_into_force(tmp_path: Path) -> None:
     assert (answer["changed"], answer["pending"]) == (keys, [])
     ((config, changed),) = running.applied
     assert changed == set(keys) and config is running.settings.config
-    assert config.limits.max_agents == 7 and config.agents.claude.idle_timeout_seconds == 5
+    assert config.limits.max_agents == 7 and config.agents["claude"].plan.idle_timeout_seconds == 5
     sources = {one.key: one.source for one in running.settings.document().values}
     assert sources["limits.max_agents"] == f"{running.file}:2"
 
@@ -126,7 +126,7 @@ async def test_secrets_of_the_agents_environment_are_told_to_nobody(tmp_path: Pa
     running = Running(tmp_path, '[agents.claude]\nenv = { MY_TOKEN = "abc", B = "2" }\n')
     told = {one.key: one.value for one in running.settings.document().values}
     assert told["agents.claude.env"] == {"MY_TOKEN": "[redacted]", "B": "2"}
-    assert running.settings.config.agents.claude.env["MY_TOKEN"] == "abc"
+    assert running.settings.config.agents["claude"].plan.env["MY_TOKEN"] == "abc"
 
 
 def test_the_bounds_are_told_with_the_time_an_agent_may_be_silent(tmp_path: Path) -> None:

@@ -35,7 +35,6 @@ def test_the_places_on_linux() -> None:
     assert places.state == HOME / ".local/state/podium"
     assert places.socket == HOME / ".local/state/podium/podium.sock"
     assert places.locks == HOME / ".local/state/podium-locks"
-    assert places.claude_projects == HOME / ".claude/projects"
     assert places.instance_lock == places.state / "podiumd.lock"
     assert places.log == places.state / "podiumd.log"
     assert places.private == (places.state, places.locks)
@@ -46,12 +45,10 @@ def test_the_xdg_directories_are_followed() -> None:
         XDG_CONFIG_HOME="/c",
         XDG_STATE_HOME="/s",
         XDG_RUNTIME_DIR="/run/user/7",
-        CLAUDE_CONFIG_DIR="/a",
     )
     assert places.config == Path("/c/podium/config.toml")
     assert places.state == Path("/s/podium")
     assert places.socket == Path("/run/user/7/podium/podium.sock")
-    assert places.claude_projects == Path("/a/projects")
     assert places.private == (Path("/run/user/7/podium"), Path("/s/podium"), places.locks)
 
 

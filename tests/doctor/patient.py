@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from podiumd.config.load import with_values
 from podiumd.config.paths import prepare, resolve
 from podiumd.config.settings import Config
-from podiumd.doctor.report import Check
 from podiumd.doctor.subject import Daemon, Subject
+from podiumd.observe.checks import Check
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from podiumd.agents import examination
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL
-from podiumd.doctor import agents
+from podiumd.doctor import agents, programs
 from tests.doctor.patient import only, program, subject, with_settings
 from tests.speech.speeches import model_in
 
@@ -18,7 +19,7 @@ from tests.speech.speeches import model_in
 def test_an_agent_that_runs_is_told_with_its_version_and_place(tmp_path: Path) -> None:
     place = program(tmp_path, "claude", 'echo "2.1.0 (Claude Code)"; echo more')
     (tmp_path / ".claude.json").write_text("{}")
-    found = only(agents.claude(subject(tmp_path)))
+    found = only(agents.agent(subject(tmp_path), "claude"))
     assert (found.state, found.message) == ("ok", f"2.1.0 (Claude Code) at {place}")
 
 
@@ -27,12 +28,12 @@ def test_an_agent_is_asked_with_the_environment_that_turns_get(tmp_path: Path) -
     (tmp_path / ".claude.json").write_text("{}")
     patient = with_settings(subject(tmp_path), agents__claude__env={"A": "1"})
     environ = {**patient.environ, "SECRET": "x", "PODIUM_TURN": "t"}
-    found = only(agents.claude(replace(patient, environ=environ, daemon_environ=environ)))
+    found = only(agents.agent(replace(patient, environ=environ, daemon_environ=environ), "claude"))
     assert found.message.startswith("1---1 at ")
 
 
 def test_a_missing_agent_is_broken(tmp_path: Path) -> None:
-    found = only(agents.claude(subject(tmp_path)))
+    found = only(agents.agent(subject(tmp_path), "claude"))
     assert (found.state, found.message) == ("broken", "'claude' is no program on PATH")
 
 
@@ -41,21 +42,21 @@ def test_a_missing_agent_is_to_be_looked_at_where_the_native_one_can_be_used(
 ) -> None:
     keyed = {"HOME": str(tmp_path), "PATH": "/nowhere", "ANTHROPIC_API_KEY": "secret"}
     patient = subject(tmp_path, daemon_environ=keyed)
-    found = only(agents.claude(patient))
+    found = only(agents.agent(patient, "claude"))
     assert (found.state, found.message) == (
         "warn",
         "'claude' is no program on PATH; the native agent needs it not",
     )
     assert found.fix.startswith("to use it, install Claude Code")
     program(tmp_path, "claude", "echo 1")
-    found = only(agents.claude(patient))
+    found = only(agents.agent(patient, "claude"))
     assert found.state == "warn" and "is on your PATH and not on the daemon's" in found.message
 
 
 def test_an_agent_on_our_path_alone_is_told_so(tmp_path: Path) -> None:
     place = program(tmp_path, "claude", "echo 1")
     elsewhere = {"HOME": str(tmp_path), "PATH": "/nowhere"}
-    found = only(agents.claude(subject(tmp_path, daemon_environ=elsewhere)))
+    found = only(agents.agent(subject(tmp_path, daemon_environ=elsewhere), "claude"))
     assert found.state == "broken"
     assert found.message == f"{place} is on your PATH and not on the daemon's"
 
@@ -71,30 +72,30 @@ def test_an_agent_that_does_not_answer_is_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
 ) -> None:
     if "sleep" in script:
-        monkeypatch.setattr(agents, "_ANSWER_SECONDS", 0.05)
+        monkeypatch.setattr(examination, "_ANSWER_SECONDS", 0.05)
     place = program(tmp_path, "claude", f"PATH=/usr/bin:/bin; {script}")
-    found = only(agents.claude(subject(tmp_path)))
+    found = only(agents.agent(subject(tmp_path), "claude"))
     assert (found.state, found.message) == ("broken", f"{place} {words}")
 
 
 def test_what_is_no_program_is_broken(tmp_path: Path) -> None:
     program(tmp_path, "claude", "").write_bytes(b"\x7fELF nothing")
-    found = only(agents.claude(subject(tmp_path)))
+    found = only(agents.agent(subject(tmp_path), "claude"))
     assert found.state == "broken" and "cannot be run: Exec format error" in found.message
 
 
 def test_the_native_agent_is_told_with_its_model_key_and_sandbox(tmp_path: Path) -> None:
     patient = subject(tmp_path)
-    found = only(agents.native(patient))
+    found = only(agents.agent(patient, "native"))
     assert (found.state, found.message.split(" (")[0]) == (
         "ok",
         "not set up, and nothing else needs it",
     )
     chosen = with_settings(patient, agents__native__sandbox="off", agents__native__model="m-1")
-    found = only(agents.native(chosen))
+    found = only(agents.agent(chosen, "native"))
     assert found.state == "broken" and "ANTHROPIC_API_KEY" in found.message
     keyed = replace(chosen, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
-    found = only(agents.native(keyed))
+    found = only(agents.agent(keyed, "native"))
     unconfined = "commands run without a sandbox (agents.native.sandbox)"
     assert (found.state, found.message) == (
         "ok",
@@ -106,17 +107,19 @@ def test_the_native_agent_is_told_with_its_model_key_and_sandbox(tmp_path: Path)
         agents__native__base_url="http://127.0.0.1:1/v1",
         agents__native__sandbox="off",
     )
-    message = only(agents.native(local)).message
+    message = only(agents.agent(local, "native")).message
     assert message.startswith("the server's own model at 127.0.0.1:1, without a key; ")
     default = with_settings(patient, agents__native__sandbox="off")
     keyed = replace(default, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
-    assert only(agents.native(keyed)).message.startswith(f"{DEFAULT_MODEL} of anthropic, key in ")
+    assert only(agents.agent(keyed, "native")).message.startswith(
+        f"{DEFAULT_MODEL} of anthropic, key in "
+    )
     demo = with_settings(
         patient, agents__native__provider="scripted", agents__native__sandbox="off"
     )
-    assert only(agents.native(demo)).message.startswith("scripted replies, a demo; ")
+    assert only(agents.agent(demo, "native")).message.startswith("scripted replies, a demo; ")
     played = with_settings(demo, agents__native__model="/my/replies.toml")
-    assert only(agents.native(played)).message.startswith("replies of /my/replies.toml; ")
+    assert only(agents.agent(played, "native")).message.startswith("replies of /my/replies.toml; ")
 
 
 @pytest.mark.parametrize(("policy", "state"), [("auto", "ok"), ("required", "broken")])
@@ -126,7 +129,7 @@ def test_a_missing_sandbox_is_told_and_broken_only_where_it_is_required(
     monkeypatch.setattr(shutil, "which", lambda _name, path: None)
     patient = with_settings(subject(tmp_path), agents__native__sandbox=policy)
     keyed = replace(patient, daemon_environ={"ANTHROPIC_API_KEY": "secret"})
-    found = only(agents.native(keyed))
+    found = only(agents.agent(keyed, "native"))
     assert found.state == state
     assert ("no command can run" in found.message) is (state == "broken")
 
@@ -135,35 +138,35 @@ def test_a_missing_sandbox_is_told_and_broken_only_where_it_is_required(
 def test_the_sandbox_is_looked_for_on_the_daemons_path(tmp_path: Path) -> None:
     place = program(tmp_path, "bwrap", "exit 0")
     environ = {"ANTHROPIC_API_KEY": "secret", "PATH": str(place.parent)}
-    found = only(agents.native(subject(tmp_path, daemon_environ=environ)))
+    found = only(agents.agent(subject(tmp_path, daemon_environ=environ), "native"))
     assert found.message.endswith(f"commands run in {place}")
 
 
 def test_the_script_of_the_scripted_agent_must_be_readable(tmp_path: Path) -> None:
     patient = subject(tmp_path)
-    assert only(agents.scripted(patient)).message == "built in, plays its demo"
+    assert only(agents.agent(patient, "scripted")).message == "built in, plays its demo"
     script = tmp_path / "turns.toml"
     named = with_settings(patient, agents__scripted__script=str(script))
-    assert only(agents.scripted(named)).state == "broken"
+    assert only(agents.agent(named, "scripted")).state == "broken"
     script.write_text('[[turns]]\ntext = "Hi"\n')
-    assert only(agents.scripted(named)).message == f"plays {script}"
+    assert only(agents.agent(named, "scripted")).message == f"plays {script}"
 
 
 def test_git_is_told_with_its_version_or_missed(tmp_path: Path) -> None:
     patient = subject(tmp_path)
-    assert only(agents.git(patient)).state == "broken"
+    assert only(programs.git(patient)).state == "broken"
     place = program(tmp_path, "git", "echo git version 2.40.1")
-    assert only(agents.git(patient)).message == f"2.40.1 at {place}"
+    assert only(programs.git(patient)).message == f"2.40.1 at {place}"
     program(tmp_path, "git", "echo git version 2.34.1")
-    old = only(agents.git(patient))
+    old = only(programs.git(patient))
     assert old.state == "warn" and "from 2.38 on it can be told not to" in old.message
     program(tmp_path, "bwrap", "exit 0")
     named = with_settings(
         patient, agents__native__provider="scripted", agents__native__sandbox="required"
     )
-    assert "no command can run: git 2.34" in only(agents.native(named)).message
+    assert "no command can run: git 2.34" in only(agents.agent(named, "native")).message
     program(tmp_path, "git", "exit 1")
-    assert only(agents.git(patient)).state == "broken"
+    assert only(programs.git(patient)).state == "broken"
 
 
 def test_speech_may_be_missing_and_its_model_may_not_be_nowhere(
@@ -171,30 +174,30 @@ def test_speech_may_be_missing_and_its_model_may_not_be_nowhere(
 ) -> None:
     patient = subject(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert only(agents.voice(patient)).message == "not installed, and nothing else needs it"
-    assert only(agents.voice(with_settings(patient, voice__enabled=False))).state == "ok"
+    assert only(programs.voice(patient)).message == "not installed, and nothing else needs it"
+    assert only(programs.voice(with_settings(patient, voice__enabled=False))).state == "ok"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    missing = only(agents.voice(patient))
+    missing = only(programs.voice(patient))
     assert (missing.state, missing.message) == ("warn", "The model 'base' is not installed")
     assert missing.fix == "Run: podium voice install base"
     there = model_in(patient.places.state / "models" / "base")
-    assert only(agents.voice(patient)).message == f"installed; model base in {there}"
+    assert only(programs.voice(patient)).message == f"installed; model base in {there}"
     server = with_settings(patient, voice__engine="openai", voice__url="http://box:8000")
-    assert only(agents.voice(server)).message == "engine openai http://box:8000"
-    theirs = only(agents.voice(with_settings(patient, voice__engine="openai")))
+    assert only(programs.voice(server)).message == "engine openai http://box:8000"
+    theirs = only(programs.voice(with_settings(patient, voice__engine="openai")))
     assert theirs.state == "warn" and "OPENAI_API_KEY is not set" in theirs.message
-    unnamed = only(agents.voice(with_settings(patient, voice__engine="wyoming")))
+    unnamed = only(programs.voice(with_settings(patient, voice__engine="wyoming")))
     assert (unnamed.state, unnamed.message) == ("warn", "No Wyoming server is named")
     played = with_settings(patient, voice__engine="scripted")
-    assert only(agents.voice(played)).message == "engine scripted"
+    assert only(programs.voice(played)).message == "engine scripted"
     nowhere = with_settings(patient, voice__model=str(tmp_path / "model"))
-    assert only(agents.voice(nowhere)).state == "warn"
+    assert only(programs.voice(nowhere)).state == "warn"
 
 
 def test_the_key_of_the_native_agent_may_be_in_the_shell_alone(tmp_path: Path) -> None:
     patient = with_settings(subject(tmp_path), agents__native__model="m-1")
     environ = {**patient.environ, "ANTHROPIC_API_KEY": "secret"}
-    found = only(agents.native(replace(patient, environ=environ)))
+    found = only(agents.agent(replace(patient, environ=environ), "native"))
     assert (found.state, found.message) == (
         "broken",
         "its key is set here and not in the daemon's environment",
@@ -208,7 +211,7 @@ def test_who_makes_commits_is_known_by_the_environment_or_by_settings(tmp_path: 
     bare = {"HOME": str(tmp_path), "PATH": str(Path(git).parent)}
     # Without this git makes up an address of the machine's name, where it has one.
     (tmp_path / ".gitconfig").write_text("[user]\nuseConfigOnly = true\n")
-    unknown = only(agents.identity(subject(tmp_path, daemon_environ=bare)))
+    unknown = only(programs.identity(subject(tmp_path, daemon_environ=bare)))
     assert (unknown.state, unknown.check) == ("warn", "git identity")
     assert "git config --global user.name" in unknown.fix
     ada = {
@@ -216,10 +219,10 @@ def test_who_makes_commits_is_known_by_the_environment_or_by_settings(tmp_path: 
         for role in ("AUTHOR", "COMMITTER")
         for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"))
     }
-    found = only(agents.identity(subject(tmp_path, daemon_environ={**bare, **ada})))
+    found = only(programs.identity(subject(tmp_path, daemon_environ={**bare, **ada})))
     assert (found.state, found.message) == ("ok", "Ada <ada@example.org>")
     (tmp_path / ".gitconfig").write_text("[user]\nname = Bob\nemail = b@example.org\n")
-    found = only(agents.identity(subject(tmp_path, daemon_environ=bare)))
+    found = only(programs.identity(subject(tmp_path, daemon_environ=bare)))
     assert found.message == "Bob <b@example.org>"
-    absent = only(agents.identity(subject(tmp_path)))
+    absent = only(programs.identity(subject(tmp_path)))
     assert absent.state == "ok" and "there is no git" in absent.message

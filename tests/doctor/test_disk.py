@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd.doctor import disk
-from podiumd.doctor.report import Check
 from podiumd.doctor.subject import Daemon, Subject
+from podiumd.observe.checks import Check
 from podiumd.store.facts import open_store
 from podiumd.store.index import open_index
 from podiumd.store.schema import MIGRATIONS

@@ -14,10 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from podiumd import __main__ as program_of_the_daemon
+from podiumd.config.settings import Config
 from podiumd.doctor import run
-from podiumd.doctor.report import Check, ok
 from podiumd.doctor.subject import Subject, find_daemon
 from podiumd.host.instance import hold_lock
+from podiumd.observe.checks import Check, ok
 from tests.doctor.patient import program, snapshot, subject
 
 
@@ -64,7 +65,7 @@ def test_a_machine_on_which_nothing_was_started_yet_is_well_and_stays_untouched(
     done = doctor(home, "--json")
     states = {one["check"]: one["state"] for one in json.loads(done.stdout)["checks"]}
     assert (done.returncode, done.stderr) == (0, "")
-    assert set(states) == {name for name, _ in run.CHECKS} | {"index.db"}
+    assert set(states) == {name for name, _ in run.checks_of(Config())} | {"index.db"}
     assert "broken" not in states.values()
     assert snapshot(home) == before
 
@@ -95,7 +96,7 @@ def test_a_broken_configuration_is_the_first_thing_told_and_the_rest_is_looked_a
     assert "config.toml:2: unknown key 'limits.max_agentss'" in first
     assert "('podium doctor --all' lists them)" in others[-1]
     whole = doctor(home, "--all", PODIUM_HOME=str(home)).stdout.splitlines()
-    assert whole[0].split() == first.split() and len(whole) == len(run.CHECKS) + 2
+    assert whole[0].split() == first.split() and len(whole) == len(run.checks_of(Config())) + 2
 
 
 def test_a_socket_path_that_is_too_long_is_one_sentence(home: Path, doctor: Doctor) -> None:
@@ -118,7 +119,7 @@ def test_a_check_that_fails_itself_does_not_hide_the_others(tmp_path: Path) -> N
 def test_every_check_looks_and_leaves_no_trace(tmp_path: Path) -> None:
     patient = replace(subject(tmp_path), daemon_environ={"PATH": os.environ["PATH"]})
     before = snapshot(tmp_path)
-    checks = run.look_at(patient)
+    checks = run.look_at(patient, run.checks_of(patient.config))
     assert not [one for one in checks if "could not be looked at" in one.message]
     assert snapshot(tmp_path) == before
 

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from podiumd.doctor import leftovers
 from podiumd.doctor.disk import reading
-from podiumd.doctor.report import Check
 from podiumd.doctor.subject import Daemon, Subject
+from podiumd.observe.checks import Check
 from podiumd.store.facts import open_store
 from podiumd.store.records import NewFact
 from tests.doctor.patient import snapshot, subject

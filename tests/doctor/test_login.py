@@ -48,7 +48,7 @@ def keyed(patient: Subject, **theirs: str) -> Subject:
     ],
 )
 def test_an_agent_says_itself_how_it_is_logged_in(tmp_path: Path, answer: Any, words: str) -> None:
-    found = only(agents.claude(agent(tmp_path, answer)))
+    found = only(agents.agent(agent(tmp_path, answer), "claude"))
 
     assert (found.state, found.message) == ("ok", f"2.1.0 at {tmp_path}/bin/claude{words}")
     assert (tmp_path / "asked").read_text() == "auth status --json\n"
@@ -57,16 +57,16 @@ def test_an_agent_says_itself_how_it_is_logged_in(tmp_path: Path, answer: Any, w
 def test_it_is_asked_once_whoever_looks(tmp_path: Path) -> None:
     patient = agent(tmp_path, {"loggedIn": True, "authMethod": "claude.ai"})
 
-    assert only(agents.claude(patient)).state == "ok"
+    assert only(agents.agent(patient, "claude")).state == "ok"
     provider.provider(patient)
     ready.unready(patient)
 
     assert (tmp_path / "asked").read_text() == "auth status --json\n"
-    assert len(patient.of_claude) == 1
+    assert len(patient.answers) == 1
 
 
 def test_who_is_not_logged_in_is_told_of_both_ways(tmp_path: Path) -> None:
-    found = only(agents.claude(agent(tmp_path, {"loggedIn": False, "authMethod": "none"})))
+    found = only(agents.agent(agent(tmp_path, {"loggedIn": False, "authMethod": "none"}), "claude"))
 
     assert found.state == "warn" and found.message.startswith("claude is not logged in (2.1.0 at ")
     assert found.fix == (
@@ -79,7 +79,7 @@ def test_a_key_that_only_this_shell_has_is_named(tmp_path: Path) -> None:
     patient = agent(tmp_path, {"loggedIn": False})
     shell = {**patient.environ, "CLAUDE_CODE_OAUTH_TOKEN": "x"}
 
-    found = only(agents.claude(replace(patient, environ=shell)))
+    found = only(agents.agent(replace(patient, environ=shell), "claude"))
 
     assert found.message.startswith(
         "claude is not logged in: CLAUDE_CODE_OAUTH_TOKEN is set here and not in the daemon's"
@@ -91,9 +91,9 @@ def test_in_a_home_where_it_was_never_started_it_is_not_asked(tmp_path: Path) ->
     patient = agent(tmp_path, {"loggedIn": True}, started=False)
     before = snapshot(tmp_path)
 
-    assert only(agents.claude(patient)).message.startswith("claude is not logged in")
-    by_key = only(agents.claude(keyed(patient, ANTHROPIC_API_KEY="k")))
-    by_cloud = only(agents.claude(keyed(patient, CLAUDE_CODE_USE_BEDROCK="1")))
+    assert only(agents.agent(patient, "claude")).message.startswith("claude is not logged in")
+    by_key = only(agents.agent(keyed(patient, ANTHROPIC_API_KEY="k"), "claude"))
+    by_cloud = only(agents.agent(keyed(patient, CLAUDE_CODE_USE_BEDROCK="1"), "claude"))
 
     assert by_key.message.endswith("/claude, key in ANTHROPIC_API_KEY")
     assert by_cloud.message.endswith("/claude, key in CLAUDE_CODE_USE_BEDROCK")
@@ -107,7 +107,7 @@ def test_what_is_stored_without_its_own_file_is_left_open(tmp_path: Path, name: 
     own.mkdir()
     (own / name).write_text("{}")
 
-    found = only(agents.claude(keyed(patient, CLAUDE_CONFIG_DIR=str(own))))
+    found = only(agents.agent(keyed(patient, CLAUDE_CONFIG_DIR=str(own)), "claude"))
 
     assert (found.state, found.message) == ("ok", f"2.1.0 at {tmp_path}/bin/claude")
 

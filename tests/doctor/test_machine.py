@@ -55,7 +55,7 @@ def limits(root: Path, watches: str, instances: str = "128") -> Path:
 def test_every_directory_of_sessions_needs_a_watch(tmp_path: Path) -> None:
     patient = replace(subject(tmp_path), platform="linux")
     for number in range(4):
-        (patient.places.claude_projects / f"p{number}").mkdir(parents=True)
+        (tmp_path / ".claude/projects" / f"p{number}").mkdir(parents=True)
     proc = tmp_path / "proc"
     enough = only(machine.inotify(patient, limits(proc, "5")))
     assert enough.message == "5 directories of sessions, 5 watches allowed"
@@ -69,9 +69,9 @@ def test_every_directory_of_sessions_needs_a_watch(tmp_path: Path) -> None:
 def test_sessions_are_where_the_settings_and_the_environment_say(tmp_path: Path) -> None:
     patient = with_settings(subject(tmp_path), agents__claude__env={"CLAUDE_CONFIG_DIR": "/c"})
     ours = patient.places.state / "sessions"
-    assert machine.roots(patient) == [Path("/c/projects"), tmp_path / ".codex/sessions", ours]
-    moved = replace(subject(tmp_path), environ={"CODEX_HOME": "/x"})
-    assert machine.roots(moved) == [tmp_path / ".claude/projects", Path("/x/sessions"), ours]
+    assert machine.roots(patient) == [Path("/c/projects"), ours, tmp_path / ".codex/sessions"]
+    moved = replace(subject(tmp_path), environ={"HOME": str(tmp_path), "CODEX_HOME": "/x"})
+    assert machine.roots(moved) == [tmp_path / ".claude/projects", ours, Path("/x/sessions")]
 
 
 SAID = "ActiveState=active\nSubState=running\nMainPID=7\nNRestarts=0\nUnitFileState=enabled\n"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podiumd.doctor.report import broken, document, is_broken, ok, text, wants_colours, warn
+from podiumd.doctor.report import document, is_broken, text, wants_colours
+from podiumd.observe.checks import broken, ok, warn
 
 CHECKS = [
     ok("git", "2.40"),

@@ -13,15 +13,15 @@ import trio
 import trio.testing
 from msgspec.structs import replace
 
-from podiumd.agents.native.driver import Surroundings
-from podiumd.agents.registry import make_drivers
+from podiumd.agents.halves import Host, SettingFault, make_driver
+from podiumd.agents.kind import Kind
+from podiumd.agents.kinds import KINDS
 from podiumd.agents.scripted.driver import ScriptedDriver
 from podiumd.agents.scripted.script import (
     ScriptError,
     parse_script,
 )
-from podiumd.config.settings import NativeSettings
-from podiumd.drivers.base import ApprovalWithdrawn, Decision, Output, Turn, TurnEvent
+from podiumd.drivers.base import ApprovalWithdrawn, Decision, Driver, Output, Turn, TurnEvent
 from podiumd.drivers.spool import watch_spools
 from podiumd.tools.process.processes import carriers
 from tests.drivers.rig import (
@@ -331,25 +331,34 @@ async def test_a_journal_cut_by_a_crash_counts_as_far_as_it_goes(bench: Rig) -> 
     assert (await driver().inspect(bench.pending(request, None))).state == "broken"
 
 
-async def test_the_registry_makes_each_driver_and_reads_the_script(tmp_path: Path) -> None:
+async def test_each_kind_has_a_driver_and_the_scripted_one_reads_the_script(tmp_path: Path) -> None:
     script = tmp_path / "a.toml"
     script.write_text('[[turns]]\ntext = "from the file"\n')
-    native = Surroundings(settings=NativeSettings, environ={}, state=tmp_path)
     async with watch_spools() as watch:
-        drivers = make_drivers(watch, native, script=str(script))
-        assert {name: made.name for name, made in drivers.items()} == {
-            "claude": "claude",
-            "native": "native",
-            "scripted": "scripted",
-        }
+
+        def made(kind: Kind, **settings: Any) -> Driver:
+            return make_driver(
+                kind,
+                Host(
+                    agent="mine",
+                    settings=lambda: kind.settings(**settings),
+                    environ={},
+                    state=tmp_path,
+                    watch=watch,
+                ),
+            )
+
+        assert [made(kind).name for kind in KINDS.values()] == list(KINDS)
+        scripted = made(KINDS["scripted"], script=str(script))
         bench = Rig(tmp_path / "rig")
-        async with drivers["scripted"].turn(bench.request()) as turn:
+        async with scripted.turn(bench.request()) as turn:
             await follow(turn)
         assert turn.report.result_text == "from the file"
-        with pytest.raises(ScriptError):
-            make_drivers(watch, native, script=str(tmp_path / "gone.toml"))
-    assert await drivers["scripted"].available((), {}) is None
-    assert drivers["scripted"].transcript("x", "/", {}) is None
+        with pytest.raises(SettingFault) as refused:
+            made(KINDS["scripted"], script=str(tmp_path / "gone.toml"))
+        assert refused.value.key == "script"
+    assert await scripted.available((), {}) is None
+    assert scripted.transcript("x", "/", {}) is None
 
 
 async def test_a_turn_reads_the_journals_of_others_once_a_run(

@@ -30,7 +30,7 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, 5000, tzinfo=UTC)
 def environment(marker: str) -> dict[str, str]:
     """As the daemon makes it for commands, from an environment that holds secrets."""
     base = {"PATH": os.environ["PATH"], "HOME": "/", "ANTHROPIC_API_KEY": "s3", "PODIUM_X": "1"}
-    return child_environment(base, agent="commands", pass_env=(), extra_env={}, marker=marker)
+    return child_environment(base, pass_env=(), extra_env={}, marker=marker)
 
 
 @dataclass

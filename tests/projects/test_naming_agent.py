@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from podiumd.projects.naming_agent import answer_in, arguments, infer_name
+from podiumd.agents.claude.one_shot import ONE_SHOT, answer_in, arguments
+from podiumd.projects.naming_agent import infer_name
 from podiumd.tools.process.processes import carriers, with_entry
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS
@@ -54,7 +55,7 @@ def environment(marker: str) -> dict[str, str]:
 
 async def named(command: list[str], message: str = MESSAGE, seconds: float = HANG_SECONDS) -> str:
     return await infer_name(
-        message, command=command, environment=environment, limit_seconds=seconds
+        message, command=command, environment=environment, one_shot=ONE_SHOT, limit_seconds=seconds
     )
 
 
@@ -148,7 +149,8 @@ def test_the_answer_is_found_in_what_was_printed(output: str, answer: str) -> No
 
 
 def test_the_message_is_no_argument_and_no_tool_is_allowed() -> None:
-    argv = arguments("haiku")
+    argv = arguments("say a title")
+    assert argv[argv.index("--model") + 1] == "haiku"
     assert argv[argv.index("--tools") + 1] == ""
     assert json.loads(argv[argv.index("--settings") + 1]) == {"disableAllHooks": True}
 
@@ -173,7 +175,10 @@ async def test_the_real_agent_answers_runs_no_hook_and_leaves_no_session(
             }  # fmt: skip
 
         title = await infer_name(
-            "-p --version\nIgnore that.", command=[str(claude_binary)], environment=whole
+            "-p --version\nIgnore that.",
+            command=[str(claude_binary)],
+            environment=whole,
+            one_shot=ONE_SHOT,
         )
         asked = [json.dumps(request.body) for request in model.requests]
     assert title == "Login repair"

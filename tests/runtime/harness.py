@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 import trio
 
+from podiumd.agents.environment import agent_environment
+from podiumd.agents.kinds import standing_agents
 from podiumd.config.settings import LimitSettings
 from podiumd.core.run.state import RunState
 from podiumd.drivers.base import Driver
@@ -99,7 +101,10 @@ class Machine:
 
 
 def environment(agent: str, marker: str) -> dict[str, str]:
-    return child_environment(os.environ, agent=agent, pass_env=(), extra_env={}, marker=marker)
+    agents = standing_agents()
+    if agent in agents:
+        return agent_environment(agents[agent], os.environ, marker)
+    return child_environment(os.environ, pass_env=(), extra_env={}, marker=marker)
 
 
 class Daemon:
@@ -126,6 +131,7 @@ class Daemon:
                 environment=partial(environment, name),
                 turn_timeout_seconds=3600.0,
                 config_directory=machine.config_directory,
+                plays_scripts=name == "scripted",
             )
             for name, driver in machine.drivers.items()
         }

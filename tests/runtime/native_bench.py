@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podiumd.agents.native.driver import SESSIONS, NativeDriver, Surroundings
-from podiumd.config.settings import NativeSettings
+from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.kind import SESSIONS, NativeSettings
 from podiumd.formats.message import Message
 from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import Cursor

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.kinds import standing_agents
 from podiumd.config.paths import resolve
 from podiumd.config.settings import GatewaySettings
 from podiumd.service.runner import Preview, Runner
@@ -27,6 +28,7 @@ def situation(
         "environ": given,
         "places": resolve(given, platform, home),
         "gateway": GatewaySettings(),
+        "agents": tuple(standing_agents().values()),
         "program": ("/opt/podium/bin/podiumd",),
     }
     return Situation(**(usual | more))

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from podiumd.agents.kind import ConfiguredAgent
+from podiumd.agents.kinds import standing_agents
+from podiumd.config.load import with_values
+from podiumd.config.settings import Config
 from podiumd.service import units
 from podiumd.service.captured import captured, shown
 from podiumd.service.systemd import Systemd
@@ -163,8 +167,16 @@ SHELL = {
 }
 
 
+AGENTS = [*standing_agents().values()]
+
+
+def passing(name: str) -> ConfiguredAgent:
+    """An agent that is given this variable too."""
+    return with_values(Config(), {"agents.claude.pass_env": (name,)}).agents["claude"]
+
+
 def test_a_service_gets_what_agents_need_and_nothing_of_one_login() -> None:
-    assert captured(SHELL, ["MY_TOKEN"]) == {
+    assert captured(SHELL, [*AGENTS, passing("MY_TOKEN")]) == {
         "ANTHROPIC_API_KEY": "sk-ant-1",
         "HTTPS_PROXY": "http://proxy:3128",
         "LANG": "de_DE.UTF-8",
@@ -185,7 +197,7 @@ def test_a_service_gets_what_agents_need_and_nothing_of_one_login() -> None:
     ],
 )
 def test_an_ssh_agent_is_taken_where_it_lasts(socket: str, taken: bool) -> None:
-    assert ("SSH_AUTH_SOCK" in captured(SHELL | {"SSH_AUTH_SOCK": socket}, [])) is taken
+    assert ("SSH_AUTH_SOCK" in captured(SHELL | {"SSH_AUTH_SOCK": socket}, AGENTS)) is taken
 
 
 def test_the_settings_of_a_private_daemon_are_kept_absolute() -> None:

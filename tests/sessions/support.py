@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from podiumd.formats.claude_session import ClaudeSession
-from podiumd.formats.session import Cursor, Summary
+from podiumd.formats.session import Cursor, Layout, Summary
 from podiumd.sessions.index.table import Row
 from podiumd.sessions.index.tree import Companion, Found, Kind, Root, look
 from podiumd.sessions.index.update import Update, update
@@ -85,6 +85,7 @@ class Counting:
     """The format, noting what it is given."""
 
     agent = FORMAT.agent
+    layout: Layout = FORMAT.layout
     message = FORMAT.message
     entries = FORMAT.entries
 

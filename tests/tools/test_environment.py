@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from podiumd.agents.environment import agent_environment
+from podiumd.config.load import with_values
+from podiumd.config.settings import Config
 from podiumd.tools.process.environment import (
-    child_environment,
     outside_turn,
     plain_environment,
     reexec_without_turn,
@@ -50,20 +52,17 @@ NEVER = {
 }
 
 
-def made(agent: str = "claude", **kwargs: object) -> dict[str, str]:
-    arguments: dict[str, object] = {"pass_env": (), "extra_env": {}, "marker": "t1", **kwargs}
-    return child_environment(
-        {**EVERYWHERE, **CLAUDE_ONLY, **NEVER},
-        agent=agent,
-        **arguments,  # type: ignore[arg-type]
-    )
+def made(agent: str = "claude", **settings: object) -> dict[str, str]:
+    values = {f"agents.{agent}.{name}": value for name, value in settings.items()}
+    configured = with_values(Config(), values).agents[agent]
+    return agent_environment(configured, {**EVERYWHERE, **CLAUDE_ONLY, **NEVER}, "t1")
 
 
 def test_claude_gets_the_general_and_its_own_variables_and_the_marker_and_nothing_else() -> None:
     assert made() == {**EVERYWHERE, **CLAUDE_ONLY, "PODIUM_TURN": "t1"}
 
 
-@pytest.mark.parametrize("agent", ["scripted", "native", "codex"])
+@pytest.mark.parametrize("agent", ["scripted", "native"])
 def test_other_agents_get_no_credentials_of_claude(agent: str) -> None:
     assert made(agent) == {**EVERYWHERE, "PODIUM_TURN": "t1"}
 
@@ -71,7 +70,7 @@ def test_other_agents_get_no_credentials_of_claude(agent: str) -> None:
 def test_what_the_user_names_passes_and_a_value_the_user_sets_wins() -> None:
     result = made(
         pass_env=("OPENAI_API_KEY", "CLAUDECODE", "NOT_SET"),
-        extra_env={"PATH": "/opt/bin", "NEW": "1"},
+        env={"PATH": "/opt/bin", "NEW": "1"},
     )
     assert result["OPENAI_API_KEY"] == "secret"
     assert result["CLAUDECODE"] == "1"

@@ -8,13 +8,19 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
+from podiumd.agents.kind import ConfiguredAgent, Kind
+from podiumd.agents.kinds import KINDS
+from podiumd.agents.others import OTHERS
+from podiumd.agents.settings import DRIVER, AgentName, Section
 from podiumd.config.paths import Places, resolve
 from podiumd.config.settings import Config
 from podiumd.config.variables import PREFIX, unknown
@@ -31,6 +37,9 @@ _FROM_TEXT: Final = (bool, int, str)
 """The kinds of setting that a variable can hold."""
 
 KeyPath = tuple[str, ...]
+
+AGENTS: Final = "agents"
+"""The table of the agents' tables."""
 
 
 class ConfigError(Exception):
@@ -72,14 +81,15 @@ def load(
         config=config,
         places=places,
         sources=reader.sources,
-        warnings=ignored_variables(environ),
+        warnings=ignored_variables(environ, config),
     )
 
 
-def ignored_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
+def ignored_variables(environ: Mapping[str, str], config: Config | None = None) -> tuple[str, ...]:
     """A sentence for each variable that seems to be a setting, and has no effect."""
-    settings = {_variable(path): ".".join(path) for path in _leaves(Config)}
-    defaults = flatten(Config())
+    config = Config() if config is None else config
+    defaults = flatten(config)
+    settings = {_variable(key): key for key in values_of(config)}
     for_the_file = [
         f"environment {name}: it has no effect; {key} is a list or table, which belongs in the file"
         for name, key in settings.items()
@@ -89,9 +99,14 @@ def ignored_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def flatten(config: Config) -> dict[str, Any]:
-    """Every setting by its dotted name, as plain data; whole seconds as integers."""
+    """Every setting by its dotted name, as plain data; whole seconds as integers. The driver of an
+    agent that is not called as its kind is one of them."""
     flat: dict[str, Any] = {}
+    drivers = drivers_of(config)
     for key, value in values_of(config).items():
+        driver = driver_key(key)
+        if driver in drivers:
+            flat.setdefault(driver, drivers[driver])
         plain = int(value) if isinstance(value, float) and value.is_integer() else value
         flat[key] = list(plain) if isinstance(plain, tuple) else plain
     return flat
@@ -100,20 +115,51 @@ def flatten(config: Config) -> dict[str, Any]:
 def values_of(config: Config) -> dict[str, Any]:
     """Every setting by its dotted name, as ``Config`` has it."""
     values: dict[str, Any] = {}
-    for path in _leaves(Config):
-        value: Any = config
-        for name in path:
-            value = getattr(value, name)
-        values[".".join(path)] = value
+    for path, table in _tables(config).items():
+        values |= {
+            ".".join((*path, name)): getattr(table, name) for name in table.__struct_fields__
+        }
     return values
+
+
+def drivers_of(config: Config) -> dict[str, str]:
+    """What says which kind an agent is of, by dotted name, for those not called as their kind."""
+    return {
+        f"{AGENTS}.{name}.{DRIVER}": agent.kind.name
+        for name, agent in config.agents.items()
+        if name != agent.kind.name
+    }
+
+
+def driver_key(key: str) -> str:
+    """The dotted name of what says which kind an agent is of, by that of one of its settings."""
+    return f"{key.rpartition('.')[0]}.{DRIVER}"
 
 
 def with_values(config: Config, changed: Mapping[str, Any]) -> Config:
     """The configuration with some of its settings, by dotted name, exchanged for others that have
     been checked."""
-    values = values_of(config) | dict(changed)
-    built: Config = _build(Config, {tuple(key.split(".")): values[key] for key in values}, ())
-    return built
+    fields: dict[str, Any] = {}
+    agents = dict(config.agents)
+    for path, table in _tables(config).items():
+        new = {
+            name: changed[key]
+            for name in table.__struct_fields__
+            if (key := ".".join((*path, name))) in changed
+        }
+        if new and path[0] == AGENTS:
+            agents[path[1]] = replace(agents[path[1]], settings=replace(table, **new))
+        elif new:
+            fields[path[0]] = replace(table, **new)
+    return replace(config, agents=agents, **fields)
+
+
+def _tables(config: Config) -> dict[KeyPath, Section]:
+    """Each table of settings by its path, in the order in which they are shown."""
+    found: dict[KeyPath, Section] = {
+        (AGENTS, name): agent.settings for name, agent in config.agents.items()
+    }
+    return found | {(name,): getattr(config, name) for name in _SECTIONS}
 
 
 def _read_text(places: Places) -> str | None:
@@ -153,9 +199,11 @@ class _Reader:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._values: dict[KeyPath, Any] = {}
+        self._lines = TomlLines("")
+        self._config = Config()
+        self._values: dict[str, Any] = {}
         self._faults: list[str] = []
-        self.sources = {".".join(path): "default" for path in _leaves(Config)}
+        self.sources = dict.fromkeys(values_of(self._config), "default")
 
     def read_file(self, text: str) -> None:
         try:
@@ -166,47 +214,107 @@ class _Reader:
             raise ConfigError(
                 [f"{self._file}:1: nested too deeply, or a number too large to read"]
             ) from None
-        self._read_table(Config, data, (), TomlLines(text))
+        self._lines = TomlLines(text)
+        for name, table in data.items():
+            if name != AGENTS and name not in _SECTIONS:
+                self._unknown((name,), (AGENTS, *_SECTIONS))
+            elif not self._is_table((name,), table):
+                continue
+            elif name == AGENTS:
+                self._read_agents(table)
+            else:
+                self._read_table((name,), _SECTIONS[name], table)
 
-    def _read_table(
-        self, section: type[msgspec.Struct], table: Any, path: KeyPath, lines: TomlLines
-    ) -> None:
-        kinds = _kinds(section)
+    def _read_agents(self, tables: dict[str, Any]) -> None:
+        for name, table in tables.items():
+            key = (AGENTS, name)
+            kind = self._kind_of(key, table)
+            if kind is None or not self._is_table(key, table):
+                continue
+            if name != kind.name:
+                self._config.agents[name] = ConfiguredAgent(name, kind, kind.settings())
+                self.sources[f"{AGENTS}.{name}.{DRIVER}"] = self._place((*key, DRIVER))
+                settings = (f"{AGENTS}.{name}.{one}" for one in kind.settings.__struct_fields__)
+                self.sources |= dict.fromkeys(settings, "default")
+            said = {one: value for one, value in table.items() if one != DRIVER}
+            self._read_table(key, kind.settings, said)
+
+    def _kind_of(self, key: KeyPath, table: Any) -> Kind | None:
+        """The kind of an agent by its name, or by what its table says; none is a fault."""
+        name, known = key[1], self._config.agents
+        said = table.get(DRIVER) if isinstance(table, dict) else None
+        standing = known[name].kind if name in known else None
+        if standing is not None and said in (None, standing.name):
+            return standing
+        if said is None:
+            more = f"; an agent of your own names its {DRIVER}" if isinstance(table, dict) else ""
+            self._unknown(key, known, more)
+            return None
+        kinds = [standing.name] if standing is not None else list(KINDS)
+        if name in OTHERS:
+            self._fault(key, "sessions of another program have this name: choose another")
+        elif said not in kinds:
+            listed = ", ".join(f"'{one}'" for one in kinds)
+            self._fault((*key, DRIVER), f"expected one of {listed}, got {shown(said)}")
+        else:
+            try:
+                convert(name, AgentName)
+            except ValueError as error:
+                self._fault(key, f"as the name of an agent: {error}")
+            else:
+                return KINDS[said]
+        return None
+
+    def _read_table(self, path: KeyPath, section: type[Section], table: dict[str, Any]) -> None:
+        types = _types(section)
         for name, value in table.items():
             key = (*path, name)
-            place = f"{self._file}:{lines.of(key)}"
-            dotted = ".".join(quoted(part)[1:-1] for part in key)
-            if name not in kinds:
-                self._faults.append(f"{place}: unknown key '{dotted}'; {nearest(name, kinds)}")
-            elif not _is_section(kinds[name]):
-                self._take(key, kinds[name], value, place, f"{place}: {dotted}")
-            elif isinstance(value, dict):
-                self._read_table(kinds[name], value, key, lines)
+            if name not in types:
+                self._unknown(key, types)
             else:
-                self._faults.append(f"{place}: {dotted}: expected a table, got {shown(value)}")
+                place = self._place(key)
+                self._take(key, types[name], value, place, f"{place}: {_dotted(key)}")
+
+    def _is_table(self, key: KeyPath, value: Any) -> bool:
+        if isinstance(value, dict):
+            return True
+        self._fault(key, f"expected a table, got {shown(value)}")
+        return False
+
+    def _fault(self, key: KeyPath, words: str) -> None:
+        self._faults.append(f"{self._place(key)}: {_dotted(key)}: {words}")
+
+    def _unknown(self, key: KeyPath, known: Iterable[str], more: str = "") -> None:
+        hint = nearest(key[-1], known)
+        self._faults.append(f"{self._place(key)}: unknown key '{_dotted(key)}'; {hint}{more}")
+
+    def _place(self, key: KeyPath) -> str:
+        return f"{self._file}:{self._lines.of(key)}"
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Take single values from ``PODIUM_SECTION_KEY``; tables and lists belong in the file."""
-        defaults = flatten(Config())
-        for path, kind in _leaves(Config).items():
-            name = _variable(path)
-            base = type(defaults[".".join(path)])
-            if name in environ and base in _FROM_TEXT:
-                value = _from_text(environ[name], base)
-                self._take(path, kind, value, f"environment {name}", f"environment {name}")
+        defaults = flatten(self._config)
+        for path, table in _tables(self._config).items():
+            for field, kind in _types(type(table)).items():
+                key = (*path, field)
+                name, base = _variable(".".join(key)), type(defaults[".".join(key)])
+                if name in environ and base in _FROM_TEXT:
+                    value = _from_text(environ[name], base)
+                    self._take(key, kind, value, f"environment {name}", f"environment {name}")
 
     def _take(self, path: KeyPath, kind: Any, value: Any, source: str, where: str) -> None:
+        key = ".".join(path)
         try:
-            self._values[path] = convert(value, kind)
+            self._values[key] = convert(value, kind)
         except ValueError as error:
             self._faults.append(f"{where}: {error}")
         else:
-            self.sources[".".join(path)] = source
+            self.sources[key] = source
 
     def finish(self) -> Config:
         if self._faults:
             raise ConfigError(self._faults)
-        config: Config = _build(Config, self._values, ())
+        config = with_values(self._config, self._values)
         self._check_together(config)
         return config
 
@@ -227,8 +335,13 @@ def _syntax_fault(file: Path, text: str, error: tomllib.TOMLDecodeError) -> str:
     return f"{file}:{number}: not valid TOML: {said}"
 
 
-def _variable(path: KeyPath) -> str:
-    return PREFIX + "_".join(path).upper()
+def _dotted(key: KeyPath) -> str:
+    return ".".join(quoted(part)[1:-1] for part in key)
+
+
+def _variable(key: str) -> str:
+    """The variable of a setting, by its dotted name."""
+    return PREFIX + re.sub(r"\W", "_", key).upper()
 
 
 def _from_text(text: str, base: type) -> Any:
@@ -245,30 +358,11 @@ def _from_text(text: str, base: type) -> Any:
 
 
 @functools.cache
-def _kinds(section: type[msgspec.Struct]) -> dict[str, Any]:
+def _types(section: type[Section]) -> dict[str, Any]:
     return get_type_hints(section, include_extras=True)
 
 
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-
-
-def _leaves(section: type[msgspec.Struct], path: KeyPath = ()) -> dict[KeyPath, Any]:
-    found: dict[KeyPath, Any] = {}
-    for name, kind in _kinds(section).items():
-        if _is_section(kind):
-            found |= _leaves(kind, (*path, name))
-        else:
-            found[(*path, name)] = kind
-    return found
-
-
-def _build(section: Any, values: Mapping[KeyPath, Any], path: KeyPath) -> Any:
-    fields: dict[str, Any] = {}
-    for name, kind in _kinds(section).items():
-        key = (*path, name)
-        if _is_section(kind):
-            fields[name] = _build(kind, values, key)
-        elif key in values:
-            fields[name] = values[key]
-    return section(**fields)
+_SECTIONS: Final[dict[str, type[Section]]] = {
+    name: section for name, section in _types(Config).items() if name != AGENTS
+}
+"""The tables beside those of the agents."""

@@ -24,12 +24,6 @@ class PlaceError(Exception):
     """A place cannot be used. The text says which one, why, and what to do."""
 
 
-def of_home(path: str, environ: Mapping[str, str]) -> str:
-    """The path with the person's home for a ``~`` at its beginning."""
-    home = environ.get("HOME")
-    return f"{home}{path[1:]}" if home and (path == "~" or path.startswith("~/")) else path
-
-
 class Places(msgspec.Struct, frozen=True, kw_only=True):
     """The files and directories of one daemon, all absolute.
 
@@ -43,7 +37,6 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     state: Path
     socket: Path
     locks: Path
-    claude_projects: Path
     private: tuple[Path, ...]
 
     @property
@@ -79,8 +72,6 @@ def resolve(
         state=base.state,
         socket=base.socket,
         locks=base.locks,
-        claude_projects=_absolute(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude", home)
-        / "projects",
         private=base.private,
     )
     _check_socket_length(places.socket, platform)

@@ -12,7 +12,9 @@ from typing import Any, Final
 import trio
 from msgspec.structs import asdict
 
-from podiumd.config.load import ConfigError, Loaded, flatten, values_of, with_values
+from podiumd.agents.kind import ConfiguredAgent
+from podiumd.agents.kinds import DEFAULT_AGENT
+from podiumd.config.load import ConfigError, Loaded, driver_key, flatten, values_of, with_values
 from podiumd.config.paths import PlaceError
 from podiumd.config.settings import Config
 from podiumd.observe.logs import log
@@ -31,17 +33,14 @@ from podiumd.wording import restart_command
 Apply = Callable[[Config, frozenset[str]], Awaitable[None]]
 
 LIVE: Final = (
-    "agents.claude.",  # for turns that start later
-    "agents.native.",
     "gateway.allowed_hosts",
     "limits.",
     "notify.",
     "orchestration.",
     "retention.",
 )
-"""The settings, or their beginnings, that take effect while the daemon runs."""
-
-_ENVIRONMENT: Final = ("agents.claude.env", "agents.claude.pass_env")
+"""The settings, or their beginnings, that take effect while the daemon runs, beside those of agents
+whose kind is live: for turns that start later."""
 
 
 class Settings:
@@ -61,14 +60,15 @@ class Settings:
         self._warnings = list(loaded.warnings)
         self._read = read
         self._apply: Apply | None = None
-        self._fixed: Callable[[Config], object] = lambda _: None
+        self._fixed: Callable[[ConfiguredAgent], object] = lambda _: None
         self._problem: str | None = None
         self._pending: dict[str, Any] = {}
+        self._agents = loaded.config.agents
         self._lock = trio.Lock()
 
-    def on_change(self, apply: Apply, fixed: Callable[[Config], object]) -> None:
+    def on_change(self, apply: Apply, fixed: Callable[[ConfiguredAgent], object]) -> None:
         """``apply`` puts new settings into force; it is given the keys that differ. ``fixed`` is
-        what an agent's environment has decided for the daemon's whole life."""
+        what an agent's settings have decided for the daemon's whole life."""
         self._apply, self._fixed = apply, fixed
 
     async def reload(self) -> Reloaded:
@@ -90,9 +90,14 @@ class Settings:
 
     async def _take(self, loaded: Loaded) -> list[str]:
         old, new = values_of(self.config), values_of(loaded.config)
-        differing = [key for key in new if new[key] != old[key]]
-        stuck = _ENVIRONMENT if self._fixed(loaded.config) != self._fixed(self.config) else ()
-        changed = [key for key in differing if key.startswith(LIVE) and key not in stuck]
+        self._agents = loaded.config.agents
+        live, others = self._live(), self._other_agents()
+        differing = [
+            key
+            for key in new
+            if key in old and new[key] != old[key] and driver_key(key) not in others
+        ]
+        changed = [key for key in differing if key.startswith(LIVE) or key in live]
         self._pending = {key: new[key] for key in differing if key not in changed}
         self.config = with_values(self.config, {key: new[key] for key in changed})
         self._sources |= {
@@ -101,10 +106,48 @@ class Settings:
         if changed and self._apply is not None:
             await self._apply(self.config, frozenset(changed))
         log("Configuration read", changed=changed, file=self._path)
-        for key in self._pending:
+        for key in (*others, *self._pending):
             fix = f"restart with '{self._restart}'"
             log("Configuration needs a restart", "warning", key=key, fix=fix)
         return changed
+
+    def _live(self) -> set[str]:
+        """The settings of agents, of the same kind before and now, that take effect at once."""
+        return {
+            f"agents.{name}.{field}"
+            for name, agent in self._same_agents().items()
+            for field in agent.settings.__struct_fields__
+            if agent.kind.live
+            and (
+                field not in agent.kind.placing
+                or self._fixed(agent) == self._fixed(self.config.agents[name])
+            )
+        }
+
+    def _same_agents(self) -> dict[str, ConfiguredAgent]:
+        running = self.config.agents
+        return {
+            name: agent
+            for name, agent in self._agents.items()
+            if name in running and running[name].kind == agent.kind
+        }
+
+    def _other_agents(self) -> dict[str, PendingSetting]:
+        """The agents that the file has added, removed, or made of another kind."""
+        same = self._same_agents()
+        names = [name for name in {**self.config.agents, **self._agents} if name not in same]
+
+        def driver(agents: dict[str, ConfiguredAgent], name: str) -> str | None:
+            return agents[name].kind.name if name in agents else None
+
+        return {
+            (key := f"agents.{name}.driver"): PendingSetting(
+                key=key,
+                running=driver(self.config.agents, name),
+                file=driver(self._agents, name),
+            )
+            for name in names
+        }
 
     def source(self, key: str) -> str:
         """Where a setting's value is from: ``default``, ``FILE:LINE`` or ``environment NAME``."""
@@ -139,18 +182,20 @@ class Settings:
     def _waiting(self) -> tuple[PendingSetting, ...]:
         running = flatten(self.config)
         wanted = flatten(with_values(self.config, self._pending))
-        return tuple(
+        settings = (
             PendingSetting(key=key, running=_public(running[key]), file=_public(wanted[key]))
             for key in self._pending
         )
+        return (*self._other_agents().values(), *settings)
 
 
 def limits_of(config: Config) -> LimitsInForce:
     """The bounds of a daemon with these settings."""
+    plan = config.agents[DEFAULT_AGENT].plan
     return LimitsInForce(
         **asdict(config.limits),
-        turn_timeout_seconds=config.agents.claude.turn_timeout_seconds,
-        idle_timeout_seconds=config.agents.claude.idle_timeout_seconds,
+        turn_timeout_seconds=plan.turn_timeout_seconds,
+        idle_timeout_seconds=plan.idle_timeout_seconds,
     )
 
 

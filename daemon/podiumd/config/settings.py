@@ -10,40 +10,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from podiumd.wire.fields import MODEL
+from podiumd.agents.kind import ConfiguredAgent
+from podiumd.agents.kinds import standing_agents
+from podiumd.agents.settings import (
+    OptionalVariableName,
+    Seconds,
+    Section,
+    Text,
+    Word,
+)
 
-Text = Annotated[str, Meta(pattern=r"\A[^\0]*\Z", description="a string without NUL")]
-Word = Annotated[
-    str, Meta(pattern=r"\A[^\0\n\r]+\Z", description="a string of one line that is not empty")
-]
-Seconds = Annotated[
-    float, Meta(gt=0, le=2_592_000, description="seconds, above 0 and at most 2592000 (30 days)")
-]
-VariableName = Annotated[
-    str,
-    Meta(pattern=r"\A[A-Za-z_][A-Za-z0-9_]*\Z", description="the name of an environment variable"),
-]
-OptionalVariableName = Annotated[
-    str,
-    Meta(
-        pattern=r"\A([A-Za-z_][A-Za-z0-9_]*)?\Z",
-        description="the name of an environment variable, or an empty string",
-    ),
-]
-OptionalUrl = Annotated[
-    str,
-    Meta(
-        pattern=r"\A(https?://[^\s/@?#]+[^\s@?#]*)?\Z",
-        description="an http or https URL without user and query, or an empty string",
-    ),
-]
-OptionalModel = Annotated[
-    str,
-    Meta(
-        pattern=rf"\A({MODEL})?\Z",
-        description="the agent's own word for a model, without spaces, or an empty string",
-    ),
-]
 VoiceUrl = Annotated[
     str,
     Meta(
@@ -74,56 +50,7 @@ ListenHost = Annotated[
 ]
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of the file."""
-
-
-class ClaudeSettings(_Section, frozen=True):
-    """``[agents.claude]``: ``command`` is a path, or a name looked up on PATH. ``tools``: how it
-    reaches Podium's own tools, by its driver or by a program that it starts (``podium mcp``)."""
-
-    command: Word = "claude"
-    model: OptionalModel = ""
-    permission_mode: Annotated[
-        str,
-        Meta(pattern=r"\A[A-Za-z][A-Za-z-]{0,39}\Z", description="a permission mode of the agent"),
-    ] = "default"
-    turn_timeout_seconds: Seconds = 3600
-    idle_timeout_seconds: Seconds = 600
-    env: dict[VariableName, Text] = {}
-    pass_env: tuple[VariableName, ...] = ()
-    tools: Literal["in-process", "stdio"] = "in-process"
-
-
-class NativeSettings(_Section, frozen=True):
-    """``[agents.native]``: the daemon's own agent."""
-
-    provider: Literal["anthropic", "openai", "scripted"] = "anthropic"
-    base_url: OptionalUrl = ""
-    model: Text = ""
-    api_key_env: OptionalVariableName = ""
-    mode: Literal["confirm", "allow-all", "read-only"] = "confirm"
-    max_iterations: Annotated[int, Meta(ge=1, le=1000)] = 10
-    commit: bool = True
-    sandbox: Literal["off", "auto", "required"] = "auto"
-    test_command: Text = ""
-
-
-class ScriptedSettings(_Section, frozen=True):
-    """``[agents.scripted]``: ``script`` is a file of turns; empty: the built-in demo."""
-
-    script: Text = ""
-
-
-class AgentSettings(_Section, frozen=True):
-    """``[agents]``: one table an agent."""
-
-    claude: ClaudeSettings = ClaudeSettings()
-    native: NativeSettings = NativeSettings()
-    scripted: ScriptedSettings = ScriptedSettings()
-
-
-class GatewaySettings(_Section, frozen=True):
+class GatewaySettings(Section, frozen=True):
     """``[gateway]``: ``port`` 0 is any free port; ``tls = "files"`` needs both files."""
 
     enabled: bool = True
@@ -135,7 +62,7 @@ class GatewaySettings(_Section, frozen=True):
     allowed_hosts: tuple[HostName, ...] = ()
 
 
-class VoiceSettings(_Section, frozen=True):
+class VoiceSettings(Section, frozen=True):
     """``[voice]``: ``model`` is a model's name, or a directory that holds one; for a server, what
     it calls the model. ``language``: a code such as "en"; empty: detected.
 
@@ -166,13 +93,13 @@ class VoiceSettings(_Section, frozen=True):
     speak_rate: Annotated[int, Meta(ge=80, le=450)] = 175
 
 
-class OrchestrationSettings(_Section, frozen=True):
+class OrchestrationSettings(Section, frozen=True):
     """``[orchestration]``: whether recipes are available."""
 
     enabled: bool = True
 
 
-class LimitSettings(_Section, frozen=True):
+class LimitSettings(Section, frozen=True):
     """``[limits]``: of the whole daemon.
 
     ``max_agents``: agent processes at once. ``max_queued``: prompts and starts that wait for one,
@@ -191,7 +118,7 @@ class LimitSettings(_Section, frozen=True):
     output_megabytes: Annotated[int, Meta(ge=2, le=1024)] = 10
 
 
-class RetentionSettings(_Section, frozen=True):
+class RetentionSettings(Section, frozen=True):
     """``[retention]``: what is kept of what is over. Looked after at each start and once a day.
 
     ``runs_days``: history of runs and prompts; 0: for good. ``failed_turns``, ``failed_checks``:
@@ -213,16 +140,19 @@ class RetentionSettings(_Section, frozen=True):
     copies_days: Annotated[int, Meta(ge=0, le=36500)] = 30
 
 
-class NotifySettings(_Section, frozen=True):
+class NotifySettings(Section, frozen=True):
     """``[notify]``: an argument list, run with the event as JSON on its standard input."""
 
     command: tuple[Word, ...] = ()
 
 
-class Config(_Section, frozen=True):
-    """Every setting of one daemon."""
+class Config(Section, frozen=True):
+    """Every setting of one daemon.
 
-    agents: AgentSettings = AgentSettings()
+    ``agents``: each ``[agents.NAME]``, and those that need no table, by name.
+    """
+
+    agents: dict[str, ConfiguredAgent] = msgspec.field(default_factory=standing_agents)
     gateway: GatewaySettings = GatewaySettings()
     voice: VoiceSettings = VoiceSettings()
     orchestration: OrchestrationSettings = OrchestrationSettings()

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from podiumd.agents.native.driver import SESSIONS, Surroundings
-from podiumd.agents.registry import make_drivers
-from podiumd.agents.scripted.script import ScriptError
-from podiumd.config.paths import Places, of_home
+from podiumd.agents.environment import agent_environment
+from podiumd.agents.halves import Host, SettingFault, make_driver
+from podiumd.agents.kind import ConfiguredAgent, Where
+from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config
 from podiumd.drivers.spool import SpoolWatch
 from podiumd.runtime.context import Agent
 from podiumd.sessions.index.tree import Root
+from podiumd.sessions.roots import roots_of
 from podiumd.tools.process.environment import child_environment
 
-DEMO = "implement-and-review"
-"""The recipe that the scripted agent's built-in script is for."""
 
-_FIXES = {
-    "claude": (
-        "Install it, or set [agents.claude] command in the configuration; a PATH that has changed "
-        "takes 'podium down && podium up'. '--agent native' needs no such program, only a key for "
-        "a model or one on this machine."
-    ),
-    "native": "docs/native.md tells of other providers, and of models on this machine.",
-}
+class CannotMake(Exception):
+    """An agent cannot be made with its settings; the text names the setting."""
 
 
 class Agents:
@@ -40,84 +34,70 @@ class Agents:
         self._places = places
 
     def make(self, watch: SpoolWatch) -> dict[str, Agent]:
-        """Every agent by its name. Raises ``ScriptError``, which names the setting."""
+        """Every configured agent by its name. Raises ``CannotMake``."""
         config = self._settings.config
-
-        def spool_megabytes() -> int:
-            return self._settings.config.limits.spool_megabytes
-
-        try:
-            script = of_home(config.agents.scripted.script, self._environ)
-            drivers = make_drivers(
-                watch, self._native(), script=script, spool_megabytes=spool_megabytes
-            )
-        except ScriptError as error:
-            place = self._settings.source("agents.scripted.script")
-            raise ScriptError(f"{place}: agents.scripted.script: {error}") from None
-        found = {
-            name: Agent(
-                driver=driver,
-                command=(),
-                environment=self.environment(name),
-                fix=_FIXES.get(name, ""),
-                only_recipe=DEMO if name == "scripted" and not script else None,
-            )
-            for name, driver in drivers.items()
-        }
+        found = {name: self._made(one, watch) for name, one in config.agents.items()}
         self.renew(found, config)
         return found
 
-    def renew(self, agents: dict[str, Agent], config: Config) -> None:
-        """Give turns that start from here on what the settings say now."""
-        claude = config.agents.claude
-        agents["claude"] = replace(
-            agents["claude"],
-            command=(claude.command,),
-            environment=self.environment("claude", claude.env, claude.pass_env),
-            permission_mode=claude.permission_mode,
-            model=claude.model or None,
-            turn_timeout_seconds=claude.turn_timeout_seconds,
-            idle_timeout_seconds=claude.idle_timeout_seconds,
-            config_directory=self.claude_directory(config),
-            tools_over=claude.tools,
-        )
-        agents["native"] = replace(agents["native"], permission_mode=config.agents.native.mode)
+    def _made(self, agent: ConfiguredAgent, watch: SpoolWatch) -> Agent:
+        name, places = agent.name, self._places
 
-    def _native(self) -> Surroundings:
-        places = self._places
-        return Surroundings(
-            settings=lambda: self._settings.config.agents.native,
+        def settings() -> Any:
+            return self._settings.config.agents[name].settings
+
+        host = Host(
+            agent=name,
+            settings=settings,
             environ=self._environ,
             state=places.state,
+            watch=watch,
             closed=(*places.private, places.config, places.recipes, places.socket),
+            spool_megabytes=lambda: self._settings.config.limits.spool_megabytes,
+        )
+        try:
+            driver = make_driver(agent.kind, host)
+        except SettingFault as fault:
+            key = f"agents.{name}.{fault.key}"
+            raise CannotMake(f"{self._settings.source(key)}: {key}: {fault}") from None
+        return Agent(
+            driver=driver,
+            command=(),
+            environment=self._environment(agent),
+            fix=agent.remedy,
+            plays_scripts=agent.kind.plays_scripts,
         )
 
-    def environment(
-        self, agent: str, extra: Mapping[str, str] | None = None, pass_env: tuple[str, ...] = ()
-    ) -> Callable[[str], dict[str, str]]:
-        """What makes the whole environment of a child from its marker."""
-
-        def environment(marker: str) -> dict[str, str]:
-            return child_environment(
-                self._environ, agent=agent, pass_env=pass_env, extra_env=extra or {}, marker=marker
+    def renew(self, agents: dict[str, Agent], config: Config) -> None:
+        """Give turns that start from here on what the settings say now."""
+        for name, agent in config.agents.items():
+            plan = agent.plan
+            agents[name] = replace(
+                agents[name],
+                command=plan.command,
+                environment=self._environment(agent),
+                permission_mode=plan.permission_mode,
+                model=plan.model,
+                turn_timeout_seconds=plan.turn_timeout_seconds,
+                idle_timeout_seconds=plan.idle_timeout_seconds,
+                config_directory=self.config_directory(agent),
+                tools_over=plan.tools_over,
+                only_recipe=plan.only_recipe,
             )
 
-        return environment
+    def _environment(self, agent: ConfiguredAgent) -> Callable[[str], dict[str, str]]:
+        """What makes the whole environment of a turn's processes from its marker."""
+        return lambda marker: agent_environment(agent, self._environ, marker)
+
+    def command_environment(self, marker: str) -> dict[str, str]:
+        """The whole environment of a check, a hook or a person's command."""
+        return child_environment(self._environ, pass_env=(), extra_env={}, marker=marker)
 
     def roots(self) -> list[Root]:
         """Where agents keep their session files."""
-        home = Path(self._environ.get("HOME", "~")).expanduser()
-        codex = Path(self._environ.get("CODEX_HOME") or home / ".codex")
-        return [
-            Root("claude", self.claude_directory(self._settings.config) / "projects"),
-            Root("codex", codex / "sessions"),
-            Root("native", self._places.state / SESSIONS),
-        ]
+        return roots_of(self._settings.config.agents, self._environ, self._places.state)
 
-    def claude_directory(self, config: Config) -> Path:
-        """Where Claude Code keeps what is its own, with these settings."""
-        claude = config.agents.claude
-        environment = self.environment("claude", claude.env, claude.pass_env)("")
-        chosen = environment.get("CLAUDE_CONFIG_DIR")
-        home = Path(environment.get("HOME", "~")).expanduser()
-        return Path(chosen) if chosen else home / ".claude"
+    def config_directory(self, agent: ConfiguredAgent) -> Path | None:
+        """Where an agent keeps records of its live sessions, with these settings."""
+        environ = agent_environment(agent, self._environ, "")
+        return agent.folders(Where(environ, self._places.state)).config_directory

@@ -25,12 +25,12 @@ from typing import Literal
 import trio
 
 from podiumd import __version__
-from podiumd.agents.scripted.script import ScriptError
+from podiumd.agents.kinds import DEFAULT_AGENT
 from podiumd.config.load import Loaded
 from podiumd.config.paths import Places
 from podiumd.config.reload import Settings
 from podiumd.config.settings import Config, VoiceSettings
-from podiumd.daemon.agents import Agents
+from podiumd.daemon.agents import Agents, CannotMake
 from podiumd.daemon.gauges import watch_gauges
 from podiumd.daemon.sighup import reload_on_signal
 from podiumd.drivers.spool import SpoolWatch, watch_spools
@@ -44,6 +44,7 @@ from podiumd.observe.logs import log
 from podiumd.observe.loop_delay import measured, report
 from podiumd.observe.metrics import Meters
 from podiumd.projects.commands import Bounds
+from podiumd.projects.naming import heuristic_name
 from podiumd.projects.naming_agent import infer_name
 from podiumd.rpc.context import DaemonInfo
 from podiumd.rpc.listener import listening
@@ -128,11 +129,11 @@ def run(
         stack.enter_context(_full_disk_told(places))
         try:
             trio.run(daemon.serve, listener, ready, strict_exception_groups=True)
-        except (StoreError, LeaseError, ScriptError) as error:
+        except (StoreError, LeaseError, CannotMake) as error:
             raise CannotStart(str(error)) from error
         except BaseExceptionGroup as group:
             # No `except*`: before Python 3.11.4 it wraps what is raised within into another group.
-            known, others = group.split((StoreError, LeaseError, ScriptError))
+            known, others = group.split((StoreError, LeaseError, CannotMake))
             if known is None or others is not None:
                 raise
             raise CannotStart("; ".join(str(error) for error in _leaves(known))) from group
@@ -224,7 +225,7 @@ class Daemon:
                 runs,
                 Catalogue(self._places.recipes, builtin_directory()),
                 transcripts,
-                default_agent="claude",
+                default_agent=DEFAULT_AGENT,
                 orchestration_enabled=self._settings.config.orchestration.enabled,
             )
             await service.restore()
@@ -293,7 +294,7 @@ class Daemon:
             state=self._places.state,
             agent_limiter=AgentLimiter(self._settings.config.limits.max_agents),
             log=log,
-            command_environment=self._agents.environment("commands"),
+            command_environment=self._agents.command_environment,
             retention=lambda: self._settings.config.retention,
             limits=lambda: self._settings.config.limits,
             tool_access=ToolAccess(self._socket),
@@ -325,15 +326,23 @@ class Daemon:
             if "orchestration.enabled" in changed:
                 await service.configure(config.orchestration.enabled)
 
-        self._settings.on_change(apply, self._agents.claude_directory)
+        self._settings.on_change(apply, self._agents.config_directory)
 
     def _surroundings(self, context: Context, voice: Voice) -> Surroundings:
         """What the gateway needs of this daemon."""
         handed = self._manager.handed.gateway
 
         async def infer(message: str) -> str:
-            claude = context.agents["claude"]
-            return await infer_name(message, command=claude.command, environment=claude.environment)
+            for name, configured in self._settings.config.agents.items():
+                agent, one_shot = context.agents[name], configured.kind.one_shot
+                if one_shot is not None:
+                    return await infer_name(
+                        message,
+                        command=agent.command,
+                        environment=agent.environment,
+                        one_shot=one_shot,
+                    )
+            return heuristic_name(message)
 
         def command_bounds() -> Bounds:
             config = self._settings.config

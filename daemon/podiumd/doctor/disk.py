@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.runtime.maintenance.storage_places import usage
 from podiumd.store.connection import FACTS_NAME, beside
 from podiumd.store.index import INDEX_NAME, INDEX_SCHEMA

@@ -9,9 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors
 from podiumd.gateway.tls.certificate import RENEW_DAYS
+from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.tools.process.processes import command_line
 
 if TYPE_CHECKING:

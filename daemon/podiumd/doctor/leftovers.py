@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from podiumd.doctor.disk import reading
-from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import PROC, Subject, descriptors, environment_of, pids
+from podiumd.observe.checks import Check, ok, warn
 from podiumd.runtime.worktrees.listing import SHORT
 from podiumd.runtime.worktrees.unfinished import marker_of
 from podiumd.store.connection import FACTS_NAME

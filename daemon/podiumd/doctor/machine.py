@@ -10,8 +10,9 @@ from typing import Final
 
 from podiumd.core.times import wire_time
 from podiumd.doctor.disk import reading
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
+from podiumd.observe.checks import Check, broken, ok, warn
+from podiumd.sessions.roots import roots_of
 from podiumd.store.connection import FACTS_NAME
 from podiumd.tools.files.walk import walk
 from podiumd.tools.sandbox.sandbox import AS_ROOT
@@ -90,10 +91,8 @@ def inotify(subject: Subject, proc: Path = PROC) -> list[Check]:
 
 def roots(subject: Subject) -> list[Path]:
     """Where the agents keep their sessions."""
-    chosen = subject.config.agents.claude.env.get("CLAUDE_CONFIG_DIR")
-    claude = Path(chosen) / "projects" if chosen else subject.places.claude_projects
-    codex = subject.environ.get("CODEX_HOME") or subject.home / ".codex"
-    return [claude, Path(codex) / "sessions", subject.places.state / "sessions"]
+    found = roots_of(subject.config.agents, subject.environ, subject.places.state)
+    return [root.directory for root in found]
 
 
 def _directories(root: Path) -> int:

@@ -9,8 +9,8 @@ from typing import Final
 
 from podiumd import __version__
 from podiumd.config.paths import WORK
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import PROC, Subject
+from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.tools.files.believed import fault_of
 
 _SECRET_FILES: Final = ("facts.db", "facts.db-wal", "index.db", "podiumd.log", "tls/gateway.pem")

@@ -7,43 +7,26 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from podiumd.agents.native.model.endpoint import Endpoint, find_endpoint, problem
 from podiumd.doctor import agents
-from podiumd.doctor.report import Check, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.observe.checks import Check, ok, warn
 
 _SECONDS: Final = 3.0
-_CLAUDE_OWN: Final = "https://api.anthropic.com"
 _FIX: Final = "check the network, and {name} and the proxy in the daemon's environment"
 
 
 def provider(subject: Subject) -> list[Check]:
     """Of each agent that is set up, the server that it talks to."""
-    found = []
-    if url := _of_claude(subject):
-        environment = agents.environment(subject, subject.daemon_environ)
-        found.append(_reached("provider", url, "ANTHROPIC_BASE_URL", environment))
-    endpoint = _of_native(subject)
-    if endpoint is not None and endpoint.url != url:
-        name = "provider native" if found else "provider"
-        found.append(_reached(name, endpoint.url, endpoint.url_name, subject.daemon_environ))
+    found: list[Check] = []
+    seen = set()
+    for name in subject.config.agents:
+        doctor, asked = agents.examined(subject, name)
+        asks = doctor.provider(asked)
+        if asks is not None and asks.url not in seen:
+            seen.add(asks.url)
+            check = f"provider {name}" if found else "provider"
+            found.append(_reached(check, asks.url, asks.setting, asks.environ))
     return found or [ok("provider", "none is set up yet")]
-
-
-def _of_claude(subject: Subject) -> str:
-    """Where Claude Code asks; nothing where it is not ready, or asks another cloud."""
-    environment = agents.environment(subject, subject.daemon_environ)
-    other = any(name.startswith("CLAUDE_CODE_USE_") for name in environment)
-    if other or agents.claude(subject)[0].state != "ok":
-        return ""
-    return environment.get("ANTHROPIC_BASE_URL") or _CLAUDE_OWN
-
-
-def _of_native(subject: Subject) -> Endpoint | None:
-    settings, environ = subject.config.agents.native, subject.daemon_environ
-    if settings.provider == "scripted" or problem(settings, environ) is not None:
-        return None
-    return find_endpoint(settings.provider, settings, environ)
 
 
 def _reached(name: str, url: str, setting: str, environ: Mapping[str, str]) -> Check:

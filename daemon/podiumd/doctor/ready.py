@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from podiumd.agents.native.model.endpoint import problem
 from podiumd.doctor import agents, provider
 from podiumd.doctor.subject import Subject
 
 
 def unready(subject: Subject) -> str:
     """Why no agent can work yet; nothing where one can."""
-    native = problem(subject.config.agents.native, subject.daemon_environ) is None
-    (claude,) = agents.claude(subject)
-    if claude.state != "ok" and not native:
-        if claude.message.startswith(agents.NOT_LOGGED_IN):
-            return (
-                f"No agent is ready yet: {agents.NOT_LOGGED_IN}: 'podium doctor' says what to do."
-            )
+    looks = {name: agents.examined(subject, name) for name in subject.config.agents}
+    if not any(doctor.is_ready(asked) for doctor, asked in looks.values()):
+        for name, (doctor, asked) in looks.items():
+            stranger = f"{name} is not logged in"
+            if doctor.examine(asked).message.startswith(stranger):
+                return f"No agent is ready yet: {stranger}: 'podium doctor' says what to do."
         return "No agent is ready yet: 'podium doctor' says what to install."
     providers = provider.provider(subject)
     lost = [one for one in providers if one.state != "ok"]

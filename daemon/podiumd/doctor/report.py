@@ -6,46 +6,17 @@ import os
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
+from podiumd.observe.checks import Check, State
 from podiumd.observe.redaction import escape
-
-State = Literal["ok", "warn", "broken"]
 
 _COLOURS: Final[dict[State, str]] = {"ok": "32", "warn": "33", "broken": "31"}
 
-
 NARROW: Final = 70
 """Columns of a terminal below which what a check found stands below its name."""
-
-
-class Check(msgspec.Struct, frozen=True):
-    """One finding: what was looked at, how it is, and what to do where it is not well.
-
-    ``message`` and ``fix`` are sentences without their full stop.
-    """
-
-    check: str
-    state: State
-    message: str
-    fix: str = ""
-
-
-def ok(check: str, message: str) -> Check:
-    """All is well."""
-    return Check(check, "ok", message)
-
-
-def warn(check: str, message: str, fix: str) -> Check:
-    """Podium works, and something is not as it should be."""
-    return Check(check, "warn", message, fix)
-
-
-def broken(check: str, message: str, fix: str) -> Check:
-    """Something that Podium needs does not work."""
-    return Check(check, "broken", message, fix)
 
 
 def is_broken(checks: Sequence[Check]) -> bool:

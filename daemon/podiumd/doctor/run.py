@@ -19,26 +19,26 @@ from podiumd.doctor import (
     leftovers,
     machine,
     places,
+    programs,
     provider,
     ready,
     service,
     settings,
 )
-from podiumd.doctor.report import Check, broken
 from podiumd.doctor.subject import Subject, environment_of, find_daemon
+from podiumd.observe.checks import Check, broken
 
 Look = Callable[[Subject], list[Check]]
 
-CHECKS: Final[tuple[tuple[str, Look], ...]] = (
+_FIRST: Final[tuple[tuple[str, Look], ...]] = (
     ("python", machine.python),
     ("user", machine.user),
-    ("git", agents.git),
-    ("git identity", agents.identity),
-    ("agent claude", agents.claude),
-    ("agent native", agents.native),
-    ("agent scripted", agents.scripted),
+    ("git", programs.git),
+    ("git identity", programs.identity),
+)
+_LAST: Final[tuple[tuple[str, Look], ...]] = (
     ("provider", provider.provider),
-    ("voice", agents.voice),
+    ("voice", programs.voice),
     ("configuration", settings.configuration),
     ("directories", places.directories),
     ("lock", places.lock),
@@ -58,6 +58,15 @@ CHECKS: Final[tuple[tuple[str, Look], ...]] = (
 )
 
 
+def checks_of(config: Config) -> list[tuple[str, Look]]:
+    """Every check, by name: each agent that is configured has one."""
+
+    def look(name: str) -> Look:
+        return lambda subject: agents.agent(subject, name)
+
+    return [*_FIRST, *((f"agent {name}", look(name)) for name in config.agents), *_LAST]
+
+
 def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = None) -> list[Check]:
     """Look at everything. Raises ``config.paths.PlaceError`` where not even the places hold."""
     unusable: list[Check] = []
@@ -68,7 +77,7 @@ def examine(environ: Mapping[str, str], home: Path, config_flag: str | None = No
         unusable = [settings.unusable(error)]
         config, found = Config(), resolve(environ, sys.platform, home, config_flag)
     subject = _subject(config, found, environ, home)
-    checks = [(name, look) for name, look in CHECKS if not unusable or name != "configuration"]
+    checks = [one for one in checks_of(config) if not unusable or one[0] != "configuration"]
     return [*unusable, *look_at(subject, checks)]
 
 
@@ -97,7 +106,7 @@ def _subject(config: Config, found: Places, environ: Mapping[str, str], home: Pa
     )
 
 
-def look_at(subject: Subject, checks: Sequence[tuple[str, Look]] = CHECKS) -> list[Check]:
+def look_at(subject: Subject, checks: Sequence[tuple[str, Look]]) -> list[Check]:
     """The findings of these checks; a check that fails itself is one of them."""
     found: list[Check] = []
     for name, look in checks:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.observe.checks import Check, broken, ok, warn
 from podiumd.service.kinds import ServiceManager, manager_for
 from podiumd.service.situation import Situation, program_of_this_installation
 from podiumd.service.state import UNREACHABLE, DamagedFile, State, look

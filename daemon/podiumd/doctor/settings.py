@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podiumd.config.load import ConfigError, ignored_variables
-from podiumd.doctor.report import Check, broken, ok, warn
 from podiumd.doctor.subject import Subject
+from podiumd.observe.checks import Check, broken, ok, warn
 
 
 def unusable(error: ConfigError) -> Check:

@@ -16,7 +16,6 @@ import msgspec
 
 from podiumd.config.paths import Places
 from podiumd.config.settings import Config
-from podiumd.doctor.login import Login
 from podiumd.wording import restart_command
 
 _ANSWER_SECONDS: Final = 3.0
@@ -40,8 +39,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks look at.
 
     ``environ`` is our own environment, ``daemon_environ`` the one in which agents are looked for:
-    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``of_claude`` is
-    what Claude Code has answered already, by program and environment.
+    the daemon's, where it runs and shows it. ``platform`` is ``sys.platform``. ``answers`` is
+    what programs have answered already, by program and environment.
     """
 
     config: Config
@@ -53,9 +52,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     now: datetime
     daemon: Daemon
-    of_claude: dict[tuple[object, ...], tuple[str, str, Login]] = msgspec.field(
-        default_factory=dict
-    )
+    answers: dict[tuple[object, ...], Any] = msgspec.field(default_factory=dict)
 
     @property
     def linux(self) -> bool:

@@ -227,6 +227,7 @@ class ClaudeSession:
     """Claude Code's format, as a ``SessionFormat``."""
 
     agent: Final = "claude"
+    layout: Final = "projects"
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward; titles and directories count wherever they stand."""

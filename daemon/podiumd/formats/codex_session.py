@@ -181,6 +181,7 @@ class CodexSession:
     """Codex's format, as a ``SessionFormat``."""
 
     agent: Final = "codex"
+    layout: Final = "days"
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward; a rollout holds no title."""

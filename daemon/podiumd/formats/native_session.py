@@ -89,6 +89,7 @@ class NativeSession:
     """The native agent's format, as a ``SessionFormat``."""
 
     agent: Final = "native"
+    layout: Final = "flat"
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward; a session of ours holds no title."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -144,12 +144,22 @@ class Cursor(msgspec.Struct):
             del self.turn[:TIPS_LIMIT]
 
 
+Layout = Literal["projects", "days", "flat"]
+"""``projects``: a directory for each project, with files named by their session, and a directory of
+companions for each session. ``days``: directories of year, month and day, with files whose names
+end in the session's. ``flat``: files named by their session."""
+
+
 class SessionFormat(Protocol):
     """How one agent's session files are read. A chunk is whole lines, each ended by a newline."""
 
     @property
     def agent(self) -> str:
-        """The agent's name, such as ``claude``."""
+        """The format's name: that of the kind of agent that writes it, such as ``claude``."""
+
+    @property
+    def layout(self) -> Layout:
+        """How the files lie below the agent's directory."""
 
     def fold(self, summary: Summary, chunk: bytes) -> None:
         """Bring a summary forward by the lines that come next in its file."""
@@ -162,6 +172,25 @@ class SessionFormat(Protocol):
 
     def message(self, line: bytes) -> Message | None:
         """Return the line's message; ``None`` if it is none. An entry's line always has one."""
+
+
+class NoFormat:
+    """The format of files whose agent nobody knows any more: nothing in them is a message."""
+
+    agent: Final = ""
+    layout: Final = "flat"
+
+    def fold(self, summary: Summary, chunk: bytes) -> None:
+        """Count the lines."""
+        summary.lines += chunk.count(b"\n")
+
+    def entries(self, cursor: Cursor, chunk: bytes, base: int = 0) -> list[Entry]:
+        """Find no message."""
+        return []
+
+    def message(self, line: bytes) -> Message | None:
+        """Find none here either."""
+        return None
 
 
 def identity_of(uuid: str) -> bytes:

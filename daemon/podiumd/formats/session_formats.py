@@ -1,4 +1,4 @@
-"""The formats of session files, by the agent that writes them."""
+"""The formats of session files: the one place where a format is registered."""
 
 from __future__ import annotations
 
@@ -12,5 +12,6 @@ from podiumd.formats.native_session import NativeSession
 from podiumd.formats.session import SessionFormat
 
 FORMATS: Final[Mapping[str, SessionFormat]] = MappingProxyType(
-    {"claude": ClaudeSession(), "codex": CodexSession(), "native": NativeSession()}
+    {form.agent: form for form in (ClaudeSession(), CodexSession(), NativeSession())}
 )
+"""By name. A kind of agent says which is its own (``podiumd.agents.kind.Kind.session_format``)."""

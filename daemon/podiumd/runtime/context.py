@@ -34,6 +34,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     ``config_directory`` holds the agent's own records of its live sessions, where it has any.
     ``fix`` is what to do where it cannot be run. ``tools_over``: how it reaches Podium's tools,
     if its driver serves them. ``only_recipe``: it has lines for this recipe and no other.
+    ``plays_scripts``: a run may bring the turns that it plays.
     """
 
     driver: Driver
@@ -47,6 +48,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     fix: str = ""
     tools_over: Literal["in-process", "stdio"] = "in-process"
     only_recipe: str | None = None
+    plays_scripts: bool = False
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

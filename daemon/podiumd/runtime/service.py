@@ -361,7 +361,8 @@ class Service:
 
     async def sessions_compact(self, session_id: str) -> None:
         session = await self._sessions.find(await self._sessions.resolve(session_id))
-        if session.agent == "native":  # each of its requests tells what there is room for
+        agent = self._context.agents.get(session.agent)
+        if agent is not None and agent.driver.capabilities.compacts:
             return
         turn = await self.prompt_and_wait(SendPrompt(text=COMPACT, session_id=session_id))
         if not isinstance(turn, Turn):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
+from podiumd.agents.kind import ConfiguredAgent
 from podiumd.observe.redaction import HIDDEN, is_secret_name
 from podiumd.tools.process.environment import child_environment
 from podiumd.tools.process.processes import MARKER
@@ -21,18 +22,27 @@ _LASTING_XDG: Final = frozenset(
     for name in ("CONFIG_HOME", "STATE_HOME", "DATA_HOME", "CACHE_HOME", "CONFIG_DIRS", "DATA_DIRS")
 )
 _OURS: Final = ("PODIUM_HOME", "PODIUM_SOCKET", "PODIUM_CONFIG", "CODEX_HOME")
-_API_KEYS: Final = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 
-def captured(environ: Mapping[str, str], pass_env: Iterable[str]) -> dict[str, str]:
-    """The variables for the service, by name.
-
-    ``pass_env`` are names that the configuration passes on to agents. The ssh agent's socket is
+def captured(environ: Mapping[str, str], agents: Iterable[ConfiguredAgent]) -> dict[str, str]:
+    """The variables for the service, by name: all that any of the agents is given, or needs the
+    daemon to have. The ssh agent's socket is
     taken only where it will be the same after the next login. A variable of two lines is not
     taken: no unit could hold it.
     """
-    given = child_environment(environ, agent="claude", pass_env=pass_env, extra_env={}, marker="")
-    given |= {name: environ[name] for name in (*_OURS, *_API_KEYS) if environ.get(name)}
+    given: dict[str, str] = {}
+    own = [*_OURS]
+    for agent in agents:
+        variables = agent.kind.variables
+        given |= child_environment(
+            environ,
+            pass_env=(*variables.names, *agent.plan.pass_env),
+            prefixes=variables.prefixes,
+            extra_env={},
+            marker="",
+        )
+        own += agent.kind.daemon_variables
+    given |= {name: environ[name] for name in own if environ.get(name)}
     return {
         name: value
         for name, value in sorted(given.items())

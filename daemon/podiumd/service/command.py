@@ -92,8 +92,7 @@ def _situation(
         places=places,
         gateway=config.gateway,
         program=program_of_this_installation(),
-        agent=config.agents.claude.command,
-        pass_env=config.agents.claude.pass_env,
+        agents=tuple(config.agents.values()),
         settings=tuple(
             source.removeprefix(_FROM_ENVIRONMENT)
             for source in sources.values()
@@ -185,13 +184,14 @@ def _report(
 
 def _notes(situation: Situation, manager: ServiceManager, pid: int) -> list[str]:
     """What no unit can settle, and a person has to know."""
-    notes = []
-    agent = situation.agent
-    if shutil.which(agent, path=situation.variables.get("PATH")) is None:
-        notes.append(
-            f"Note: the agent '{agent}' was not found on PATH. Install it and then the service "
-            "again, or name its path as agents.claude.command."
-        )
+    path = situation.variables.get("PATH")
+    notes = [
+        f"Note: the agent '{program}' was not found on PATH. Install it and then the service "
+        f"again, or name its path as agents.{agent.name}.command."
+        for agent in situation.agents
+        for program in agent.plan.command[:1]
+        if shutil.which(program, path=path) is None
+    ]
     if "SSH_AUTH_SOCK" in situation.environ and "SSH_AUTH_SOCK" not in situation.variables:
         notes.append(
             "Note: the ssh agent of this login has no lasting socket, so agents cannot use it: "

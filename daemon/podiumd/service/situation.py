@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from podiumd.agents.kind import ConfiguredAgent
 from podiumd.config.paths import Places
 from podiumd.config.settings import GatewaySettings
 from podiumd.service.captured import captured
@@ -17,7 +18,7 @@ from podiumd.service.runner import Command, Runner
 class Situation:
     """Hold all that the steps depend on; nothing else is looked at.
 
-    ``program`` starts the daemon, without options; ``agent`` is the command of ``claude``.
+    ``program`` starts the daemon, without options; ``agents`` are those that are configured.
     ``settings`` are the variables that set something of the configuration. ``there`` are the files
     of an installation that exist already. ``gateway_socket``: the service manager is to hold the
     gateway's port. ``silent``: what the service manager said in place of an answer.
@@ -31,8 +32,7 @@ class Situation:
     places: Places
     gateway: GatewaySettings
     program: Command
-    agent: str = "claude"
-    pass_env: tuple[str, ...] = ()
+    agents: tuple[ConfiguredAgent, ...] = ()
     settings: tuple[str, ...] = ()
     config_flag: str | None = None
     gateway_socket: bool = False
@@ -42,7 +42,7 @@ class Situation:
     @property
     def variables(self) -> dict[str, str]:
         """The environment of the service."""
-        found = captured(self.environ, self.pass_env)
+        found = captured(self.environ, self.agents)
         found |= {name: self.environ[name] for name in self.settings}
         for name in ("PODIUM_HOME", "PODIUM_SOCKET"):
             if name in found:

@@ -262,23 +262,26 @@ async def open_transcripts(
 ) -> AsyncIterator[Transcripts]:
     """Run the service: it answers at once, and knows every session when its first sweep is over.
 
-    Parameters: ``state`` is STATE, where ``index.db`` is made if it is missing or bad.
+    Parameters: ``formats`` are those of the roots, by name; ``state`` is STATE, where ``index.db``
+    is made if it is missing or bad.
     Raises ``OSError`` or ``sqlite3.Error`` where even a new index cannot be made.
     """
     connection, _ = await trio.to_thread.run_sync(open_index, state)
+    # Agents that are not configured any more may be called as their format.
+    by_agent = {**formats, **{root.agent: formats[root.format_name] for root in roots}}
     try:
         index = Index(connection)
         with suppress(sqlite3.Error):  # the disk is full: the next one is soon enough
             await index.checkpoint()  # from here on the number of descriptors stays the same
         if not await index.ask(table.is_restored):
             await _restore_gone(index, ledgers)
-        logs = Logs(index, ledgers, formats)
+        logs = Logs(index, ledgers, by_agent)
         async with (
             watch_trees([root.directory for root in roots]) as watch,
             trio.open_nursery() as nursery,
         ):
             complaints = await LoggedProblems.load(index)
-            follower = Follower(roots, formats, index, logs, watch, complaints)
+            follower = Follower(roots, by_agent, index, logs, watch, complaints)
             nursery.start_soon(follower.run)
             transcripts = Transcripts(index, logs, follower)
             yield transcripts

@@ -11,7 +11,7 @@ from typing import Any
 import trio
 
 from podiumd.agents.native.driver import NativeDriver, Surroundings
-from podiumd.config.settings import NativeSettings
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import commands as c
 from podiumd.core.run.loop_commands import LoopCommand

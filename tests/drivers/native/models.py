@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx2
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import Model, ModelEvent, ReplyText, ReplyThought, Retrying
 from podiumd.agents.native.model.http import Timing
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.model.retry import RetryPolicy
-from podiumd.config.settings import NativeSettings
 from podiumd.core.reply.model_message import Message
 
 KEY = "sk-test-0123456789abcdef"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podiumd.agents.native.driver import SESSIONS
+from podiumd.agents.native.kind import SESSIONS
 from podiumd.agents.native.model.base import ModelReply
 from podiumd.agents.native.model.scripted import ScriptedModel
 from podiumd.agents.native.transcript import Row, SessionFile

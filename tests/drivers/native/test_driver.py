@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from podiumd.agents.native.driver import NativeDriver, Surroundings
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import ModelError
 from podiumd.agents.native.rules import Rules
 from podiumd.agents.native.work import failed_reply
-from podiumd.config.settings import NativeSettings
 from podiumd.core.reply.actions import Action
 from podiumd.core.run import loop_facts as lf
 from podiumd.core.run import loop_state as ls

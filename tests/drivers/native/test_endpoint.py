@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import ModelError
 from podiumd.agents.native.model.endpoint import Endpoint, find_endpoint, problem
-from podiumd.config.settings import NativeSettings
 
 KEYS = {"ANTHROPIC_API_KEY": "a-key", "OPENAI_API_KEY": "o-key"}
 

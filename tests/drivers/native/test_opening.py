@@ -11,10 +11,10 @@ import httpx2
 import pytest
 import trio
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model import opening
 from podiumd.agents.native.model.base import ModelError
 from podiumd.agents.native.model.opening import open_model
-from podiumd.config.settings import NativeSettings
 from tests.drivers.native.models import AT_ONCE, HI, KEY, Told, opened
 from tests.fakes.model_server import ModelServer
 from tests.patience import HANG_SECONDS

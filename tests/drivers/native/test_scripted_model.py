@@ -8,10 +8,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import ModelError
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.model.scripted import ScriptedModel, ScriptedReply
-from podiumd.config.settings import NativeSettings
 from podiumd.core.reply.actions import parse_reply
 from podiumd.core.reply.model_message import Message
 from tests.drivers.native.models import HI, Told

@@ -6,39 +6,18 @@ transcript is written in batches, some 100 ms later. Only then the transcript is
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
-import trio
 from msgspec.structs import replace
 
 from podiumd.agents.claude.dialect import ClaudeDialect
 from podiumd.agents.claude.files import find_transcript, look_back, trace
 from podiumd.core.reply.report import TurnReport
-from podiumd.drivers.agent_process import PIPE, SPOOL, end_leftovers
+from podiumd.drivers.agent_process import end_leftovers
 from podiumd.drivers.base import PendingTurn, TurnStatus
 from podiumd.drivers.dialect import Ending
-from podiumd.drivers.spool import SpoolReader
-from podiumd.tools.process.processes import Identity, alive, carriers
-
-
-def find_agent(pending: PendingTurn) -> Identity | None:
-    """Return the turn's living agent process: the recorded one, else the one with the marker
-    that has the turn's pipe as its stdin (the agent's own children carry the marker too).
-
-    Where the recorded one is dead the turn may have been begun once more, with a pipe of its own,
-    by a daemon that died before it had stored the new process.
-    """
-    pipe = Path(pending.directory, PIPE)
-    if pending.pid is not None and pending.proc_start is not None:
-        recorded = Identity(pending.pid, pending.proc_start)
-        if alive(recorded):
-            return recorded
-        if not _later_than(recorded, pipe):
-            return None
-    marked = sorted(carriers(pending.turn_id), key=lambda one: one.start)
-    return next((one for one in marked if _reads(one, pipe)), None)
+from podiumd.drivers.reattach import find_agent, replay
 
 
 async def settle(pending: PendingTurn) -> TurnStatus:
@@ -48,7 +27,8 @@ async def settle(pending: PendingTurn) -> TurnStatus:
         return TurnStatus(state="running", pid=agent.pid, proc_start=agent.start)
     directory = Path(pending.directory)
     stopped = await end_leftovers(pending.turn_id, directory)
-    dialect, torn = await _replay(pending)
+    dialect = ClaudeDialect((pending.prompt_uuid, *pending.sent_uuids))
+    torn = await replay(pending, dialect)
     transcript = find_transcript(pending.session_id, pending.working_directory, pending.environment)
     steers = tuple(uuid for uuid in pending.sent_uuids if uuid != pending.prompt_uuid)
     found, delivered = await trace(transcript, pending.prompt_uuid, steers)
@@ -87,44 +67,3 @@ def _verdict(
     if followed:
         return "broken", "the agent ended after it had begun its answer"
     return "absent", "the agent ended before it had begun its answer"
-
-
-async def _replay(pending: PendingTurn) -> tuple[ClaudeDialect, bool]:
-    """Read the whole spool; also says whether its last line is cut."""
-    dialect = ClaudeDialect((pending.prompt_uuid, *pending.sent_uuids))
-    try:
-        spool = SpoolReader(Path(pending.directory, SPOOL))
-    except FileNotFoundError:
-        return dialect, False
-    try:
-        while not spool.at_end:
-            for line in spool.read():
-                dialect.feed(line.data)
-            await trio.lowlevel.checkpoint()
-        return dialect, spool.partial
-    finally:
-        spool.close()
-
-
-if sys.platform == "linux":
-
-    def _later_than(_identity: Identity, _pipe: Path) -> bool:
-        return True  # what reads a pipe of an earlier attempt does not read this one
-
-    def _reads(identity: Identity, pipe: Path) -> bool:
-        try:
-            return Path(f"/proc/{identity.pid}/fd/0").samefile(pipe)
-        except OSError:
-            return False
-
-else:
-
-    def _later_than(identity: Identity, pipe: Path) -> bool:
-        """Whether the pipe was made after the process, and so for another; both in ms."""
-        try:
-            return pipe.stat().st_birthtime * 1000 > identity.start + 1
-        except OSError:
-            return False
-
-    def _reads(_identity: Identity, _pipe: Path) -> bool:
-        return True  # nothing tells: the earliest of the marked is the agent

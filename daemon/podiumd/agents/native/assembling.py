@@ -13,6 +13,7 @@ import trio
 
 from podiumd.agents.native.acting import Acting
 from podiumd.agents.native.history import past_turns
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.opening import open_model
 from podiumd.agents.native.request import Asking
 from podiumd.agents.native.rules import Rules
@@ -20,7 +21,6 @@ from podiumd.agents.native.system_text import Offered, system_text
 from podiumd.agents.native.transcript import SessionFile
 from podiumd.agents.native.user_channel import UserChannel
 from podiumd.agents.native.work import Work
-from podiumd.config.settings import NativeSettings
 from podiumd.core.decide.policy import Mode
 from podiumd.core.prompts.tools import ToolSpec
 from podiumd.core.run import loop_facts as lf

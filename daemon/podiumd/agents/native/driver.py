@@ -16,12 +16,13 @@ from typing import Final
 import msgspec
 import trio
 
+from podiumd.agents.halves import Host
 from podiumd.agents.native.assembling import Workshop, assemble
+from podiumd.agents.native.kind import MODES, NATIVE, SESSIONS, NativeSettings
 from podiumd.agents.native.model.endpoint import problem
 from podiumd.agents.native.transcript import SessionFile
 from podiumd.agents.native.turn import NativeTurn
 from podiumd.agents.native.user_channel import UserChannel
-from podiumd.config.settings import NativeSettings
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
 from podiumd.core.run.loop_state import LoopState
@@ -33,9 +34,6 @@ from podiumd.tools.git.line_up import LineUp
 from podiumd.tools.process.processes import sweep
 from podiumd.tools.sandbox.boundary import Placeholders
 from podiumd.tools.sandbox.sandbox import Probe
-
-SESSIONS: Final = "sessions"
-"""The directory of the session files, in STATE."""
 
 ENDING_SECONDS: Final = 40.0
 """A command ends within 5 s, the last rows are written within 20 s, a sweep takes at most 8 s."""
@@ -57,10 +55,15 @@ class Surroundings(msgspec.Struct, frozen=True):
     closed: tuple[Path, ...] = ()
 
 
+def make(host: Host) -> NativeDriver:
+    """Make the driver of one native agent."""
+    return NativeDriver(Surroundings(host.settings, host.environ, host.state, host.closed))
+
+
 class NativeDriver:
     """Runs turns of the native agent."""
 
-    name = "native"
+    name = NATIVE.name
     capabilities = Capabilities(
         approvals=True,
         interrupt=True,
@@ -72,7 +75,8 @@ class NativeDriver:
         tools=True,
         hooks=True,
         system_text=True,
-        permission_modes=("confirm", "allow-all", "read-only"),
+        compacts=True,
+        permission_modes=MODES,
     )
 
     def __init__(self, surroundings: Surroundings) -> None:

@@ -10,27 +10,45 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Final
 
+from podiumd.agents.halves import Host, SettingFault
 from podiumd.agents.scripted.journal import Journal, Plays, read_journal
-from podiumd.agents.scripted.script import Script, parse_script
+from podiumd.agents.scripted.kind import SCRIPTED
+from podiumd.agents.scripted.script import (
+    Script,
+    ScriptError,
+    demo_script,
+    load_script,
+    parse_script,
+)
 from podiumd.agents.scripted.turn import ScriptedTurnRun
+from podiumd.agents.settings import of_home
 from podiumd.core.analysis.check_agents import Capabilities
 from podiumd.core.reply.report import TurnReport
 from podiumd.drivers.base import PendingTurn, TurnRequest, TurnStatus
 from podiumd.drivers.in_process_turn import played
 from podiumd.tools.process.processes import sweep
 
-SCRIPTED: Final = "scripted"
-
 ENDING_SECONDS = 15.0
 """Playing ends at once, or with its command within 2 s; a sweep takes at most 8 s."""
+
+
+def make(host: Host) -> ScriptedDriver:
+    """Make the driver of one scripted agent. Raises ``SettingFault`` where its file cannot be
+    used."""
+    file = of_home(host.settings().script, host.environ)
+    try:
+        return (
+            ScriptedDriver(load_script(Path(file)), file) if file else ScriptedDriver(demo_script())
+        )
+    except ScriptError as error:
+        raise SettingFault("script", str(error)) from None
 
 
 class ScriptedDriver:
     """Plays ``script`` (the default of every turn that brings none of its own), of ``file``."""
 
-    name = SCRIPTED
+    name = SCRIPTED.name
     capabilities = Capabilities(
         structured_output=True,
         approvals=True,

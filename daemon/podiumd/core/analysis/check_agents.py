@@ -15,7 +15,8 @@ class Capabilities(msgspec.Struct, frozen=True):
 
     ``permission_modes`` are the agent's own words for how much it may do unasked. ``tools``: it
     takes the tools that Podium serves; ``hooks``: it asks before and tells after each tool;
-    ``system_text``: its system text may be another in each turn.
+    ``system_text``: its system text may be another in each turn; ``compacts``: it sums up what no
+    longer fits by itself, and need not be asked to.
     """
 
     structured_output: bool = False
@@ -30,6 +31,7 @@ class Capabilities(msgspec.Struct, frozen=True):
     tools: bool = False
     hooks: bool = False
     system_text: bool = False
+    compacts: bool = False
     permission_modes: tuple[str, ...] = ()
 
 

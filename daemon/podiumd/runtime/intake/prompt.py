@@ -89,7 +89,7 @@ class Prompting:
         plan = await self._plan(request)
         agent = await require_agent(self._context, plan.agent)
         _require_mode(plan.agent, agent, request.permission_mode)
-        script = await brought_script(request.script, plan.agent)
+        script = await brought_script(request.script, plan.agent, self._context.agents)
         run_id = str(uuid.uuid4())
         try:
             send = partial(self._send, request, plan, script, run_id, token)

@@ -78,7 +78,7 @@ class Starter:
                 fix = f"Give it with -p {error.param}=..."
                 wrong.data |= {"missing": error.param, "fix": fix}
             raise wrong from error
-        script = await brought_script(request.script, request.agent)
+        script = await brought_script(request.script, request.agent, self._context.agents)
         await self._check_agents(entry, recipe, request.agent, script)
         session_id = request.session_id or request.new_session_id or str(uuid.uuid4())
         if request.session_id is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import trio
 
-from podiumd.agents.scripted.driver import SCRIPTED
 from podiumd.agents.scripted.script import ScriptError, script_turns
 from podiumd.core.analysis.check import check_recipe
 from podiumd.core.analysis.check_calls import check_calls, finder
@@ -19,6 +18,7 @@ from podiumd.core.findings import Finding, TooManyFindings, nearest
 from podiumd.core.recipe.expand import CallError, expand
 from podiumd.core.recipe.model import Recipe, Source
 from podiumd.core.run.fact import RunScript
+from podiumd.runtime.context import Agent
 from podiumd.runtime.errors import InvalidParameter, NotFound, RecipeRefused, Refused
 from podiumd.runtime.recipes.catalogue import Catalogue, Entry, RecipeNotFound
 from podiumd.runtime.recipes.trust import judged, refusal
@@ -184,17 +184,20 @@ def called_entry(catalogue: Catalogue, caller: Source, recipe_id: str, where: st
     return catalogue.get(recipe_id, where if caller == "project" else None)
 
 
-async def brought_script(file: str | None, agent: str | None) -> RunScript | None:
-    """The turns that a run brings for the scripted agent, read now: the file may change.
+async def brought_script(
+    file: str | None, agent: str | None, agents: Mapping[str, Agent]
+) -> RunScript | None:
+    """The turns that a run brings for an agent that plays them, read now: the file may change.
 
     Raises:
         InvalidParameter: it cannot be played, or another agent does the work.
     """
     if file is None:
         return None
-    if agent != SCRIPTED:
+    players = [name for name, one in agents.items() if one.plays_scripts]
+    if agent not in players:
         wrong = InvalidParameter("script", "a script is played by the scripted agent alone.")
-        wrong.data["fix"] = f"Say so: --agent {SCRIPTED}."
+        wrong.data["fix"] = f"Say so: --agent {' or '.join(players)}."
         raise wrong
     try:
         turns = await trio.to_thread.run_sync(script_turns, Path(file))

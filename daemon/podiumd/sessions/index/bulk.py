@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -21,7 +21,7 @@ import podiumd
 from podiumd.formats.session import SessionFormat
 from podiumd.observe.logs import log
 from podiumd.sessions.index.bulk_worker import LENGTH_BYTES, Answer, Request, framed, read_all
-from podiumd.sessions.index.tree import Found
+from podiumd.sessions.index.tree import Found, Root
 
 MOST_PROCESSES: Final = 3
 """Each takes about 14 MB for itself."""
@@ -74,6 +74,11 @@ _ENVIRONMENT: Final = {
 _encode: Final = msgspec.msgpack.Encoder().encode
 _answers: Final = msgspec.msgpack.Decoder(Answer)
 _batches: Final = msgspec.msgpack.Decoder(list[Found])
+
+
+def command_of(roots: Iterable[Root]) -> tuple[str, ...]:
+    """What starts a process that reads the sessions of these agents."""
+    return (*COMMAND, *(f"{root.agent}={root.format}" for root in roots if root.format))
 
 
 def batches_of(found: Sequence[Found]) -> Iterator[list[Found]]:
@@ -241,7 +246,8 @@ async def bulk_reader(
     """Have a reader, whose processes are to be started; none is left when this ends, however.
 
     Parameters:
-        formats: how files are read in a thread; the processes have ``FORMATS``.
+        formats: how files are read in a thread; the processes have ``FORMATS``, and those that
+            ``command`` names.
         patience: in seconds; see ``PATIENCE_SECONDS``.
     """
     reader = BulkReader(formats, command, patience)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Final
 
 import msgspec
@@ -44,12 +44,20 @@ def read_all(formats: Mapping[str, SessionFormat], request: Request) -> Answer:
     return [result for result in results if isinstance(result, Update)]
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def formats_of(arguments: Sequence[str]) -> Mapping[str, SessionFormat]:
+    """The formats by the name of the agent; ``AGENT=FORMAT`` is one not called as its format."""
+    pairs = (argument.partition("=") for argument in arguments)
+    return {**FORMATS, **{agent: FORMATS[form] for agent, _, form in pairs}}
+
+
+def serve(
+    requests: BinaryIO, answers: BinaryIO, formats: Mapping[str, SessionFormat] = FORMATS
+) -> None:
     """Answer until no more is asked, or nobody listens."""
     while head := requests.read(LENGTH_BYTES):
         request = _requests.decode(requests.read(int.from_bytes(head, "big")))
         try:
-            answers.write(framed(_encode(read_all(FORMATS, request))))
+            answers.write(framed(_encode(read_all(formats, request))))
             answers.flush()
         except BrokenPipeError:
             return
@@ -58,4 +66,4 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def main() -> None:
     """Be such a process."""
     os.nice(NICENESS)
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    serve(sys.stdin.buffer, sys.stdout.buffer, formats_of(sys.argv[1:]))

@@ -22,6 +22,7 @@ from podiumd.sessions.index.bulk import (
     WORTHWHILE_BYTES,
     BulkReader,
     bulk_reader,
+    command_of,
     packed,
     process_count,
     unpacked,
@@ -263,7 +264,7 @@ class Follower:
 
     async def _look_at_all(self) -> Collection[int]:
         """Bring the index up to date; returns all directories, as ``TreeWatch.complete`` wants."""
-        async with bulk_reader(self._formats) as reader:
+        async with bulk_reader(self._formats, command=command_of(self._roots)) as reader:
             with self._costing():
                 known = await self._index.ask_aside(table.known)
                 found, changes = await self._compare(known, reader)
@@ -287,7 +288,10 @@ class Follower:
 
     def _processes(self) -> int:
         """How many processes read much: they know only our own formats."""
-        return process_count() if self._formats is FORMATS else 0
+        ours = all(
+            self._formats[root.agent] is FORMATS.get(root.format_name) for root in self._roots
+        )
+        return process_count() if ours else 0
 
     async def _compare(self, known: Known, reader: BulkReader) -> tuple[Tree, compare.Changes]:
         """Look at the whole tree; if there turns out to be much to read, its readers start."""

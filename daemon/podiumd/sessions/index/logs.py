@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 import trio
 
-from podiumd.formats.session import Cursor, Entry, SessionFormat
+from podiumd.formats.session import Cursor, Entry, NoFormat, SessionFormat
 from podiumd.observe.logs import log as log_event
 from podiumd.sessions.index import scan, table
 from podiumd.sessions.index.database import Index
@@ -182,7 +182,7 @@ class Logs:
 
     async def _load(self, row: Row) -> OpenLog:
         """The log as it was stored, however far behind its transcript."""
-        reads = self._formats[row.agent]
+        reads = self._formats.get(row.agent, _NO_FORMAT)
         stored = await self._index.ask(table.load_log, row.session_id)
         ledger = await self._kept(row.session_id)
         # A newer ledger is of a rewrite whose places did not reach the index any more.
@@ -282,6 +282,8 @@ class _Read(NamedTuple):
 
 
 _NOTHING = _Read(b"", ())
+
+_NO_FORMAT = NoFormat()
 
 
 def _save_anew(

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from podiumd.formats.claude_json import read_object, string
+from podiumd.formats.session import Layout
+from podiumd.formats.session_formats import FORMATS
 from podiumd.tools.files import walk as trees
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ is_number: Final = re.compile(r"[0-9]{2,4}").fullmatch
 _SUFFIX: Final = len(".jsonl")
 _TAIL: Final = 36 + _SUFFIX
 
-CODEX_DEPTH: Final = 3  # year, month, day
+DAYS_DEPTH: Final = 3  # year, month, day
 
 Kind = Literal["subagent", "subagent_meta", "tool_result"]
 FOLDERS: Final = ("subagents", "tool-results")
@@ -46,14 +48,22 @@ NOBODYS: Final = "voice-code-name-inference"  # in such a project a program had 
 
 
 class Root(msgspec.Struct, frozen=True):
-    """Where one agent keeps its sessions.
-
-    ``agent`` is ``claude`` (``directory`` is CLAUDE_CONFIG_DIR/projects), ``codex``
-    (CODEX_HOME/sessions) or ``native`` (STATE/sessions).
-    """
+    """Where one agent keeps its sessions, and in which format; empty: it is called as that."""
 
     agent: str
     directory: Path
+    format: str = ""
+
+    @property
+    def format_name(self) -> str:
+        """The name of the format."""
+        return self.format or self.agent
+
+    @property
+    def layout(self) -> Layout:
+        """How the files lie below the directory."""
+        form = FORMATS.get(self.format_name)
+        return "projects" if form is None else form.layout
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -108,7 +118,7 @@ def look(roots: Iterable[Root], path: str) -> Found | Companion | None:
         top = f"{root.directory}/"
         if path.startswith(top):
             parts = path.removeprefix(top).split("/")
-            return _LOOKS.get(root.agent, _look_claude)(root, path, parts)
+            return _LOOKS[root.layout](root, path, parts)
     return None
 
 
@@ -122,21 +132,21 @@ def files_below(directories: Iterable[str]) -> set[str]:
     }
 
 
-def _look_codex(root: Root, path: str, parts: list[str]) -> Found | None:
+def _look_days(root: Root, path: str, parts: list[str]) -> Found | None:
     match = is_rollout(parts[-1])
-    if match is None or len(parts) != CODEX_DEPTH + 1 or not all(map(is_number, parts[:-1])):
+    if match is None or len(parts) != DAYS_DEPTH + 1 or not all(map(is_number, parts[:-1])):
         return None
     status = _regular(path)
     return found(match[1], root.agent, path, status) if status else None
 
 
-def _look_own(root: Root, path: str, parts: list[str]) -> Found | None:
+def _look_flat(root: Root, path: str, parts: list[str]) -> Found | None:
     match = is_transcript(parts[0]) if len(parts) == 1 else None
     status = _regular(path) if match else None
     return found(match[1], root.agent, path, status) if match and status else None
 
 
-def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
+def _look_projects(root: Root, path: str, parts: list[str]) -> Found | Companion | None:
     status = None if NOBODYS in parts[0] else _regular(path)
     if status is None:
         return None
@@ -151,7 +161,11 @@ def _look_claude(root: Root, path: str, parts: list[str]) -> Found | Companion |
     return None
 
 
-_LOOKS: Final = {"codex": _look_codex, "native": _look_own}
+_LOOKS: Final[dict[Layout, Callable[[Root, str, list[str]], Found | Companion | None]]] = {
+    "projects": _look_projects,
+    "days": _look_days,
+    "flat": _look_flat,
+}
 
 
 def _regular(path: str) -> os.stat_result | None:

@@ -16,12 +16,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from podiumd.sessions.index.tree import (
-    CODEX_DEPTH,
+    DAYS_DEPTH,
     FOLDERS,
     NOBODYS,
     Companion,
@@ -84,16 +84,18 @@ def walk(
             if not isinstance(error, FileNotFoundError):
                 _cannot_see(tree, directory, error)
             continue
-        if root.agent == "codex":
-            _walk_days(tree, known, directory, CODEX_DEPTH)
-            continue
-        if root.agent == "native":
-            _walk_own(tree, known, directory)
-            continue
-        for project in _projects(tree, directory):
-            _walk_project(tree, known, root.agent, project)
-            if on_project is not None:
-                on_project(tree)
+        match root.layout:
+            case "days":
+                _walk_days(tree, known, root.agent, directory, DAYS_DEPTH)
+            case "flat":
+                _walk_flat(tree, known, root.agent, directory)
+            case "projects":
+                for project in _projects(tree, directory):
+                    _walk_project(tree, known, root.agent, project)
+                    if on_project is not None:
+                        on_project(tree)
+            case _:
+                assert_never(root.layout)
     return tree
 
 
@@ -184,7 +186,7 @@ def _add_companion(tree: Tree, known: Known, one: Companion) -> None:
         tree.companions.append(one)
 
 
-# -- Claude Code ---------------------------------------------------------------------------------
+# -- projects ------------------------------------------------------------------------------------
 
 
 def _walk_project(tree: Tree, known: Known, agent: str, project: str) -> None:
@@ -248,22 +250,22 @@ def _add_old_subagent(tree: Tree, known: Known, entry: os.DirEntry[str]) -> None
         _add_companion(tree, known, companion(owner, entry.path, "subagent", status))
 
 
-# -- Codex ---------------------------------------------------------------------------------------
+# -- days ----------------------------------------------------------------------------------------
 
 
-def _walk_days(tree: Tree, known: Known, directory: str, depth: int) -> None:
+def _walk_days(tree: Tree, known: Known, agent: str, directory: str, depth: int) -> None:
     for entry in _scan(tree, directory):
         if depth:
             if is_number(entry.name) and _is_directory(tree, entry):
-                _walk_days(tree, known, entry.path, depth - 1)
+                _walk_days(tree, known, agent, entry.path, depth - 1)
         elif match := is_rollout(entry.name):
-            _add_session(tree, known, match[1], "codex", entry)
+            _add_session(tree, known, match[1], agent, entry)
 
 
-# -- the native agent ----------------------------------------------------------------------------
+# -- flat ----------------------------------------------------------------------------------------
 
 
-def _walk_own(tree: Tree, known: Known, directory: str) -> None:
+def _walk_flat(tree: Tree, known: Known, agent: str, directory: str) -> None:
     for entry in _scan(tree, directory):
         if match := is_transcript(entry.name):
-            _add_session(tree, known, match[1], "native", entry)
+            _add_session(tree, known, match[1], agent, entry)

@@ -15,10 +15,6 @@ _NAMES = frozenset(
     ]
 )
 _PREFIXES = ("LC_", "XDG_")
-_AGENT_NAMES = {
-    "claude": frozenset(("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "NODE_EXTRA_CA_CERTS")),
-}
-_AGENT_PREFIXES = {"claude": ("ANTHROPIC_", "CLAUDE_CODE_USE_", "AWS_", "GOOGLE_")}
 _OURS = "PODIUM_"
 
 
@@ -32,21 +28,20 @@ def plain_environment(base: Mapping[str, str]) -> dict[str, str]:
 def child_environment(
     base: Mapping[str, str],
     *,
-    agent: str,
     pass_env: Iterable[str],
+    prefixes: tuple[str, ...] = (),
     extra_env: Mapping[str, str],
     marker: str,
 ) -> dict[str, str]:
     """The whole environment of an agent's process, or of a check or command.
 
     ``base`` is the daemon's own environment. Taken over are the variables every program needs,
-    those that ``agent`` logs in with, and those named in ``pass_env``; ``extra_env`` is added and
-    wins. Since it is a list of what is let through, nothing says that the child runs inside
-    another agent, unless the user names it. ``PODIUM_*`` never passes, whoever names it, but for
-    the marker ``PODIUM_TURN`` with the turn's id ``marker``.
+    those named in ``pass_env``, and those that begin with one of ``prefixes``; ``extra_env`` is
+    added and wins. Since it is a list of what is let through, nothing says that the child runs
+    inside another agent, unless the user names it. ``PODIUM_*`` never passes, whoever names it,
+    but for the marker ``PODIUM_TURN`` with the turn's id ``marker``.
     """
-    names = _AGENT_NAMES.get(agent, frozenset()) | frozenset(pass_env)
-    prefixes = _AGENT_PREFIXES.get(agent, ())
+    names = frozenset(pass_env)
     chosen = {
         name: value for name, value in base.items() if name in names or name.startswith(prefixes)
     }

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.base import ModelError
-from podiumd.config.settings import NativeSettings
 
 Protocol = Literal["anthropic", "openai"]
 

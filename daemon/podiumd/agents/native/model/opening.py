@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
+from podiumd.agents.native.kind import NativeSettings
 from podiumd.agents.native.model.anthropic import DEFAULT_MODEL, AnthropicDialect
 from podiumd.agents.native.model.base import Model, ModelError, Tell
 from podiumd.agents.native.model.endpoint import NO_MODEL, Endpoint, find_endpoint
@@ -23,7 +24,6 @@ from podiumd.agents.native.model.openai import OpenAIDialect, choose_model
 from podiumd.agents.native.model.prices import known
 from podiumd.agents.native.model.retry import RetryPolicy
 from podiumd.agents.native.model.scripted import open_script
-from podiumd.config.settings import NativeSettings
 from podiumd.observe.redaction import snippet
 
 if TYPE_CHECKING:

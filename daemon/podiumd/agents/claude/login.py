@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-_THIRD_PARTY: Final = "CLAUDE_CODE_USE_"
+THIRD_PARTY: Final = "CLAUDE_CODE_USE_"
 _MANAGED: Final = Path("/etc/claude-code/managed-settings.json")
 _WORDS: Final = {
     "claude.ai": "logged in",
@@ -41,7 +41,7 @@ def was_started(environment: Mapping[str, str]) -> bool:
 def by_environment(environment: Mapping[str, str]) -> Login:
     """What can be said without asking it."""
     for name, value in sorted(environment.items()):
-        if value and (name in KEYS or name.startswith(_THIRD_PARTY)):
+        if value and (name in KEYS or name.startswith(THIRD_PARTY)):
             return Login(there=True, how=f"key in {name}")
     chosen = environment.get("CLAUDE_CONFIG_DIR")
     home = Path(chosen) if chosen else Path(environment.get("HOME", "/"), ".claude")

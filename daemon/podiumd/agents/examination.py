@@ -1,0 +1,110 @@
+"""Looking whether an agent can be used: what its folder's module ``doctor`` is given, and gives."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final, Protocol, cast
+
+import msgspec
+
+from podiumd.agents.environment import agent_environment
+from podiumd.agents.kind import ConfiguredAgent, Kind
+from podiumd.observe.checks import Check
+
+_ANSWER_SECONDS: Final = 10.0
+_MOST_SAID: Final = 200
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that is looked at.
+
+    ``environ`` is the environment of who looks, ``daemon_environ`` that of the daemon. ``anew`` is
+    the command, quoted, that gives the daemon the environment of the shell that it is typed in.
+    ``at_hand``: other agents that can work and need no program. ``answers`` is what programs have
+    answered already, whichever check asked.
+    """
+
+    agent: ConfiguredAgent
+    environ: Mapping[str, str]
+    daemon_environ: Mapping[str, str]
+    anew: str
+    at_hand: tuple[str, ...] = ()
+    answers: dict[tuple[object, ...], Any] = {}
+
+    @property
+    def check(self) -> str:
+        """What the finding is called."""
+        return f"agent {self.agent.name}"
+
+    def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What the agent is given where ``base``, else the daemon's environment, is the daemon's;
+        without what is Podium's own."""
+        given = agent_environment(self.agent, self.daemon_environ if base is None else base, "")
+        return {name: value for name, value in given.items() if not name.startswith("PODIUM_")}
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """The server that an agent asks: its URL, what sets that, and an environment with its proxy."""
+
+    url: str
+    setting: str
+    environ: Mapping[str, str]
+
+
+class Doctor(Protocol):
+    """The module ``doctor`` of an agent's folder. It changes nothing."""
+
+    def examine(self, asked: Examined) -> Check:
+        """Look at the agent."""
+        ...
+
+    def is_ready(self, asked: Examined) -> bool:
+        """Whether it can work on anything, as far as can be told without asking a model."""
+        ...
+
+    def at_hand(self, asked: Examined) -> bool:
+        """Whether it can, and needs no program for it. Starts none."""
+        ...
+
+    def provider(self, asked: Examined) -> Provider | None:
+        """The server that it asks; none where it is not set up, or nobody knows."""
+        ...
+
+
+def doctor_of(kind: Kind) -> Doctor:
+    """Load what looks at agents of a kind."""
+    return cast("Doctor", import_module(f"{kind.package}.doctor"))
+
+
+def ask(program: str, options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    """The first line that a program says, or what is wrong with it."""
+    status, said, fault = answer(program, options, environment)
+    words = said.partition("\n")[0]
+    if fault:
+        return "", fault
+    if status != 0:
+        return "", f"{' '.join(options)} ended with status {status}: {words[:_MOST_SAID]}"
+    return words[:_MOST_SAID] or "no version told", ""
+
+
+def answer(
+    program: str, options: Sequence[str], environment: Mapping[str, str]
+) -> tuple[int | None, str, str]:
+    """Status and words of a program, or why there are none."""
+    try:
+        done = subprocess.run(
+            [program, *options],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environment),
+            cwd="/",
+            timeout=_ANSWER_SECONDS,
+            check=False,
+        )
+    except OSError as error:
+        return None, "", f"cannot be run: {error.strerror}"
+    except subprocess.TimeoutExpired:
+        return None, "", f"{' '.join(options)} did not answer within {_ANSWER_SECONDS:g} s"
+    return done.returncode, (done.stdout or done.stderr).decode(errors="replace").strip(), ""

@@ -1,0 +1,50 @@
+"""The driving half of an agent's folder, loaded where it is needed.
+
+A kind says which folder that is. Its module ``driver`` has ``make``, which makes the driver of one
+agent of the kind; its module ``doctor`` looks whether an agent can be used (``podiumd.doctor``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from podiumd.agents.kind import Kind
+from podiumd.drivers.base import Driver
+from podiumd.drivers.spool import SpoolWatch
+from podiumd.drivers.spooled import SPOOL_MEGABYTES
+
+
+class SettingFault(ValueError):
+    """A driver cannot be made with its agent's settings: ``key`` is the one at fault."""
+
+    def __init__(self, key: str, words: str) -> None:
+        super().__init__(words)
+        self.key = key
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What the driver of an agent has of the daemon.
+
+    ``agent`` is the agent's name. ``settings`` gives those of its table that are in force;
+    ``environ`` is the daemon's own environment, ``state`` its STATE directory. ``closed`` are
+    further files and directories of the daemon's own, which no agent may touch. ``watch`` wakes
+    those who follow spools. ``spool_megabytes`` says how much output (MiB) a turn may write.
+    """
+
+    agent: str
+    settings: Callable[[], Any]
+    environ: Mapping[str, str]
+    state: Path
+    watch: SpoolWatch
+    closed: tuple[Path, ...] = ()
+    spool_megabytes: Callable[[], int] = lambda: SPOOL_MEGABYTES
+
+
+def make_driver(kind: Kind, host: Host) -> Driver:
+    """Make the driver of one agent. Raises ``SettingFault``."""
+    return cast("Driver", import_module(f"{kind.package}.driver").make(host))

@@ -1,0 +1,143 @@
+"""What a kind of agent is, as values, and an agent that is made of it. Pure.
+
+A kind is half of an agent's folder: what the configuration, the index of sessions and the client
+have to know before any turn. The other half drives (``podiumd.agents.halves``) and is loaded where
+turns are. A kind makes agents: each table ``[agents.NAME]`` is one, with settings, an environment
+and places of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from podiumd.agents.settings import Section
+
+TURN_SECONDS: Final[float] = 3600
+IDLE_SECONDS: Final[float] = 600
+
+
+class Variables(msgspec.Struct, frozen=True):
+    """Variables by their names, and by how these begin."""
+
+    names: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent's settings come to for its turns.
+
+    ``env`` is added to its environment, ``pass_env`` are variables of the daemon's that it is given
+    too. ``tools_over``: how it reaches Podium's tools, if its driver serves them. ``only_recipe``:
+    it has lines for this recipe and no other.
+    """
+
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    pass_env: tuple[str, ...] = ()
+    permission_mode: str | None = None
+    model: str | None = None
+    turn_timeout_seconds: float = TURN_SECONDS
+    idle_timeout_seconds: float = IDLE_SECONDS
+    tools_over: Literal["in-process", "stdio"] = "in-process"
+    only_recipe: str | None = None
+
+
+class OneShot(msgspec.Struct, frozen=True):
+    """How an agent answers one question outside of any session, and leaves nothing behind.
+
+    ``arguments`` makes those of its command from an instruction; the question comes on its standard
+    input. ``answer`` finds the answer in what it printed, empty where there is none.
+    ``environment`` is added to its own.
+    """
+
+    arguments: Callable[[str], list[str]]
+    answer: Callable[[str], str]
+    environment: Mapping[str, str] = {}
+
+
+class Where(msgspec.Struct, frozen=True):
+    """Where an agent finds itself: the whole ``environ`` of its processes, and STATE."""
+
+    environ: Mapping[str, str]
+    state: Path
+
+    @property
+    def home(self) -> Path:
+        """The person's home."""
+        return Path(self.environ.get("HOME", "~")).expanduser()
+
+
+class Folders(msgspec.Struct, frozen=True):
+    """Where an agent keeps what is its own.
+
+    ``sessions`` holds its session files, in the kind's format. ``config_directory`` holds its
+    records of its live sessions. ``None``: it has no such thing.
+    """
+
+    sessions: Path | None = None
+    config_directory: Path | None = None
+
+
+def _nowhere(settings: Any, where: Where) -> Folders:
+    return Folders()
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of agent.
+
+    ``name`` is what ``driver`` says in an agent's table, ``label`` what it is in a few words.
+    ``package`` is the folder with its other half, modules ``driver`` and ``doctor``. ``settings``
+    are the table's, ``plan`` is what they come to, ``folders`` where the agent keeps what is its
+    own. ``standing``: there is an agent of this name without a table. ``variables`` of the daemon's
+    environment an agent is given beside what every program is; ``daemon_variables`` are read by the
+    daemon for it. ``remedy`` is what to do where it cannot be used, ``{agent}`` in it its name.
+    ``session_format`` is the format of its session files (``podiumd.formats.session_formats``).
+    ``live``: its settings take effect while the daemon runs, but for those in ``placing`` where
+    they would move its places. ``mode_setting`` is the setting of the mode that turns have, and
+    ``modes`` are its words if the client may know them. ``one_shot``: it can be asked for a
+    session's title. ``plays_scripts``: a run may bring the turns that it plays.
+    """
+
+    name: str
+    label: str
+    package: str
+    settings: type[Section]
+    plan: Callable[[Any], Plan] = lambda settings: Plan()
+    folders: Callable[[Any, Where], Folders] = _nowhere
+    standing: bool = True
+    variables: Variables = Variables()
+    daemon_variables: tuple[str, ...] = ()
+    remedy: str = ""
+    session_format: str | None = None
+    live: bool = True
+    placing: tuple[str, ...] = ()
+    mode_setting: str | None = None
+    modes: tuple[str, ...] = ()
+    one_shot: OneShot | None = None
+    plays_scripts: bool = False
+
+
+class ConfiguredAgent(msgspec.Struct, frozen=True):
+    """An agent: a table of the configuration, or a kind's own without one."""
+
+    name: str
+    kind: Kind
+    settings: Section
+
+    @property
+    def plan(self) -> Plan:
+        """What the settings come to."""
+        return self.kind.plan(self.settings)
+
+    @property
+    def remedy(self) -> str:
+        """What to do where it cannot be used."""
+        return self.kind.remedy.replace("{agent}", self.name)
+
+    def folders(self, where: Where) -> Folders:
+        """Where it keeps what is its own."""
+        return self.kind.folders(self.settings, where)

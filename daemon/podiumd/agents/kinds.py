@@ -1,0 +1,25 @@
+"""Every kind of agent: the one place where a kind is registered."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podiumd.agents.claude.kind import CLAUDE
+from podiumd.agents.kind import ConfiguredAgent, Kind
+from podiumd.agents.native.kind import NATIVE
+from podiumd.agents.scripted.kind import SCRIPTED
+
+KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (CLAUDE, NATIVE, SCRIPTED)}
+"""By name, in the order in which settings are shown."""
+
+DEFAULT_AGENT: Final = CLAUDE.name
+"""The agent of a prompt, or of a recipe's step, that names none."""
+
+
+def standing_agents() -> dict[str, ConfiguredAgent]:
+    """Return the agents that there are without any configuration, by name."""
+    return {
+        name: ConfiguredAgent(name, kind, kind.settings())
+        for name, kind in KINDS.items()
+        if kind.standing
+    }
