@@ -130,9 +130,10 @@ run-life: $(VENV)/.dev ## draw ARCHITECTURE.md's picture of a run's life anew fr
 	@$(PY) -m tests.house.run_life
 
 .PHONY: wire
-wire: $(VENV)/.dev ## write client/podium/protocol.py anew: the types of what the daemon sends
+wire: $(VENV)/.dev ## write anew what the client has of the daemon: protocol.py, agent_kinds.py
 	$(PY) -m podiumd schema --python > client/podium/protocol.py.new
 	mv client/podium/protocol.py.new client/podium/protocol.py
+	$(PY) -m tests.house.agent_kinds
 
 .PHONY: crash
 crash: $(VENV)/.dev ## the crash campaign: kill -9 at every failpoint and 200 other moments

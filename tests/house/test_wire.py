@@ -13,6 +13,7 @@ from podiumd.wire.document import document
 from podiumd.wire.fields import JsonObject
 from podiumd.wire.forms import printed
 from podiumd.wire.schema import REF
+from tests.house import agent_kinds
 from tests.house.source import ROOT
 
 PAGE = (ROOT / "docs/protocol.md").read_text(encoding="utf-8").partition("## The phone protocol")[0]
@@ -58,6 +59,11 @@ def test_the_client_has_the_types_of_what_it_is_sent() -> None:
     """Written by ``make wire``."""
     kept = (ROOT / "client/podium/protocol.py").read_text(encoding="utf-8")
     assert kept == printed("python")
+
+
+def test_the_client_has_the_kinds_of_agents() -> None:
+    """Written by ``make wire``."""
+    assert agent_kinds.FILE.read_text(encoding="utf-8") == agent_kinds.printed()
 
 
 def test_every_method_has_a_row_and_every_row_a_method() -> None:

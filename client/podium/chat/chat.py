@@ -279,11 +279,11 @@ class Chat:
 
     def _help(self, rest: str) -> None:
         recipe = self._recipe.run_id is not None
-        agent = self._session.agent_name
+        modes = self._session.modes
         person, screen = self._lines.interactive, self._out.aside
         screen.write(
             slash_commands.help_text(
-                person=person, recipe=recipe, agent=agent, width=screen.columns
+                person=person, recipe=recipe, modes=modes, width=screen.columns
             )
         )
 
@@ -303,9 +303,8 @@ class Chat:
 
     def _mode(self, rest: str) -> None:
         session = self._session
-        native = session.agent_name == "native"
-        if rest and native and rest not in slash_commands.MODES:
-            known = ", ".join(slash_commands.MODES)
+        if rest and session.modes and rest not in session.modes:
+            known = ", ".join(session.modes)
             self._out.note(f"There is no mode '{rest}'; there are: {known}.", "yellow")
             return
         session.mode = rest or session.mode

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from podium import text
+from podium.agent_kinds import CHAT_AGENT, MODE_SETTINGS, MODES
 from podium.errors import NOT_FOUND, USAGE, Failure, Refusal
 from podium.render import messages as conversation
 from podium.render.words import holder_words, home_relative, recipe_words
@@ -20,8 +21,6 @@ SHOWN = 6
 
 WHOLE = 36
 """Characters of a whole id."""
-
-MODE_SETTINGS = {"native": "agents.native.mode", "claude": "agents.claude.permission_mode"}
 
 
 class Session:
@@ -42,7 +41,7 @@ class Session:
     ) -> None:
         new = session_id is None
         self.id = session_id
-        self.agent = agent or ("native" if new else None)
+        self.agent = agent or (CHAT_AGENT if new else None)
         self.directory = os.path.abspath(cwd or os.getcwd()) if new or cwd else None
         self.mode = mode
         self.model = model
@@ -89,8 +88,18 @@ class Session:
     @property
     def mode_name(self) -> str:
         """The mode that the next prompt has; empty where the agent has none."""
-        setting = MODE_SETTINGS.get(self.agent_name, "")
+        setting = f"agents.{self.agent_name}.{MODE_SETTINGS.get(self._kind)}"
         return self.mode or self._configured.get(setting, "")
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The agent's words for modes; none where only the daemon knows them."""
+        return MODES.get(self._kind, ())
+
+    @property
+    def _kind(self) -> str:
+        """The kind of the agent: it is called so, or the configuration says it."""
+        return self._configured.get(f"agents.{self.agent_name}.driver", self.agent_name)
 
     @property
     def model_name(self) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from podium import text
+from podium.agent_kinds import LABELS
 from podium.commands.spec.all import COMMANDS, Argument, Command
 from podium.errors import OK, Failure
 from podium.render.words import status_words
@@ -199,11 +201,15 @@ def _commands(placed: list[str]) -> list[Candidate]:
     return [(one.path[-1], one.summary) for one in COMMANDS if list(one.path[:-1]) == placed]
 
 
-AGENTS = {
-    "native": "Podium's own agent: an API key or a local model",
-    "claude": "Claude Code",
-    "scripted": "plays a file of turns, for trying things out",
-}
+def _agents(placed: list[str]) -> list[Candidate]:
+    """Those that there always are, and those of the configuration where the daemon tells it."""
+    found = dict(LABELS)
+    with suppress(Failure):
+        for setting in call("daemon.configuration").get("values") or []:
+            table, _, name = str(setting["key"]).rpartition(".")
+            if name == "driver" and table.startswith("agents."):
+                found[table.removeprefix("agents.")] = f"an agent of kind {setting['value']}"
+    return list(found.items())
 
 
 SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
@@ -216,7 +222,7 @@ SOURCES: dict[str, Callable[[list[str]], list[Candidate]]] = {
     "steps": _steps,
     "commands": _commands,
     "devices": _devices,
-    "agents": lambda placed: list(AGENTS.items()),
+    "agents": _agents,
     "files": lambda placed: [(FILES, "")],
     "directories": lambda placed: [(DIRECTORIES, "")],
 }

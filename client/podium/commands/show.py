@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from podium import text, wire
+from podium.agent_kinds import WITHOUT_SESSIONS
 from podium.commands.sessions import whole_number
 from podium.errors import NOT_FOUND, Failure, Refusal
 from podium.render import messages as conversation
@@ -77,7 +78,8 @@ def _row(connection: Connection, named: str) -> protocol.Session:
         run = next((one for one in runs if str(one.get("session_id")).startswith(named)), None)
         if run is None:
             raise
-        kept = "the scripted agent keeps none" if run.get("agent") == "scripted" else "not yet"
+        agent = run.get("agent")
+        kept = f"the {agent} agent keeps none" if agent in WITHOUT_SESSIONS else "not yet"
         run_id = text.short(run.get("run_id"))
         raise Failure(
             f"Session '{named}' has no transcript ({kept}): 'podium runs show {run_id}' and "

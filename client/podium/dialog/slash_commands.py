@@ -33,9 +33,6 @@ KEYS = ",\nand so does one that you end with Alt-Enter; a paste is one message"
 AT_PROMPT = ("recipe", "resume", "stop")
 """Commands that follow the recipe, and so have to wait for the prompt."""
 
-MODES = ("confirm", "allow-all", "read-only")
-"""Those of the native agent. Others have words of their own, which the daemon knows."""
-
 _COMMAND = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -55,12 +52,12 @@ def for_agent(message: str) -> str:
     return message[1:] if message.startswith("//") else message
 
 
-def help_text(*, person: bool, recipe: bool, agent: str | None, width: int) -> str:
+def help_text(*, person: bool, recipe: bool, modes: tuple[str, ...], width: int) -> str:
     """What ``/help`` says, in lines of at most ``width`` cells (0: any). ``person``: at a terminal
-    that edits lines."""
-    modes = f": {', '.join(MODES)}" if agent in (None, "native") else ""
+    that edits lines; ``modes`` are the agent's words, as far as they are known."""
+    known = f": {', '.join(modes)}" if modes else ""
     steer = "; the recipe's agent gets it at once" if recipe else ""
-    words = HELP.format(keys=KEYS if person else "", steer=steer, modes=modes)
+    words = HELP.format(keys=KEYS if person else "", steer=steer, modes=known)
     return "".join(f"{fit}\n" for line in words.splitlines() for fit in _fitted(line, width))
 
 

@@ -15,6 +15,9 @@ KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in (CLAUDE, NATIVE, SC
 DEFAULT_AGENT: Final = CLAUDE.name
 """The agent of a prompt, or of a recipe's step, that names none."""
 
+CHAT_AGENT: Final = NATIVE.name
+"""The agent of a new chat that names none."""
+
 
 def standing_agents() -> dict[str, ConfiguredAgent]:
     """Return the agents that there are without any configuration, by name."""
