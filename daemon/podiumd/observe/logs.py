@@ -187,7 +187,7 @@ class LogFile(_Lossy, logging.handlers.RotatingFileHandler):
             size = os.fstat(self.stream.fileno()).st_size
             if size + len(self.format(record)) + 1 < self.maxBytes:
                 return False
-        return super().shouldRollover(record)
+        return bool(super().shouldRollover(record))
 
     def _open(self) -> Any:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
