@@ -35,8 +35,7 @@ def turn_request(actor: RunActor, agent: Agent, active: ActiveTurn) -> base.Turn
     """
     intent, state = active.intent, actor.state
     directory = actor.context.turn_directory(intent.turn_id)
-    begun = active.loop.settings is not None
-    _make_directory(directory, begun=begun)
+    _make_directory(directory, begun=active.loop.settings is not None)
     environment = agent.environment(intent.turn_id)
     where, script = state.start.working_directory, state.start.script
     known = agent.driver.transcript(intent.session_id, where, environment) is not None
