@@ -211,10 +211,10 @@ async def test_what_cannot_be_told_is_refused_with_the_reason(
 async def test_a_git_that_fails_or_hangs_costs_no_run_its_end(
     machine: Machine, recipe: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def hang(*_: object) -> None:
+    async def hang(*_: object, **__: object) -> None:
         await trio.sleep_forever()
 
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise git.GitError("no git today")
 
     monkeypatch.setattr(run_tree, "LOOK_SECONDS", 0.0)

@@ -1,14 +1,19 @@
-"""What a step hands to other threads, counted: beside fifty runs that is most of what it costs."""
+"""What a step hands to other threads, and stores, counted: beside fifty runs that is most of what
+it costs."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podiumd.agents.scripted.driver import ScriptedDriver
 from podiumd.agents.scripted.script import parse_script
+from podiumd.store.facts import Store
+from podiumd.store.records import NewFact, RunRow
 from podiumd.tools.git import honest_index, pinned_settings, process
 from tests.in_threads import in_threads
 from tests.runtime.harness import Machine, running
@@ -32,7 +37,7 @@ complete = {{ exit = "turn-complete" }}
 MORE = 10
 
 
-async def test_a_step_in_a_repository_takes_two_threads_and_one_program(
+async def test_a_step_in_a_repository_takes_two_threads_one_program_and_two_transactions(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One for what the scripted agent notes down, one for all that is looked at before a git."""
@@ -47,12 +52,19 @@ async def test_a_step_in_a_repository_takes_two_threads_and_one_program(
     (place / "a.txt").write_text("one\n")
     commit(place, "first")
 
-    taken = []
+    taken, stored, append = [], list[str](), Store.append
+
+    async def counted(store: Store, run: RunRow, facts: Sequence[NewFact], **more: Any) -> Any:
+        stored.append(" ".join(fact.type for fact in facts))
+        return await append(store, run, facts, **more)
+
+    monkeypatch.setattr(Store, "append", counted)
     async with running(machine) as daemon:
         threads = in_threads(monkeypatch)
         for steps in (2, 2, 2 + MORE):  # the first looks at all for the first time
             machine.recipe(ROUND.format(steps=steps), "round")
             threads.clear()
+            stored.clear()
             run_id = await daemon.start("round", agent="scripted", working_directory=str(place))
             assert (await daemon.ended(run_id))["exit"]["class"] == "guardrail"
             taken.append(Counter(threads))
@@ -60,3 +72,5 @@ async def test_a_step_in_a_repository_takes_two_threads_and_one_program(
     more = (taken[2] - taken[1]).items()  # what a run itself takes may be counted with the next
     step = {name: count / MORE for name, count in more if count >= MORE / 2}
     assert step == {"_write": 1, "_recalled": 1, "program": 1}
+    assert stored.count("step.entered turn.intended") == 1 + MORE  # the first is with a look
+    assert len(stored) == 2 + 2 * (2 + MORE)

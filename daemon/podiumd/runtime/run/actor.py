@@ -8,9 +8,9 @@ in a command again. Both go on after a full disk: the command fails, the run sta
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import trio
@@ -64,6 +64,14 @@ class DueWork(Protocol):
     def start_due(self, nursery: trio.Nursery) -> None:
         """Start what the state calls for and is not under way."""
         ...
+
+
+class Following(NamedTuple):
+    """What is to be decided at once after another command, in the same transaction; ``seen`` is of
+    a run in that session."""
+
+    session_id: str
+    seen: c.Proceed
 
 
 class RunActor:
@@ -123,8 +131,9 @@ class RunActor:
         *,
         mark: tuple[str, bytes] | None = None,
         token: tuple[str, str, str] | None = None,
+        following: Following | None = None,
     ) -> RunState:
-        """Decide and store; returns the state after it.
+        """Decide and store, with what is ``following``; returns the state after it.
 
         Raises:
             CommandRefused: the command does not fit.
@@ -144,6 +153,8 @@ class RunActor:
                 look = await look_in_time(self.state, awaited=awaited)
                 command = msgspec.structs.replace(command, parting=look)
                 facts = decide(self.state, command)
+            if facts and following is not None:
+                facts += self._after(facts, command.at, following)
             if facts:
                 self.state, self.last_seq = await store_facts(
                     self.context, self.state, facts, command.at, mark=mark, token=token
@@ -154,13 +165,26 @@ class RunActor:
                     self.context.bus.publish_transient(self.run_id, snapshot)
             return self.state
 
+    def _after(self, facts: list[f.AnyFact], at: str, following: Following) -> list[f.AnyFact]:
+        """The facts that follow where the run goes on as was seen; what ends it is decided by
+        itself, with a look at what it leaves."""
+        after = folded(self.state, facts, at)
+        if after.session_id != following.session_id:
+            return []
+        more = decide(after, following.seen)
+        return [] if any(isinstance(one, f.RunEnded) for one in more) else more
+
     async def report(
-        self, command: c.AnyCommand, *, mark: tuple[str, bytes] | None = None
+        self,
+        command: c.AnyCommand,
+        *,
+        mark: tuple[str, bytes] | None = None,
+        following: Following | None = None,
     ) -> RunState:
         """Submit what has happened; it cannot be refused, so a full disk is waited out."""
         while True:
             try:
-                return await self.submit(command, mark=mark)
+                return await self.submit(command, mark=mark, following=following)
             except StoreError as error:
                 self.context.log("Store failed", "error", run_id=self.run_id, error=str(error))
                 await trio.sleep(RETRY_SECONDS)
@@ -221,6 +245,13 @@ class RunActor:
         self.session_locks.release(self.run_id)
         self.done.set()
         self.poke()
+
+
+def folded(state: RunState, facts: Iterable[f.AnyFact], at: str) -> RunState:
+    """The state as it will be once these facts are stored."""
+    for fact in facts:
+        state = evolve(state, fact, at)
+    return state
 
 
 async def store_facts(

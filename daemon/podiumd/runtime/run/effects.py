@@ -20,7 +20,7 @@ from podiumd.core.run.state import RunState
 from podiumd.drivers.base import TurnStatus
 from podiumd.runtime.run.actor import RunActor
 from podiumd.runtime.run.command_runner import end_leftovers, run_next
-from podiumd.runtime.run.observe import preconditions
+from podiumd.runtime.run.observe import preconditions, turn_after
 from podiumd.runtime.run.spools import Spools
 from podiumd.runtime.run.turn_task import TurnTask
 from podiumd.runtime.worktrees.unfinished import marker_of
@@ -175,7 +175,7 @@ class Effects:
             return
         if actor.state.next is not None and actor.state.next.kind == "look":
             failpoint("claim.after-look")
-        await actor.report(seen)
+        await actor.report(seen, following=await turn_after(actor, seen))
 
     async def _command(self) -> None:
         actor = self._actor

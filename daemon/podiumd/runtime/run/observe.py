@@ -10,6 +10,7 @@ import msgspec
 import trio
 from msgspec.structs import asdict
 
+from podiumd.core.decide.workflow import decide
 from podiumd.core.run import commands as c
 from podiumd.core.run import progress
 from podiumd.core.run.facts import RunStarted, TreeMark
@@ -20,7 +21,8 @@ from podiumd.runtime.locks.foreign_sessions import foreign_holder
 from podiumd.runtime.locks.holder import Holder
 from podiumd.runtime.locks.lockfile import LeaseError
 from podiumd.runtime.recipes.catalogue import shown
-from podiumd.runtime.run.actor import RunActor
+from podiumd.runtime.run import snapshots
+from podiumd.runtime.run.actor import Following, RunActor, folded
 from podiumd.runtime.worktrees.tree import look_in_time, tree_look
 from podiumd.tools.files.disk import is_full
 from podiumd.tools.git import queries as git
@@ -37,7 +39,7 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
     when the run is not to go on any more. A full disk is waited out."""
     while actor.state.ready:
         try:
-            seen = await _seen(actor)
+            seen = await _seen(actor, actor.state)
         except (git.GitError, LeaseError) as error:
             seen = {"trouble": str(error)}
         except OSError as error:
@@ -48,8 +50,33 @@ async def preconditions(actor: RunActor) -> c.Proceed | None:
     return None
 
 
-async def _seen(actor: RunActor) -> dict[str, Any] | None:
+async def turn_after(actor: RunActor, seen: c.Proceed) -> Following | None:
+    """Observe what the turn needs that begins a step, before it is stored that the step is entered
+    as ``seen`` says: so both are one decision.
+
+    ``None`` where no turn begins it, and where anything is in its way: by itself that is observed
+    again. A conversation's step is told of alone.
+    """
     state = actor.state
+    if state.next is None or state.next.kind != "enter" or snapshots.converses(state):
+        return None
+    after = folded(state, decide(state, seen), seen.at)
+    if not after.ready or after.next is None or after.next.kind != "turn":
+        return None
+    if actor.session_locks.user(after.session_id) not in (None, actor.run_id):
+        return None  # whoever has it goes first
+    try:
+        found = await _seen(actor, after)
+    except (git.GitError, LeaseError, OSError):
+        return None
+    hindered = ("locked", "problem", "gone", "foreign_rows")
+    if found is None or any(found.get(one) for one in hindered):
+        return None
+    at, mono = actor.stamp()
+    return Following(after.session_id, c.Proceed(at=at, mono=mono, **found))
+
+
+async def _seen(actor: RunActor, state: RunState) -> dict[str, Any] | None:
     assert state.next is not None
     if state.next.kind == "enter":
         return await _cleanness(state) | await _look_before(state)
@@ -58,15 +85,16 @@ async def _seen(actor: RunActor) -> dict[str, Any] | None:
         return locked | {"look": await tree_look(state)}
     if state.next.kind != "turn":
         return _locked(await acquire_tree(actor))
-    agent = agent_of(actor)
+    agent = agent_of(actor, state)
     if agent is None:
         return {"problem": "its agent is not configured any more"}
-    holder = _take_session(actor, agent) or await acquire_tree(actor)
+    session = state.session_id
+    holder = _take_session(actor, agent, session) or await acquire_tree(actor)
     if holder is not None and not state.begun and _is_ours(actor):
-        actor.session_locks.wait_in_line(state.session_id, actor.run_id, actor.poke)
+        actor.session_locks.wait_in_line(session, actor.run_id, actor.poke)
         return None
-    path = _transcript(actor, agent)
-    mark = await actor.context.store.mark(state.session_id)
+    path = _transcript(actor, agent, session)
+    mark = await actor.context.store.mark(session)
     return _locked(holder) | {
         "foreign_rows": 0 if path is None or mark is None else await _foreign_rows(path, mark),
         "tree": await _tree_before(state),
@@ -74,9 +102,8 @@ async def _seen(actor: RunActor) -> dict[str, Any] | None:
     }
 
 
-def agent_of(actor: RunActor) -> Agent | None:
-    """The agent of the run's present step, if there still is one of its name."""
-    state = actor.state
+def agent_of(actor: RunActor, state: RunState) -> Agent | None:
+    """The agent of the run's step in that state, if there still is one of its name."""
     step = state.current
     name = state.start.agent_override or (step.agent if step is not None else None)
     return actor.context.agents.get(name or state.start.agent)
@@ -146,9 +173,8 @@ async def _mark(state: RunState) -> TreeMark | None:
     return None if found is None else TreeMark(head=found[0], digest=found[1])
 
 
-def _take_session(actor: RunActor, agent: Agent) -> Holder | None:
+def _take_session(actor: RunActor, agent: Agent, session: str) -> Holder | None:
     """Make sure that the run holds its step's session; else who does."""
-    session = actor.state.session_id
     holder = actor.session_locks.acquire_session(session, actor.run_id, actor.state.start.kind)
     if holder is not None:
         return holder
@@ -215,10 +241,9 @@ def _in_words(holder: Holder) -> str:
     return " ".join(f"{key} {value}" for key, value in known if value is not None)
 
 
-def _transcript(actor: RunActor, agent: Agent) -> Path | None:
-    state, environment = actor.state, agent.environment("")
-    where = state.start.working_directory
-    return agent.driver.transcript(state.session_id, where, environment)
+def _transcript(actor: RunActor, agent: Agent, session: str) -> Path | None:
+    where = actor.state.start.working_directory
+    return agent.driver.transcript(session, where, agent.environment(""))
 
 
 def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
@@ -226,7 +251,7 @@ def session_mark(actor: RunActor, agent: Agent) -> dict[str, Any] | None:
 
     Whoever finds the mark and no transcript knows that the agent's conversation is gone.
     """
-    path = _transcript(actor, agent)
+    path = _transcript(actor, agent, actor.state.session_id)
     if path is None:
         return None
     try:
