@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from podium import flow
 from podium.commands import daemon as commands_daemon
 from podium.commands import status as views
 from podium.commands.gateway import INK_ON_PAPER, RESET
@@ -75,6 +76,12 @@ def test_pair_shows_the_key_once_with_code_address_and_the_ways_here(gateway: Fa
     assert "\x1b" not in done.stdout
     assert (done.stderr, done.returncode) == ("", 0)
     assert gateway.params_of("gateway.pair") == [{}]
+
+
+def test_a_key_is_broken_by_no_terminal_however_narrow(gateway: FakeDaemon) -> None:
+    with Terminal(gateway, "pair", columns=40) as terminal:
+        assert terminal.end() == 0
+    assert KEY in flow.plain(terminal.screen).splitlines()
 
 
 def test_an_address_that_a_phone_can_use_is_told_as_such(daemon: FakeDaemon) -> None:

@@ -72,6 +72,19 @@ def test_at_forty_columns_a_row_is_a_block_that_says_all(kitchen: FakeDaemon) ->
     assert "pots/" * 9 in "".join(line.strip() for line in lines)
 
 
+def test_at_eighty_columns_a_run_takes_two_lines(kitchen: FakeDaemon) -> None:
+    run = stories.ended_run("guardrail", name=f"fix-it: {LONG}", working_directory="/home/ada/pots")
+    run["exit"]["reason"] = "max-step-visits-exceeded:write"
+    kitchen.answers["runs.list"] = [run, run]
+
+    heading, *lines = shown(kitchen, ["runs", "--all"], 80)
+
+    assert heading.split() == ["RUN", "STATUS", "STARTED", "COST", "DIRECTORY"]
+    assert len(lines) == 4
+    assert lines[0].startswith(f"{RUN_ID[:8]}  ⚠ max-step-visits-exceeded:write  ")
+    assert lines[1].startswith(f"{' ' * 10}fix-it: What a row says ")
+
+
 SENTENCES: list[tuple[list[str], int]] = [
     (["--help"], 0),
     (["--help", "--all"], 0),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from podium.errors import ALREADY_ENDED
 from podium.render.beginnings import again_command
 from tests.client import journeys, stories
 from tests.client.fake_daemon import (
@@ -225,6 +226,8 @@ def test_the_log_can_be_followed_to_the_end(busy: FakeDaemon, form: str) -> None
     ],
 )
 def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
+    before = "paused" if verb == "resume" else "running"
+    busy.answers["runs.get"] = ended_run(status=before)
     busy.answers[f"runs.{verb}"] = ended_run(status="paused")
 
     done = podium(busy, verb, RUN_ID)
@@ -232,6 +235,33 @@ def test_a_run_is_controlled(busy: FakeDaemon, verb: str, word: str) -> None:
     assert busy.params_of(f"runs.{verb}") == [{"run_id": RUN_ID}]
     assert done.stdout == f"{word} fix-it {RUN_ID[:8]}, step fix: now paused.\n"
     assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == "paused"
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "words"),
+    [
+        ("pause", "paused", "is paused already"),
+        ("resume", "running", "is not paused: running"),
+        ("resume", "waiting", "is not paused: waiting"),
+        ("cancel", "ended", "has ended already: task-complete"),
+        ("interrupt", "ended", "has ended already: task-complete"),
+    ],
+)
+def test_what_is_so_already_is_said_and_is_no_fault(
+    busy: FakeDaemon, verb: str, status: str, words: str
+) -> None:
+    def refused(_: stories.Json) -> stories.Json:
+        raise Refused(ALREADY_ENDED, "The run has ended: task-complete.")
+
+    end = {"reason": "task-complete"} if status == "ended" else None
+    busy.answers["runs.get"] = ended_run(status=status, exit=end)
+    busy.answers[f"runs.{verb}"] = refused
+
+    done = podium(busy, verb, RUN_ID)
+
+    assert done.stdout == f"Nothing to do: fix-it {RUN_ID[:8]}, step fix {words}.\n"
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert json.loads(podium(busy, verb, RUN_ID, "--json").stdout)["status"] == status
 
 
 def test_a_run_that_was_cancelled_and_has_ended_is_cancelled(busy: FakeDaemon) -> None:
@@ -243,6 +273,7 @@ def test_a_run_that_was_cancelled_and_has_ended_is_cancelled(busy: FakeDaemon) -
 
 
 def test_a_pause_that_waits_for_the_end_of_the_turn_says_so(busy: FakeDaemon) -> None:
+    busy.answers["runs.get"] = ended_run(status="running")
     busy.answers["runs.pause"] = ended_run(status="running", stop="pause")
 
     assert podium(busy, "pause", RUN_ID).stdout == (

@@ -186,12 +186,16 @@ def test_a_session_that_is_there_is_not_forgotten(daemon: FakeDaemon) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sessions", "--limit", "0"], "--limit takes a whole number from 1 on, not '0'."),
-        (["sessions", "--limit", "ten"], "--limit takes a whole number from 1 on, not 'ten'."),
-        (["sessions", "--limit", "9999999999"], "--limit takes a whole number from 1 on"),
+        (["sessions", "--limit", "0"], "--limit takes a whole number from 1 to 100000, not '0'."),
+        (
+            ["sessions", "--limit", "ten"],
+            "--limit takes a whole number from 1 to 100000, not 'ten'.",
+        ),
+        (["sessions", "--limit", "100001"], "to 100000, not '100001'."),
+        (["sessions", "--limit", "9999999999"], "--limit takes a whole number from 1 to 100000"),
         (["sessions", "--forget", "5e55", "--limit", "3"], "goes without --project and --limit."),
-        (["show", "5e55", "-n", "-1"], "-n takes a whole number from 0 on, not '-1'."),
-        (["show", "5e55", "-n", "²"], "-n takes a whole number from 0 on, not '²'."),
+        (["show", "5e55", "-n", "-1"], "-n takes a whole number from 0 to 100000, not '-1'."),
+        (["show", "5e55", "-n", "²"], "-n takes a whole number from 0 to 100000, not '²'."),
     ],
 )
 def test_a_wrong_number_is_a_usage_error(

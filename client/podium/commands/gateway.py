@@ -82,9 +82,10 @@ def _write(picture: Any, encoded: str, file: str) -> bool:
 def _tell(told: protocol.Pairing, saved: str | None) -> None:
     style = text.Style(sys.stdout)
     device = text.fold(told.get("device"))
+    text.say(f"Device '{device}' is paired. Its key, shown only now:\n")
+    # To be copied: the terminal may break it, which leaves it one word.
+    text.emit(f"{style('bold', text.fold(told.get('key')))}\n\n")
     said = [
-        f"Device '{device}' is paired. Its key, shown only now:",
-        f"  {style('bold', text.fold(told.get('key')))}",
         _code(str(told.get("qr") or ""), style),
         "Scan the code with the app on the phone, or type the key.",
         _address(text.fold(told.get("url")), style),

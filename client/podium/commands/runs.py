@@ -7,7 +7,7 @@ from typing import Any
 
 from podium import text
 from podium.commands.latest import run_meant
-from podium.errors import Failure
+from podium.errors import ALREADY_ENDED, Failure, Refusal
 from podium.given import given_text
 from podium.render.diff_words import left_words
 from podium.render.history import History
@@ -132,13 +132,16 @@ def _value(name: str, value: object) -> str:
 
 def control(verb: str, run_id: str, json: bool) -> int:
     """``podium pause``, ``resume``, ``cancel`` and ``interrupt``."""
-    run: Json = call(f"runs.{verb}", {"run_id": run_id})
+    run, already = _controlled(verb, run_id)
     if json:
         text.emit_json(run)
         return 0
     what = text.fold(run.get("recipe") or run.get("kind"))
     step = f", step {text.fold(run['step'])}" if run.get("step") else ""
     which = f"{what} {text.short(run.get('run_id'))}{step}"
+    if already:
+        text.say(f"Nothing to do: {which} {already}.")
+        return 0
     if verb == "pause" and run.get("stop") == "pause":
         text.say(f"{which} {PAUSES}.")
         return 0
@@ -148,6 +151,26 @@ def control(verb: str, run_id: str, json: bool) -> int:
     if said := left_words(run):
         text.say(said)
     return 0
+
+
+def _controlled(verb: str, run_id: str) -> tuple[Json, str]:
+    """The run once it is as the command has it, and how it was already where there is nothing to
+    do for that."""
+    if verb in ("pause", "resume"):
+        run: Json = call("runs.get", {"run_id": run_id})
+        status = run.get("status")
+        if (verb, status) == ("pause", "paused"):
+            return run, "is paused already"
+        if verb == "resume" and status not in ("paused", "parked", "ended") and not run.get("stop"):
+            return run, f"is not paused: {text.fold(status)}"
+    try:
+        return call(f"runs.{verb}", {"run_id": run_id}), ""
+    except Refusal as refusal:
+        if refusal.code != ALREADY_ENDED or verb not in ("cancel", "interrupt"):
+            raise
+    run = call("runs.get", {"run_id": run_id})
+    reason = text.fold((run.get("exit") or {}).get("reason") or "")
+    return run, f"has ended already: {reason}" if reason else "has ended already"
 
 
 def pause(run_id: str, json: bool) -> int:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LISTED = 20
 """About a screen."""
 
+MOST_LISTED = 100_000
+"""Rows of a list: all are in memory before the first is shown."""
+
 MOST_AT_ONCE = 1000
 """Rows that the daemon gives in one answer."""
 
@@ -38,7 +41,7 @@ def sessions(project: str | None, limit: str | None, forget: str | None, json: b
         if project is not None or limit is not None:
             raise Failure("--forget goes without --project and --limit.", USAGE)
         return _forget(forget, json)
-    wanted = whole_number("--limit", limit, LISTED, least=1)
+    wanted = whole_number("--limit", limit, LISTED, least=1, most=MOST_LISTED)
     # Agents write down the directory as the system names it, with no link in it.
     directory = None if project is None else os.path.realpath(project)
     rows, total = _listed(wanted, directory)
@@ -56,19 +59,23 @@ def sessions(project: str | None, limit: str | None, forget: str | None, json: b
     return 0
 
 
-def whole_number(option: str, given: str | None, default: int, least: int) -> int:
+def whole_number(
+    option: str, given: str | None, default: int, least: int, most: int = 999_999_999
+) -> int:
     """The value of an option that counts something.
 
     Raises:
-        Failure: it is no whole number, or below ``least``.
+        Failure: it is no whole number, or below ``least`` or above ``most``.
     """
     if given is None:
         return default
-    if not (given.isascii() and given.isdecimal()) or len(given) > 9 or int(given) < least:
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) <= 9 else least - 1
+    if not least <= number <= most:
         raise Failure(
-            f"{option} takes a whole number from {least} on, not '{text.fold(given, 40)}'.", USAGE
+            f"{option} takes a whole number from {least} to {most}, not '{text.fold(given, 40)}'.",
+            USAGE,
         )
-    return int(given)
+    return number
 
 
 def _listed(limit: int, directory: str | None) -> tuple[list[protocol.Session], int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from podium import text, wire
 from podium.agent_kinds import WITHOUT_SESSIONS
-from podium.commands.sessions import whole_number
+from podium.commands.sessions import MOST_LISTED, whole_number
 from podium.errors import NOT_FOUND, Failure, Refusal
 from podium.render import messages as conversation
 from podium.render.words import holder_words, home_relative, recipe_words
@@ -27,7 +27,7 @@ SHOWN = 20
 
 def show(session: str, count: str | None, follow_on: bool, json: bool) -> int:
     """``podium show``."""
-    wanted = whole_number("-n", count, SHOWN, least=0)
+    wanted = whole_number("-n", count, SHOWN, least=0, most=MOST_LISTED)
     connection = Connection()
     row = _row(connection, session)
     session_id = str(row["session_id"])

@@ -131,13 +131,30 @@ def runs(
         older = f"No run began before {before}."
         text.say(f"{older if before else 'No runs yet.' if listed else none}")
     else:
-        text.emit(text.table(RUN_HEADINGS, map(run_row, answer), text.columns()))
+        text.emit(_runs_table([run_row(run) for run in answer], text.columns()))
         if listed and len(answer) == wanted:
             last = text.short(answer[-1].get("run_id"))
             text.tell(f"Those before: 'podium runs --before {last}'.")
     if not (json or listed):
         _say_prompts(call("daemon.status"))
     return 0
+
+
+def _runs_table(rows: list[tuple[str, ...]], width: int) -> str:
+    """A run a line; where the terminal has no room for that, its name and step on another."""
+    if not width or width < text.NARROW or text.listing(RUN_HEADINGS, rows, width)[0]:
+        return text.table(RUN_HEADINGS, rows, width)
+    apart = [RUN_HEADINGS.index(name) for name in ("NAME", "STEP")]
+    shown = [column for column in range(len(RUN_HEADINGS)) if column not in apart]
+    fewer = [[row[column] for column in shown] for row in rows]
+    heading, lines = text.listing([RUN_HEADINGS[column] for column in shown], fewer, width)
+    if not heading:
+        return text.table(RUN_HEADINGS, rows, width)
+    margin = " " * 10
+    told = (" at ".join(row[column] for column in apart if row[column] != "-") for row in rows)
+    below = [margin + text.fold(words, width - len(margin)) for words in told]
+    pairs = [part for both in zip(lines, below, strict=True) for part in both]
+    return "\n".join([heading, *pairs]) + "\n"
 
 
 def _say_prompts(status: protocol.DaemonStatus) -> None:
@@ -168,9 +185,9 @@ def _prompt_row(prompt: protocol.ActivePrompt) -> tuple[str, ...]:
 
 def _listed(limit: str | None, before: str | None) -> tuple[list[Json], int]:
     """The newest runs of all that began before one, and how many were asked for."""
-    from podium.commands.sessions import MOST_AT_ONCE, whole_number
+    from podium.commands.sessions import MOST_AT_ONCE, MOST_LISTED, whole_number
 
-    wanted = whole_number("--limit", limit, LISTED_RUNS, least=1)
+    wanted = whole_number("--limit", limit, LISTED_RUNS, least=1, most=MOST_LISTED)
     rows: list[Json] = []
     while len(rows) < wanted:
         params: Json = {"limit": min(wanted - len(rows), MOST_AT_ONCE)}

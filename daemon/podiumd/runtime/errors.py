@@ -76,11 +76,15 @@ class AgentUnavailable(PodiumError):
         )
 
 
-def unknown_agent(agent: str, known: list[str]) -> AgentUnavailable:
+class UnknownAgent(AgentUnavailable):
+    """No agent has that name: to try again does not help. ``data``: ``known`` too."""
+
+
+def unknown_agent(agent: str, known: list[str]) -> UnknownAgent:
     """Refuse a name that no agent has. ``data``: ``known`` too, the names that there are."""
     match = closest(agent, known)
     near = f"The nearest is '{match}'; there are" if match else "There are"
-    refused = AgentUnavailable(agent, "there is no such agent.", f"{near}: {', '.join(known)}.")
+    refused = UnknownAgent(agent, "there is no such agent.", f"{near}: {', '.join(known)}.")
     refused.data["known"] = known
     return refused
 

@@ -15,6 +15,8 @@ from podiumd.runtime.errors import (
     OrchestrationDisabled,
     Overloaded,
     PodiumError,
+    UnknownAgent,
+    unknown_agent,
 )
 from podiumd.store.errors import StoreFull
 from tests.gateway.routes.station import Station
@@ -85,6 +87,7 @@ async def test_a_full_disk_is_told_as_such(
         (NotFound("session", "x"), 404, "Not found"),
         (AlreadyEnded("It is over.", id="x", by="ann"), 409, "Already ended"),
         (AgentUnavailable("claude", "gone", "Install it."), 503, "Agent unavailable"),
+        (unknown_agent("cloude", ["claude"]), 422, "Unknown agent"),
         (OrchestrationDisabled(), 409, "Orchestration disabled"),
         (Overloaded("Later.", 2500), 503, "Overloaded"),
         (PodiumError("Odd."), 500, "Podium error"),
@@ -105,4 +108,4 @@ def test_who_is_overloaded_says_when_to_come_again() -> None:
 
 
 def test_every_kind_of_refusal_has_a_status() -> None:
-    assert set(STATUS) == set(PodiumError.__subclasses__())
+    assert set(STATUS) == {*PodiumError.__subclasses__(), UnknownAgent}

@@ -21,7 +21,8 @@ GATEWAY = (
     Command(
         ("devices",),
         "list the paired devices",
-        "Every device that has a key: when it was paired and last seen. 'revoke' takes a key back.",
+        "Every device that has a key: when it was paired and last seen. 'podium devices revoke "
+        "NAME' takes a key back.",
         "podium devices",
         "commands.gateway:devices",
         (JSON,),

@@ -252,7 +252,7 @@ class Devices:
             raise InvalidParameter(
                 "name",
                 f"Invalid params: parameter 'name': a device '{kept}' is paired already: take "
-                "another name, or take its key back with 'podium devices revoke'.",
+                "another name, or take its key back with 'podium devices revoke NAME'.",
             )
         return kept
 

@@ -22,6 +22,7 @@ from podiumd.runtime.errors import (
     PodiumError,
     RecipeRefused,
     Refused,
+    UnknownAgent,
 )
 from podiumd.store.errors import StoreError
 from podiumd.wording import quoted
@@ -38,6 +39,7 @@ STATUS: Final[dict[type[PodiumError], int]] = {
     RecipeRefused: 422,
     AlreadyEnded: 409,
     AgentUnavailable: 503,
+    UnknownAgent: 422,
     Refused: 403,
     OrchestrationDisabled: 409,
     Overloaded: 503,
